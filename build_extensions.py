@@ -1,0 +1,112 @@
+"""Compile the hot modules: the build hook of the wheel, and ``make native``.
+
+A module is hot when a ``.pxd`` stands beside it. Its source is the ``.pyx`` of the same name if there is one, else
+the plain ``.py``. ``PYK_EXTENSIONS`` says what to do without a working compiler: ``require`` fails, ``try`` (the
+default) goes on without, ``skip`` never compiles. Either all of them compile or none ships: a half-compiled
+package would mix two forms of one object layout.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SOURCE_ROOTS = ("protocol", "clients", "reference_broker", "spark_connector", "command_line")
+MODES = ("require", "try", "skip")
+DIRECTIVES = {
+    "language_level": 3,
+    "annotation_typing": False,  # annotations are for people and type checkers; C types live in the .pxd
+    "boundscheck": False,
+    "wraparound": False,
+    "initializedcheck": False,
+    "binding": True,
+}
+
+
+def hot_modules(root: Path) -> list[tuple[str, Path]]:
+    """Return ``(dotted name, source)`` of every module that has a ``.pxd`` and so is compiled."""
+    found = []
+    for source_root in SOURCE_ROOTS:
+        for declaration in sorted((root / source_root).rglob("*.pxd")):
+            candidates = (declaration.with_suffix(".pyx"), declaration.with_suffix(".py"))
+            source = next((path for path in candidates if path.exists()), None)
+            if source is not None and source.stem != "__init__":
+                name = ".".join(declaration.relative_to(root / source_root).with_suffix("").parts)
+                found.append((name, source))
+    return found
+
+
+def remove_compiled(root: Path) -> None:
+    """Delete compiled modules and generated C: a stale one beside an edited ``.py`` would silently win."""
+    for source_root in SOURCE_ROOTS:
+        for pattern in ("*.so", "*.pyd", "*.c"):
+            for path in (root / source_root).rglob(pattern):
+                path.unlink()
+
+
+def compile_in_place(root: Path) -> list[Path]:
+    """Compile all hot modules beside their sources and return the compiled files; raise if one fails."""
+    from Cython.Build import cythonize
+    from setuptools import Distribution, Extension
+
+    remove_compiled(root)
+    modules = hot_modules(root)
+    if not modules:
+        return []
+    with chdir(root):
+        extensions = cythonize(
+            [Extension(name, [str(source.relative_to(root))]) for name, source in modules],
+            compiler_directives=DIRECTIVES,
+            include_path=list(SOURCE_ROOTS),
+            build_dir="build/cython",
+            nthreads=0,
+        )
+        for extension in extensions:
+            extension.extra_compile_args = ["-O3", "-g0"] if os.name == "posix" else ["/O2"]
+        command = Distribution({"name": "pyk-kafka", "ext_modules": extensions}).get_command_obj("build_ext")
+        command.build_lib, command.build_temp = "build/lib", "build/temp"
+        command.parallel = os.cpu_count()
+        command.ensure_finalized()
+        command.run()
+        compiled = []
+        for name, source in modules:
+            built = Path(command.get_ext_fullpath(name))
+            compiled.append(built.replace(root / source.parent / built.name))
+    return compiled
+
+
+def build(root: Path, mode: str) -> list[Path]:
+    """Compile as ``mode`` says and return the compiled files, none when the plain form is what ships."""
+    if mode not in MODES:
+        raise ValueError(f"PYK_EXTENSIONS={mode!r}: use one of {', '.join(MODES)}")
+    if mode == "skip":
+        remove_compiled(root)
+        return []
+    try:
+        return compile_in_place(root)
+    except (Exception, SystemExit) as error:
+        remove_compiled(root)
+        if mode == "require":
+            raise
+        print(f"pyk: hot modules not compiled, using the plain Python form: {error}", file=sys.stderr)  # noqa: T201
+        return []
+
+
+class ExtensionsHook(BuildHookInterface[Any]):
+    """Tells hatchling which compiled modules go into the wheel, and so which tag the wheel gets."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        compiled = build(Path(self.root), os.environ.get("PYK_EXTENSIONS", "try"))
+        if compiled:
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
+
+
+if __name__ == "__main__":
+    files = build(Path(__file__).resolve().parent, os.environ.get("PYK_EXTENSIONS", "require"))
+    print(f"{len(files)} modules compiled" if files else "no modules compiled: plain Python form")  # noqa: T201

@@ -1,0 +1,1 @@
+"""Blocking and asyncio Kafka clients."""

@@ -1,0 +1,1 @@
+"""The ``pyk`` command."""

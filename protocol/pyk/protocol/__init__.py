@@ -1,0 +1,1 @@
+"""Kafka's wire protocol: messages, record batches, connections as state machines."""

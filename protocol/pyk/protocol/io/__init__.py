@@ -1,0 +1,1 @@
+"""The seams to the world that clients and broker share: clock, network."""

@@ -1,0 +1,1 @@
+"""Message classes, one module per API."""

@@ -1,0 +1,1 @@
+"""Record batches: build them, read them, fill columns from them."""

@@ -1,0 +1,1 @@
+"""A real Kafka broker in readable Python, for development, tests and learning."""

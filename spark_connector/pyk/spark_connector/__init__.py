@@ -1,0 +1,1 @@
+"""Spark data source and sink over pyk: ``format("pyk")``."""

@@ -1,0 +1,1 @@
+"""Where Spark looks for data sources: any top-level module named ``pyspark_*``."""
