@@ -1,9 +1,9 @@
 """Compile the hot modules: the build hook of the wheel, and ``make native``.
 
-A module is hot when a ``.pxd`` stands beside it. Its source is the ``.pyx`` of the same name if there is one, else
-the plain ``.py``. ``PYK_EXTENSIONS`` says what to do without a working compiler: ``require`` fails, ``try`` (the
-default) goes on without, ``skip`` never compiles. Either all of them compile or none ships: a half-compiled
-package would mix two forms of one object layout.
+A module is hot when a ``.pxd`` stands beside it. Its source is the ``.pyx`` of the same name if
+there is one, else the plain ``.py``. ``PYK_EXTENSIONS`` says what to do without a working compiler:
+``require`` fails, ``try`` (the default) goes on without, ``skip`` never compiles. Either all of
+them compile or none ships: a half-compiled package would mix two forms of one object layout.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SOURCE_ROOTS = ("protocol", "clients", "reference_broker", "spark_connector", "c
 MODES = ("require", "try", "skip")
 DIRECTIVES = {
     "language_level": 3,
-    "annotation_typing": False,  # annotations are for people and type checkers; C types live in the .pxd
+    "annotation_typing": False,  # annotations are for people and checkers; C types are in the .pxd
     "boundscheck": False,
     "wraparound": False,
     "initializedcheck": False,
@@ -42,7 +42,7 @@ def hot_modules(root: Path) -> list[tuple[str, Path]]:
 
 
 def remove_compiled(root: Path) -> None:
-    """Delete compiled modules and generated C: a stale one beside an edited ``.py`` would silently win."""
+    """Delete compiled modules: a stale one beside an edited ``.py`` would silently win."""
     for source_root in SOURCE_ROOTS:
         for pattern in ("*.so", "*.pyd", "*.c"):
             for path in (root / source_root).rglob(pattern):
@@ -50,7 +50,7 @@ def remove_compiled(root: Path) -> None:
 
 
 def compile_in_place(root: Path) -> list[Path]:
-    """Compile all hot modules beside their sources and return the compiled files; raise if one fails."""
+    """Compile all hot modules beside their sources and return the files; raise if one fails."""
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
 
@@ -68,7 +68,9 @@ def compile_in_place(root: Path) -> list[Path]:
         )
         for extension in extensions:
             extension.extra_compile_args = ["-O3", "-g0"] if os.name == "posix" else ["/O2"]
-        command = Distribution({"name": "pyk-kafka", "ext_modules": extensions}).get_command_obj("build_ext")
+        command = Distribution({"name": "pyk-kafka", "ext_modules": extensions}).get_command_obj(
+            "build_ext"
+        )
         command.build_lib, command.build_temp = "build/lib", "build/temp"
         command.parallel = os.cpu_count()
         command.ensure_finalized()
@@ -81,7 +83,7 @@ def compile_in_place(root: Path) -> list[Path]:
 
 
 def build(root: Path, mode: str) -> list[Path]:
-    """Compile as ``mode`` says and return the compiled files, none when the plain form is what ships."""
+    """Compile as ``mode`` says; return the compiled files, none if the plain form ships."""
     if mode not in MODES:
         raise ValueError(f"PYK_EXTENSIONS={mode!r}: use one of {', '.join(MODES)}")
     if mode == "skip":
@@ -93,12 +95,14 @@ def build(root: Path, mode: str) -> list[Path]:
         remove_compiled(root)
         if mode == "require":
             raise
-        print(f"pyk: hot modules not compiled, using the plain Python form: {error}", file=sys.stderr)  # noqa: T201
+        print(
+            f"pyk: hot modules not compiled, using the plain Python form: {error}", file=sys.stderr
+        )
         return []
 
 
 class ExtensionsHook(BuildHookInterface[Any]):
-    """Tells hatchling which compiled modules go into the wheel, and so which tag the wheel gets."""
+    """Tell hatchling that the wheel holds compiled modules, and so which tag it gets."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         compiled = build(Path(self.root), os.environ.get("PYK_EXTENSIONS", "try"))
@@ -109,4 +113,4 @@ class ExtensionsHook(BuildHookInterface[Any]):
 
 if __name__ == "__main__":
     files = build(Path(__file__).resolve().parent, os.environ.get("PYK_EXTENSIONS", "require"))
-    print(f"{len(files)} modules compiled" if files else "no modules compiled: plain Python form")  # noqa: T201
+    print(f"{len(files)} modules compiled" if files else "no modules compiled: plain Python form")

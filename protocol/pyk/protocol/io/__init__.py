@@ -1,1 +1,20 @@
-"""The seams to the world that clients and broker share: clock, network."""
+"""The seams to the world that clients and broker share: clock, network, frames."""
+
+from pyk.protocol.io.clock import Clock, SystemClock
+from pyk.protocol.io.frame_transport import FileRegion, FrameReceiver, FrameTransport, Part
+from pyk.protocol.io.memory_network import MemoryNetwork
+from pyk.protocol.io.network import Address, Listener, Network, SystemNetwork
+
+__all__ = [
+    "Address",
+    "Clock",
+    "FileRegion",
+    "FrameReceiver",
+    "FrameTransport",
+    "Listener",
+    "MemoryNetwork",
+    "Network",
+    "Part",
+    "SystemClock",
+    "SystemNetwork",
+]

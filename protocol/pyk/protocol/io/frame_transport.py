@@ -1,0 +1,245 @@
+"""Whole frames in, parts out: the one place where bytes of a connection are received and sent.
+
+A frame is an int32 size and that many bytes. Between frames, all connections of a thread receive
+into one scratch buffer, so an idle connection holds no memory. A frame that has not arrived whole
+gets a buffer of its own, into which the event loop then receives directly; it grows as its bytes
+arrive, so a peer that *declares* 100 MiB costs nothing until it sends them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable
+from typing import BinaryIO, Protocol, cast
+
+import attrs
+
+SCRATCH_BYTES = 64 * 1024
+FIRST_FRAME_BUFFER_BYTES = 256 * 1024
+JOIN_BELOW_BYTES = 16 * 1024
+LENGTH_BYTES = 4
+
+
+@attrs.frozen
+class FileRegion:
+    """Bytes of an open file that are sent from the page cache without passing through Python."""
+
+    file: BinaryIO
+    offset: int
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+
+Part = bytes | bytearray | memoryview | FileRegion
+
+
+class FrameSizeError(Exception):
+    """A length prefix that no frame may have: not Kafka, or not within our limit.
+
+    ``first_bytes`` are the first bytes of the alleged frame, length prefix included: enough to
+    recognise a peer that speaks something else.
+    """
+
+    def __init__(self, size: int, limit: int, first_bytes: bytes) -> None:
+        super().__init__(size, limit, first_bytes)
+        self.size, self.limit, self.first_bytes = size, limit, first_bytes
+
+    def __str__(self) -> str:
+        return (
+            f"frame of {self.size} bytes refused: sizes are from 1 to {self.limit} "
+            f"(begins with {self.first_bytes[:16]!r})"
+        )
+
+
+class FrameReceiver(Protocol):
+    """The driver behind a connection."""
+
+    def frame_received(self, frame: memoryview) -> None:
+        """Take a whole frame, without its length prefix. Its memory is the receiver's now."""
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Learn, once, that nothing more will come; ``error`` is None after an orderly end."""
+
+
+class FrameTransport(asyncio.BufferedProtocol):
+    """Receive whole frames for ``receiver``, and send the parts of frames with back-pressure."""
+
+    def __init__(self, receiver: FrameReceiver, *, max_frame_bytes: int) -> None:
+        self._receiver = receiver
+        self._max_frame_bytes = max_frame_bytes
+        self._scratch = _scratch.buffer
+        self._prefix = b""
+        self._frame: bytearray | None = None
+        self._frame_size = 0
+        self._frame_filled = 0
+        self._transport: asyncio.Transport | None = None
+        self._error: Exception | None = None
+        self._writable: asyncio.Future[None] | None = None
+
+    # -- what the event loop calls -----------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self.resume_writing()
+        self._receiver.connection_lost(self._error or exc)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._frame is None:
+            self._scratch[: len(self._prefix)] = self._prefix
+            return memoryview(self._scratch)[len(self._prefix) :]
+        if self._frame_filled == len(self._frame):
+            # Not in buffer_updated(), during which the event loop still holds a view.
+            self._frame.extend(bytes(min(len(self._frame), self._frame_size - len(self._frame))))
+        return memoryview(self._frame)[self._frame_filled :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._frame is None:
+            self._cut_frames(len(self._prefix) + nbytes)
+            return
+        self._frame_filled += nbytes
+        if self._frame_filled == self._frame_size:
+            frame, self._frame = self._frame, None
+            self._receiver.frame_received(memoryview(frame))
+
+    def pause_writing(self) -> None:
+        if self._writable is None:
+            self._writable = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_result(None)
+        self._writable = None
+
+    # -- what the driver calls ---------------------------------------------------------------------
+
+    @property
+    def is_closing(self) -> bool:
+        return self._transport is None or self._transport.is_closing()
+
+    @property
+    def peer(self) -> str:
+        """Return the peer's address as text, for messages and logs."""
+        name = self._transport.get_extra_info("peername") if self._transport else None
+        return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else str(name)
+
+    @property
+    def unsent_bytes(self) -> int:
+        return self._transport.get_write_buffer_size() if self._transport else 0
+
+    def write(self, parts: Iterable[bytes | bytearray | memoryview]) -> None:
+        """Send a frame's parts, length prefix included, without waiting; nothing once closed."""
+        if self._transport is None:
+            return
+        for part in _join_small(parts):
+            self._transport.write(part)
+
+    async def send(self, parts: Iterable[Part]) -> None:
+        """Send a frame's parts, file regions from the page cache; return when there is room again.
+
+        Calls must not overlap: a driver sends from one task.
+        """
+        waiting: list[bytes | bytearray | memoryview] = []
+        for part in parts:
+            if not isinstance(part, FileRegion):
+                waiting.append(part)
+                continue
+            self.write(waiting)
+            waiting = []
+            await self._send_file(part)
+        self.write(waiting)
+        await self.drain()
+
+    async def drain(self) -> None:
+        """Return when the peer has taken enough of what was written, or is gone."""
+        if self._writable is not None:
+            await self._writable
+
+    def pause_reading(self) -> None:
+        """Let the peer wait: it has sent more than its requests in flight may hold."""
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if self._transport is not None:
+            self._transport.resume_reading()
+
+    def close(self) -> None:
+        """Send what was written, then close."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self, error: Exception | None = None) -> None:
+        """Close at once; ``error`` is what the receiver is told."""
+        self._error = self._error or error
+        if self._transport is not None:
+            self._transport.abort()
+
+    # -- cutting -----------------------------------------------------------------------------------
+
+    def _cut_frames(self, filled: int) -> None:
+        """Hand on every whole frame in the scratch buffer; begin a buffer for one that is not."""
+        start, self._prefix = 0, b""
+        scratch = memoryview(self._scratch)
+        while filled - start >= LENGTH_BYTES:
+            size = int.from_bytes(scratch[start : start + LENGTH_BYTES], "big", signed=True)
+            if not 0 < size <= self._max_frame_bytes:
+                first_bytes = bytes(scratch[start : min(filled, start + 64)])
+                self.abort(FrameSizeError(size, self._max_frame_bytes, first_bytes))
+                return
+            body, end = start + LENGTH_BYTES, start + LENGTH_BYTES + size
+            if end > filled:
+                self._begin_frame(scratch[body:filled], size)
+                return
+            self._receiver.frame_received(memoryview(bytes(scratch[body:end])))
+            start = end
+        self._prefix = bytes(scratch[start:filled])
+
+    def _begin_frame(self, arrived: memoryview, size: int) -> None:
+        self._frame = bytearray(min(size, FIRST_FRAME_BUFFER_BYTES))
+        self._frame[: len(arrived)] = arrived
+        self._frame_size, self._frame_filled = size, len(arrived)
+
+    async def _send_file(self, region: FileRegion) -> None:
+        if self._transport is None or not region.size:
+            return
+        await asyncio.get_running_loop().sendfile(
+            self._transport, region.file, region.offset, region.size
+        )
+
+
+class _Scratch(threading.local):
+    """One receive buffer a thread.
+
+    Between get_buffer() and buffer_updated() nothing else runs on an event loop.
+    """
+
+    def __init__(self) -> None:
+        self.buffer = bytearray(SCRATCH_BYTES)
+
+
+_scratch = _Scratch()
+
+
+def _join_small(
+    parts: Iterable[bytes | bytearray | memoryview],
+) -> list[bytes | bytearray | memoryview]:
+    """Join neighbours that are cheaper to copy than to send one by one."""
+    joined: list[bytes | bytearray | memoryview] = []
+    small: list[bytes | bytearray | memoryview] = []
+    for part in parts:
+        if len(part) < JOIN_BELOW_BYTES:
+            small.append(part)
+            continue
+        if small:
+            joined.append(b"".join(small))
+            small = []
+        joined.append(part)
+    if small:
+        joined.append(b"".join(small))
+    return joined

@@ -1,0 +1,1 @@
+"""Test tools that several suites share."""

@@ -1,0 +1,127 @@
+"""Frames come out whole, however their bytes arrive, and only frames of a permitted size."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyk.protocol.io import FileRegion, FrameTransport, SystemNetwork
+from pyk.protocol.io.frame_transport import FIRST_FRAME_BUFFER_BYTES, FrameSizeError
+
+
+class Receiver:
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.lost: asyncio.Event = asyncio.Event()
+        self.error: Exception | None = None
+
+    def frame_received(self, frame: memoryview) -> None:
+        self.frames.append(bytes(frame))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.error = error
+        self.lost.set()
+
+
+class ClosableTransport(asyncio.Transport):
+    """What the frame transport believes to be its connection."""
+
+    aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+def framed(*bodies: bytes) -> bytes:
+    return b"".join(len(body).to_bytes(4, "big") + body for body in bodies)
+
+
+def feed(transport: FrameTransport, data: bytes, piece: int) -> None:
+    """Deliver ``data`` as an event loop does, at most ``piece`` bytes at a time."""
+    at = 0
+    while at < len(data):
+        buffer = transport.get_buffer(-1)
+        count = min(piece, len(buffer), len(data) - at)
+        buffer[:count] = data[at : at + count]
+        transport.buffer_updated(count)
+        del buffer
+        at += count
+
+
+@given(st.lists(st.binary(min_size=1, max_size=300), max_size=20), st.integers(1, 400))
+def test_frames_are_the_same_whatever_pieces_they_arrive_in(
+    bodies: list[bytes], piece: int
+) -> None:
+    receiver = Receiver()
+    transport = FrameTransport(receiver, max_frame_bytes=1000)
+
+    feed(transport, framed(*bodies), piece)
+
+    assert receiver.frames == bodies
+
+
+@pytest.mark.parametrize("size", [65_532, 65_533, 70_000, FIRST_FRAME_BUFFER_BYTES + 1, 5_000_000])
+def test_a_large_frame_between_small_ones_arrives_whole(size: int) -> None:
+    receiver = Receiver()
+    transport = FrameTransport(receiver, max_frame_bytes=10_000_000)
+    large = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+
+    feed(transport, framed(b"before", large, b"after"), 60_000)
+
+    assert receiver.frames == [b"before", large, b"after"]
+
+
+def test_a_declared_size_is_not_allocated_before_its_bytes_arrive() -> None:
+    transport = FrameTransport(Receiver(), max_frame_bytes=1 << 30)
+
+    feed(transport, (1 << 30).to_bytes(4, "big") + b"x", 100)
+
+    assert len(transport.get_buffer(-1)) <= FIRST_FRAME_BUFFER_BYTES
+
+
+@pytest.mark.parametrize("size", [0, -1, -(2**31), 1001, 2**31 - 1])
+def test_a_size_that_no_frame_may_have_ends_the_connection(size: int) -> None:
+    receiver, connection = Receiver(), ClosableTransport()
+    transport = FrameTransport(receiver, max_frame_bytes=1000)
+    transport.connection_made(connection)
+
+    feed(transport, size.to_bytes(4, "big", signed=True) + b"rest", 100)
+    transport.connection_lost(None)
+
+    assert connection.aborted
+    assert isinstance(receiver.error, FrameSizeError)
+    assert receiver.error.size == size
+
+
+async def test_parts_and_file_regions_arrive_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    path.write_bytes(b"0123456789" * 100_000)
+    receiver = Receiver()
+    network = SystemNetwork()
+    served: list[FrameTransport] = []
+
+    def serve() -> FrameTransport:
+        served.append(FrameTransport(Receiver(), max_frame_bytes=1000))
+        return served[-1]
+
+    listener = await network.listen(serve, "127.0.0.1", 0)
+    (address,) = await network.resolve("127.0.0.1", listener.port)
+    client = await network.connect(
+        lambda: FrameTransport(receiver, max_frame_bytes=1 << 20), address
+    )
+    assert isinstance(client, FrameTransport)
+    while not served or served[0].is_closing:
+        await asyncio.sleep(0)
+
+    with path.open("rb") as file:
+        region = FileRegion(file, 5, 900_000)
+        await served[0].send([(900_005).to_bytes(4, "big") + b"head", region, b"t"])
+        served[0].close()
+        await receiver.lost.wait()
+    await listener.close()
+
+    assert receiver.frames == [b"head" + path.read_bytes()[5:900_005] + b"t"]
