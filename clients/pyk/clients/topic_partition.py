@@ -1,0 +1,41 @@
+"""The small values that name a partition and a place in it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import attrs
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic. Sorts by topic, then by number; a tuple, so that it is cheap as a key."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@attrs.frozen
+class OffsetAndMetadata:
+    """What a group commits for a partition: the offset of the *next* record to read, and a note of its own.
+
+    ``leader_epoch`` is the epoch of the last record read, None when it is not known (KIP-320).
+    """
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int | None = None
+
+
+@attrs.frozen
+class OffsetAndTimestamp:
+    """Where a look-up by time ended: the first offset whose record is at or behind the time asked for.
+
+    ``timestamp`` is that record's, in milliseconds since 1970. ``leader_epoch`` is None when it is not known.
+    """
+
+    offset: int
+    timestamp: int
+    leader_epoch: int | None = None
