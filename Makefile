@@ -1,13 +1,75 @@
-# Every target does its own set-up: a virtual environment in .venv, with the versions that requirements/ pins.
+# Every target does its own set-up: a virtual environment in .venv with exactly the versions that
+# requirements/ pins, and pyk installed in place. PYK_EXTENSIONS=require|try|skip says whether the
+# hot modules are compiled (default: if there is a compiler).
 PYTHON ?= python3
-VENV   := .venv
-BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+export PYK_EXTENSIONS ?= try
 
-.PHONY: native clean
-native: ## compile the hot modules in place (fails without a compiler)
-	$(BIN)/python build_extensions.py
+BIN       := .venv/bin
+INSTALLED := .venv/.installed
+PEERS     := .venv/.peers
+WORKERS   ?= auto
 
-clean:
+.DEFAULT_GOAL := help
+.PHONY: help demo test conformance bench lint types native docs requirements fuzz clean
+
+help: ## say what can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
+
+demo: $(INSTALLED) ## watch real data travel: producer, broker, consumer group, Spark, topic
+	@echo "== demo: one record's whole journey"
+	@$(BIN)/python build_extensions.py
+	$(BIN)/python -m examples.journey $(DEMO)
+
+test: $(INSTALLED) ## run the tests that need nothing but this machine
+	@echo "== test: the hot modules ($(PYK_EXTENSIONS))"
+	@$(BIN)/python build_extensions.py
+	@echo "== test: everything but conformance"
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not conformance" $(TESTS)
+
+conformance: $(INSTALLED) $(PEERS) ## the same scenarios against Apache Kafka, and foreign clients against our broker
+	@$(BIN)/python build_extensions.py
+	@echo "== conformance: Apache Kafka and foreign clients"
+	$(BIN)/pytest -m conformance $(TESTS)
+
+bench: $(INSTALLED) $(PEERS) ## measure pyk beside its peers; writes benchmarks/results/latest.json
+	@PYK_EXTENSIONS=require $(BIN)/python build_extensions.py
+	$(BIN)/python -m benchmarks $(BENCH)
+
+lint: $(INSTALLED) ## ruff, and the rules of dependency
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
+
+types: $(INSTALLED) ## mypy, strict
+	$(BIN)/mypy
+
+native: $(INSTALLED) ## compile the hot modules in place, or fail
+	PYK_EXTENSIONS=require $(BIN)/python build_extensions.py
+
+docs: $(INSTALLED) ## run every snippet of the user guide
+	$(BIN)/pytest tests/docs
+
+requirements: $(INSTALLED) ## pin the newest versions that pyproject.toml allows
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q -o requirements/dev.txt
+	$(BIN)/uv pip compile pyproject.toml --extra peers --universal --python-version 3.11 --upgrade \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q \
+	  -c requirements/dev.txt -o requirements/peers.txt
+
+clean: ## remove what was built; keep the virtual environment
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find . -path ./$(VENV) -prune -o \( -name '*.so' -o -name __pycache__ \) -print0 | xargs -0 rm -rf
+	find . -path ./.venv -prune -o \( -name '*.so' -o -name __pycache__ \) -print0 | xargs -0 rm -rf
+
+$(INSTALLED): requirements/dev.txt pyproject.toml
+	@echo "== set-up: a virtual environment in .venv, and in it what requirements/dev.txt pins"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "pyk needs Python 3.11 or newer; name one with make PYTHON=python3.12 …"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	PYK_EXTENSIONS=skip $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(PEERS): $(INSTALLED) requirements/peers.txt
+	@echo "== set-up: other people's clients"
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/peers.txt
+	@touch $@

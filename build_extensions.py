@@ -41,6 +41,26 @@ def hot_modules(root: Path) -> list[tuple[str, Path]]:
     return found
 
 
+def stale_modules(root: Path) -> list[str]:
+    """Return the hot modules whose compiled form is missing, or older than a source of it.
+
+    A change of any ``.pxd`` makes all of them stale: it may change the layout of a type that
+    another module was compiled against.
+    """
+    modules = hot_modules(root)
+    newest_declaration = max(
+        (source.with_suffix(".pxd").stat().st_mtime for _, source in modules), default=0.0
+    )
+    stale = []
+    for name, source in modules:
+        compiled = list(source.parent.glob(f"{source.stem}.*.so"))
+        compiled += source.parent.glob(f"{source.stem}.*.pyd")
+        needed = max(source.stat().st_mtime, newest_declaration)
+        if not compiled or min(path.stat().st_mtime for path in compiled) < needed:
+            stale.append(name)
+    return stale
+
+
 def remove_compiled(root: Path) -> None:
     """Delete compiled modules: a stale one beside an edited ``.py`` would silently win."""
     for source_root in SOURCE_ROOTS:
@@ -111,6 +131,15 @@ class ExtensionsHook(BuildHookInterface[Any]):
             build_data["infer_tag"] = True
 
 
+def main() -> None:
+    """Compile in place as ``PYK_EXTENSIONS`` says, unless everything is compiled and current."""
+    root, mode = Path(__file__).resolve().parent, os.environ.get("PYK_EXTENSIONS", "require")
+    if mode != "skip" and hot_modules(root) and not stale_modules(root):
+        print(f"{len(hot_modules(root))} hot modules are compiled and current")
+        return
+    files = build(root, mode)
+    print(f"{len(files)} hot modules compiled" if files else "hot modules run as plain Python")
+
+
 if __name__ == "__main__":
-    files = build(Path(__file__).resolve().parent, os.environ.get("PYK_EXTENSIONS", "require"))
-    print(f"{len(files)} modules compiled" if files else "no modules compiled: plain Python form")
+    main()

@@ -100,7 +100,7 @@ class MemoryListener:
 
 
 class MemoryTransport(asyncio.Transport):
-    """One end of a connection. What is written arrives at the other, in order, after the latency."""
+    """One end of a connection. What is written arrives at the other in order, after the latency."""
 
     peer: MemoryTransport
 

@@ -1,0 +1,42 @@
+"""Importing a part loads that part, not the suite."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def modules_after(statement: str) -> set[str]:
+    """Return the modules that a fresh interpreter holds after a statement."""
+    program = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    "unwanted", ["pyspark", "pyarrow", "pyk.reference_broker", "click", "rich"]
+)
+def test_the_clients_do_not_load(unwanted: str) -> None:
+    assert unwanted not in modules_after("import pyk.clients; from pyk.clients import Producer")
+
+
+def test_the_clients_cost_little_more_than_asyncio() -> None:
+    beyond_asyncio = modules_after("import pyk.clients") - modules_after("import asyncio")
+
+    assert not {name for name in beyond_asyncio if name.startswith("pyk.protocol.messages.")}
+    assert len(beyond_asyncio) < 40
+
+
+def test_the_protocol_does_not_load_asyncio() -> None:
+    assert "asyncio" not in modules_after("import pyk.protocol")
+
+
+def test_what_spark_discovers_loads_neither_pyarrow_nor_the_broker() -> None:
+    loaded = modules_after("import pyspark_pyk")
+
+    assert not {"pyarrow", "pyk.reference_broker", "pyk.clients"} & loaded

@@ -1,0 +1,59 @@
+"""Files are opened, and clocks and dice read, in the seam modules only.
+
+ruff bans the modules that can be named; what it cannot name, the builtin ``open`` and the methods
+of ``Path`` that do I/O, is looked for here.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SEAMS = (
+    "protocol/pyk/protocol/io/",
+    "reference_broker/pyk/reference_broker/filesystem",
+    "spark_connector/pyk/spark_connector/java.py",
+    "clients/pyk/clients/config/",  # from_properties(path)
+    "command_line/",
+)
+FILE_METHODS = {"mkdir", "open", "rename", "rmdir", "touch", "unlink"} | {
+    f"{verb}_{what}" for verb in ("read", "write") for what in ("bytes", "text")
+}
+SOURCES = sorted(
+    str(path.relative_to(ROOT))
+    for root in ("protocol", "clients", "reference_broker", "spark_connector", "command_line")
+    for path in (ROOT / root).rglob("*.py")
+)
+
+
+def opened_files(source: str) -> list[int]:
+    """Return the lines on which a file is opened by the builtin or through a ``Path``."""
+    lines = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        if isinstance(called, ast.Name) and called.id == "open":
+            lines.append(node.lineno)
+        is_path = (
+            isinstance(called, ast.Attribute)
+            and called.attr in FILE_METHODS
+            and isinstance(called.value, ast.Call)
+            and isinstance(called.value.func, ast.Name)
+            and called.value.func.id == "Path"
+        )
+        if is_path:
+            lines.append(node.lineno)
+    return lines
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if not path.startswith(SEAMS)])
+def test_only_seam_modules_open_files(path: str) -> None:
+    assert opened_files((ROOT / path).read_text()) == []
+
+
+def test_the_check_sees_an_open() -> None:
+    assert opened_files("with open('x') as f: Path('y').read_text()") == [1, 1]

@@ -1,0 +1,73 @@
+"""What the wheel holds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("protocol", "clients", "reference_broker", "spark_connector", "command_line")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from a copy of the tree, as on a machine without a compiler."""
+    folder = tmp_path_factory.mktemp("wheel")
+    tree = folder / "tree"
+    files = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    for name in files:
+        if (ROOT / name).is_file() and not name.startswith(("tests/", "benchmarks/", "docs/")):
+            target = tree / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((ROOT / name).read_bytes())
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, tree],
+        env={**os.environ, "PYK_EXTENSIONS": "skip"}, capture_output=True, check=True,
+    )  # fmt: skip
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def names(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+def test_without_compiled_modules_the_wheel_runs_anywhere(wheel: Path) -> None:
+    assert wheel.name.endswith("-py3-none-any.whl")
+
+
+def test_every_part_is_in_the_wheel_and_typed(wheel: Path) -> None:
+    held = names(wheel)
+
+    assert {f"pyk/{part}/py.typed" for part in PARTS} <= set(held)
+    assert {f"pyk/{part}/__init__.py" for part in PARTS} <= set(held)
+    assert "pyspark_pyk.py" in held
+
+
+def test_pyk_stays_a_namespace_package(wheel: Path) -> None:
+    assert "pyk/__init__.py" not in names(wheel)
+    assert list(ROOT.glob("*/pyk/__init__.py")) == []
+
+
+def test_nothing_else_is_in_the_wheel(wheel: Path) -> None:
+    allowed = (*(f"pyk/{part}/" for part in PARTS), "pyspark_pyk.py", "pyk_kafka-")
+
+    assert [name for name in names(wheel) if not name.startswith(allowed)] == []
+    assert [name for name in names(wheel) if name.endswith((".c", ".so", ".html"))] == []
+
+
+def test_every_python_file_of_the_parts_is_in_the_wheel(wheel: Path) -> None:
+    expected = {
+        str(path.relative_to(ROOT / part)) for part in PARTS for path in (ROOT / part).rglob("*.py")
+    }
+
+    assert expected - set(names(wheel)) == set()
