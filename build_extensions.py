@@ -83,7 +83,7 @@ def compile_in_place(root: Path) -> list[Path]:
             [Extension(name, [str(source.relative_to(root))]) for name, source in modules],
             compiler_directives=DIRECTIVES,
             include_path=list(SOURCE_ROOTS),
-            build_dir="build/cython",
+            build_dir=str(root / "build" / "cython"),
             nthreads=0,
         )
         for extension in extensions:
