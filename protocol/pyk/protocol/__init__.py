@@ -1,1 +1,65 @@
-"""Kafka's wire protocol: messages, record batches, connections as state machines."""
+"""Kafka's wire protocol: messages, record batches, connections as state machines.
+
+Names are imported when they are first used, so that a program loads only the messages it speaks.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api_keys import ApiKey
+    from .errors import (
+        EncodeError,
+        ErrorCode,
+        MalformedMessageError,
+        ProtocolError,
+        UnknownMessageError,
+        UnsupportedVersionError,
+    )
+    from .registry import known_messages, message_class, request_class, response_class
+    from .schema import Message, MessageKind, Struct
+    from .versions import VersionRange
+
+__all__ = [
+    "ApiKey",
+    "EncodeError",
+    "ErrorCode",
+    "MalformedMessageError",
+    "Message",
+    "MessageKind",
+    "ProtocolError",
+    "Struct",
+    "UnknownMessageError",
+    "UnsupportedVersionError",
+    "VersionRange",
+    "known_messages",
+    "message_class",
+    "request_class",
+    "response_class",
+]
+
+_MODULES = {
+    "api_keys": ("ApiKey",),
+    "errors": (
+        "EncodeError",
+        "ErrorCode",
+        "MalformedMessageError",
+        "ProtocolError",
+        "UnknownMessageError",
+        "UnsupportedVersionError",
+    ),
+    "registry": ("known_messages", "message_class", "request_class", "response_class"),
+    "schema": ("Message", "MessageKind", "Struct"),
+    "versions": ("VersionRange",),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,13 @@
+"""From a message class and a version to the functions that encode and decode it, generated on first use."""
+
+from .decoder import Decode, compile_decoder, decoder_source
+from .encoder import Encode, compile_encoder, encoder_source
+
+__all__ = [
+    "Decode",
+    "Encode",
+    "compile_decoder",
+    "compile_encoder",
+    "decoder_source",
+    "encoder_source",
+]

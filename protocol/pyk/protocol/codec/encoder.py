@@ -1,0 +1,235 @@
+"""Generate the function that encodes one version of a message.
+
+It checks nothing but what cannot show up by itself: values that this version has no room for, and lengths of
+the compact encoding. Everything else that does not fit makes Python or ``struct`` raise, and only then
+:mod:`.mistakes` looks for the field to blame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pyk.protocol.errors import EncodeError
+from pyk.protocol.fields import ArrayKind, Field, Kind, StructKind, has_records
+from pyk.protocol.names import snake_case
+
+from . import wire
+from .mistakes import MISTAKES, explain
+from .source import Source
+
+if TYPE_CHECKING:
+    from pyk.protocol.schema import Message, Struct
+
+Encode: TypeAlias = Callable[[Any, bytearray], list[Any]]
+
+_NULL = {"compact": b"\0", "h": b"\xff" * 2, "i": b"\xff" * 4}
+
+
+def compile_encoder(cls: type[Message], version: int) -> Encode:
+    """Return ``encode(message, out) -> parts`` for one version."""
+    return _write(cls, version).compile("encode", f"pyk encoder of {cls.__name__} v{version}")
+
+
+def encoder_source(cls: type[Message], version: int) -> str:
+    """Return the source of the encoder of one version, for people."""
+    return _write(cls, version).text()
+
+
+def _write(cls: type[Message], version: int) -> Source:
+    return _EncoderWriter(version, is_flexible=version in cls.flexible).write(cls)
+
+
+class _EncoderWriter:
+    def __init__(self, version: int, *, is_flexible: bool) -> None:
+        self._version = version
+        self._is_flexible = is_flexible
+        self._source = Source(reserved=("out", "parts", "raw", "length", "count"))
+        self._run: list[tuple[str, str]] = []  # format and expression of each value to pack together
+
+    def write(self, cls: type[Message]) -> Source:
+        source = self._source
+        for helper in (wire.varint, wire.string_varint, wire.write_tags, wire.record_data_size, explain):
+            source.constant(helper.__name__, helper)
+        source.constant("EncodeError", EncodeError)
+        source.constant("MISTAKES", MISTAKES)
+        with source.block(f"def encode({source.local('message')}, out)"):
+            source.line("parts = [out]")
+            with source.block("try"):
+                self._struct(cls, "message", "")
+                self._flush()
+            with source.block("except EncodeError"):
+                source.line("raise")
+            with source.block("except MISTAKES as mistake"):
+                source.line(f"raise explain(message, {self._version}, mistake) from mistake")
+            if has_records(cls):
+                with source.block("if not out"):
+                    source.line("parts.pop()")
+            source.line("return parts")
+        return source
+
+    def _struct(self, cls: type[Struct], value: str, path: str) -> None:
+        source = self._source
+        tagged = []
+        for field in cls.fields:
+            if self._version not in field.versions:
+                self._refuse_unless_ignorable(field, f"{value}.{field.name}", path)
+            elif self._version in field.tagged:
+                tagged.append(field)
+            else:
+                self._field(field, value)
+        if self._is_flexible:
+            self._tagged_section(tagged, value)
+            return
+        with source.block(f"if {value}.unknown_tagged_fields"):
+            words = f"{path}unknown_tagged_fields is set, but version {self._version} has no tagged fields"
+            source.line(f"raise EncodeError({words!r})")
+
+    def _refuse_unless_ignorable(self, field: Field, value: str, path: str) -> None:
+        if not field.ignorable:
+            with self._source.block(f"if {self._differs_from_default(field, value)}"):
+                words = f"{path}{field.name} is set, but version {self._version} cannot carry it"
+                self._source.line(f"raise EncodeError({words!r})")
+
+    def _differs_from_default(self, field: Field, value: str) -> str:
+        """Return an expression that is true if ``value`` is not the default of ``field``."""
+        if field.default == ():
+            return f"{value} is None or {value}"
+        if field.default is None:
+            return f"{value} is not None"
+        if field.kind.name == "uuid":
+            return f"{value}.int"
+        if not field.default_struct:
+            return f"{value} != {field.default!r}"
+        parts = [f"{value} is None"] if self._version in field.nullable else []
+        parts += [
+            self._differs_from_default(inner, f"{value}.{inner.name}")
+            for inner in field.default_struct.fields
+        ]
+        return " or ".join([*parts, f"{value}.unknown_tagged_fields"])
+
+    def _field(self, field: Field, struct: str, *, is_tagged: bool = False) -> None:
+        value, is_nullable = f"{struct}.{field.name}", self._version in field.nullable
+        is_compact = self._is_flexible and not field.always_classic
+        if isinstance(field.kind, StructKind):
+            self._nested(field.kind, value, is_nullable=is_nullable, is_tagged=is_tagged)
+        else:
+            self._value(field.kind, value, is_nullable=is_nullable, is_compact=is_compact)
+
+    def _value(self, kind: Kind, value: str, *, is_nullable: bool, is_compact: bool) -> None:
+        if kind.fixed_format:
+            self._run.append((kind.fixed_format, f"{value}.bytes" if kind.name == "uuid" else value))
+        elif isinstance(kind, ArrayKind):
+            self._array(kind.of, value, is_nullable=is_nullable, is_compact=is_compact)
+        elif kind.name == "records":
+            self._records(value, is_nullable=is_nullable, is_compact=is_compact)
+        else:
+            self._sized(kind, value, is_nullable=is_nullable, is_compact=is_compact)
+
+    def _nested(self, kind: StructKind, value: str, *, is_nullable: bool, is_tagged: bool) -> None:
+        source, nested = self._source, self._source.local(snake_case(kind.name))
+        source.line(f"{nested} = {value}")
+        if not is_nullable:
+            self._struct(kind.struct, nested, f"{kind.name}.")
+            return
+        # The marker is an int8, -1 for null; only inside the tagged section it is a varint, 0 for null.
+        self._flush()
+        with source.block(f"if {nested} is None"):
+            source.line(f"out.append({0 if is_tagged else 255})")
+        with source.block("else"):
+            source.line("out.append(1)")
+            self._struct(kind.struct, nested, f"{kind.name}.")
+            self._flush()
+
+    @contextmanager
+    def _unless_null(self, value: str, prefix: str, *, is_nullable: bool, is_compact: bool) -> Iterator[None]:
+        """Write the null of a nullable value; what is written inside the ``with`` is for the others."""
+        if not is_nullable:
+            yield
+            return
+        self._flush()
+        with self._source.block(f"if {value} is None"):
+            self._source.line(f"out += {_NULL['compact' if is_compact else prefix]!r}")
+        with self._source.block("else"):
+            yield
+            self._flush()
+
+    def _sized(self, kind: Kind, value: str, *, is_nullable: bool, is_compact: bool) -> None:
+        source = self._source
+        prefix = "h" if kind.name == "string" else "i"
+        source.line(f"raw = {value}")
+        with self._unless_null("raw", prefix, is_nullable=is_nullable, is_compact=is_compact):
+            if kind.name == "string":
+                source.line("raw = raw.encode()")
+            self._prefix("len(raw)", prefix, is_compact=is_compact)
+            source.line("out += raw")
+
+    def _records(self, value: str, *, is_nullable: bool, is_compact: bool) -> None:
+        source, data = self._source, self._source.local("record_data")
+        source.line(f"{data} = {value}")
+        with self._unless_null(data, "i", is_nullable=is_nullable, is_compact=is_compact):
+            self._prefix(f"record_data_size({data})", "i", is_compact=is_compact)
+            source.line(f"parts.extend({data} if isinstance({data}, list) else ({data},))")
+            source.line("out = bytearray()")
+            source.line("parts.append(out)")
+
+    def _array(self, of: Kind, value: str, *, is_nullable: bool, is_compact: bool) -> None:
+        source, items = self._source, self._source.local(value.rpartition(".")[2])
+        source.line(f"{items} = {value}")
+        with self._unless_null(items, "i", is_nullable=is_nullable, is_compact=is_compact):
+            self._prefix(f"len({items})", "i", is_compact=is_compact)
+            if of.fixed_format in wire.NUMBER_ARRAYS:
+                arrays = source.constant(f"{of.name}_arrays", wire.NUMBER_ARRAYS[of.fixed_format])
+                source.line(f"out += {arrays}[len({items})].pack(*{items})")
+                return
+            item = source.local(snake_case(of.name))
+            with source.block(f"for {item} in {items}"):
+                if isinstance(of, StructKind):
+                    self._struct(of.struct, item, f"{of.name}.")
+                else:
+                    self._value(of, item, is_nullable=False, is_compact=is_compact)
+                self._flush()
+
+    def _prefix(self, length: str, classic_format: str, *, is_compact: bool) -> None:
+        """Write a length or count, and all that waits before it."""
+        if not is_compact:
+            self._run.append((classic_format, length))
+            self._flush()
+            return
+        source = self._source
+        self._flush()
+        source.line(f"length = {length} + 1")
+        with source.block("if length < 128"):
+            source.line("out.append(length)")
+        with source.block("else"):
+            source.line(f"out += {'string_varint' if classic_format == 'h' else 'varint'}(length)")
+
+    def _tagged_section(self, tagged: list[Field], struct: str) -> None:
+        self._flush()
+        source, unknown = self._source, f"{struct}.unknown_tagged_fields"
+        tags = self._known_tags(tagged, struct) if tagged else "{}"
+        with source.block(f"if {tags} or {unknown}" if tagged else f"if {unknown}"):
+            source.line(f"write_tags(out, {tags}, {unknown})")
+        with source.block("else"):
+            source.line("out.append(0)")
+
+    def _known_tags(self, tagged: list[Field], struct: str) -> str:
+        """Write the collecting of tagged fields that differ from their default; return its variable."""
+        source = self._source
+        tags, outer = source.local("tags"), source.local("outer")
+        source.line(f"{tags} = {{}}")
+        for field in tagged:
+            with source.block(f"if {self._differs_from_default(field, f'{struct}.{field.name}')}"):
+                source.line(f"{outer}, out = out, bytearray()")
+                self._field(field, struct, is_tagged=True)
+                self._flush()
+                source.line(f"{tags}[{field.tag}], out = out, {outer}")
+        return tags
+
+    def _flush(self) -> None:
+        """Write the packing of the run that has been collected."""
+        if self._run:
+            pack = self._source.struct("".join(item for item, _ in self._run), "pack")
+            self._source.line(f"out += {pack}({', '.join(value for _, value in self._run)})")
+        self._run = []

@@ -1,0 +1,163 @@
+"""What generated code calls at run time: varints, tags, arrays of numbers, and the words for bad bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from struct import Struct
+from struct import error as StructError  # noqa: N812
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from pyk.protocol.errors import MalformedMessageError
+
+Data: TypeAlias = bytes | memoryview
+
+LONGEST_STRING = 32767  # bytes; Kafka refuses longer ones in the compact encoding too
+MOST_ELEMENTS = 1 << 20  # of one array; elements cost far more memory than the bytes that ask for them
+MOST_PREPARED = 64  # lengths of number arrays whose struct is kept
+
+
+class BadBytesError(ValueError):
+    """Bytes that the decoder at work cannot accept; it adds which message and where."""
+
+
+FAULTS = (BadBytesError, IndexError, StructError, UnicodeDecodeError)
+"""What decoding of hostile bytes can raise: a short buffer shows up as IndexError or struct.error."""
+
+
+class NumberArrays(dict[int, Struct]):
+    """``arrays[count]`` packs and unpacks ``count`` numbers at once."""
+
+    def __init__(self, item_format: str) -> None:
+        super().__init__()
+        self._item_format = item_format
+
+    def __missing__(self, count: int) -> Struct:
+        packer = Struct(f">{count}{self._item_format}")
+        if count <= MOST_PREPARED:
+            self[count] = packer
+        return packer
+
+
+NUMBER_ARRAYS = {item_format: NumberArrays(item_format) for item_format in "?bhiqHId"}
+
+
+@lru_cache(maxsize=4096)
+def uuid_of(raw: bytes) -> UUID:
+    """Return the uuid with these 16 bytes; topic ids come back in every request, and making one is slow."""
+    return UUID(bytes=raw)
+
+
+def read_varint(data: Data, position: int) -> tuple[int, int]:
+    """Return the unsigned varint at ``position`` and the position after it."""
+    value = shift = 0
+    while True:
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift > 28:
+            raise BadBytesError("a varint of more than 5 bytes")
+    if value > 0xFFFFFFFF:
+        raise BadBytesError("a varint above 32 bits")
+    if byte == 0 and shift:
+        raise BadBytesError("a varint longer than its value needs")
+    return value, position
+
+
+def read_string_varint(data: Data, position: int) -> tuple[int, int]:
+    """Return the length + 1 of a compact string and the position after it."""
+    length, position = read_varint(data, position)
+    if length > LONGEST_STRING + 1:
+        raise BadBytesError(f"a string of {length - 1} bytes, more than {LONGEST_STRING}")
+    return length, position
+
+
+def read_tag(data: Data, position: int, last_tag: int) -> tuple[int, int, int]:
+    """Return tag, start and end of the value of the next tagged field."""
+    tag, position = read_varint(data, position)
+    if tag <= last_tag:
+        raise BadBytesError(f"tag {tag} after tag {last_tag}: tags must rise")
+    size, position = read_varint(data, position)
+    end = position + size
+    if end > len(data):
+        raise BadBytesError(f"tag {tag} of {size} bytes, but {len(data) - position} are left")
+    return tag, position, end
+
+
+def varint(value: int) -> bytes:
+    """Return ``value`` as an unsigned varint."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def string_varint(length: int) -> bytes:
+    """Return the varint before a compact string of ``length - 1`` bytes."""
+    if length > LONGEST_STRING + 1:
+        raise ValueError(f"a string of {length - 1} bytes, more than {LONGEST_STRING}")
+    return varint(length)
+
+
+def write_tags(out: bytearray, known: dict[int, bytearray], unknown: Mapping[int, bytes]) -> None:
+    """Append a tagged section of known and unknown fields."""
+    if not known.keys().isdisjoint(unknown):
+        raise ValueError(f"unknown_tagged_fields has tags of known fields: {set(known) & set(unknown)}")
+    out += varint(len(known) + len(unknown))
+    fields: Mapping[int, bytes | bytearray] = {**known, **unknown}
+    for tag, value in sorted(fields.items()):
+        out += varint(tag)
+        out += varint(len(value))
+        out += value
+
+
+def record_data_size(value: Any) -> int:
+    """Return the bytes of what a ``records`` field was given."""
+    return sum(map(len, value)) if isinstance(value, list) else len(value)
+
+
+def bad_length(field: str, length: int, left: int) -> BadBytesError:
+    """Return the error for a length that the rest of the data cannot hold."""
+    if length == -1:
+        return BadBytesError(f"{field} is null, which this version does not allow")
+    return BadBytesError(f"{field} has length {length}, but {left} bytes are left")
+
+
+def bad_count(field: str, count: int, left: int) -> BadBytesError:
+    """Return the error for an element count that the rest of the data cannot hold."""
+    if count == -1:
+        return BadBytesError(f"{field} is null, which this version does not allow")
+    return BadBytesError(
+        f"{field} has {count} elements, but {left} bytes are left (at most {MOST_ELEMENTS} elements)"
+    )
+
+
+def bad_marker(field: str, marker: int) -> BadBytesError:
+    """Return the error for a byte before a nullable struct that says neither null nor present."""
+    return BadBytesError(f"{field} has marker {marker}, neither null nor present")
+
+
+def bad_tag_size(tag: int, used: int) -> BadBytesError:
+    """Return the error for a tagged field whose size is not what its value took."""
+    return BadBytesError(
+        f"tag {tag} ends {abs(used)} bytes {'after' if used > 0 else 'before'} its declared size"
+    )
+
+
+def malformed(
+    message: str, version: int, data: Data, position: int, fault: Exception
+) -> MalformedMessageError:
+    """Return the error for ``fault``, met at or shortly after ``position``."""
+    if isinstance(fault, IndexError | StructError):
+        words = f"the data ends early, after {len(data)} bytes"
+    elif isinstance(fault, UnicodeDecodeError):
+        words = f"text that is not UTF-8 ({fault.reason})"
+    else:
+        words = str(fault)
+    return MalformedMessageError(f"{message} v{version}: {words} (near byte {position})")

@@ -1,0 +1,162 @@
+"""Field options: what a message class says about each of its fields, and all that the codec knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+from uuid import UUID
+
+import attrs
+
+from .names import camel_case
+from .versions import NO_VERSIONS, VersionRange
+
+if TYPE_CHECKING:
+    from .schema import Struct
+
+ZERO_UUID = UUID(int=0)
+"""Kafka's "no uuid"."""
+
+NO_TAGGED_FIELDS: Mapping[int, bytes] = MappingProxyType({})
+"""What a struct without unknown tagged fields has for them."""
+
+RecordData: TypeAlias = Any
+"""What a ``records`` field holds. Decoding gives a memoryview of the frame; encoding takes any bytes-like
+object, a list of them, or an object with ``__len__`` that the transport knows how to send (a file range). No
+type says "a memoryview when read, any of these when set", hence Any."""
+
+
+class Kind:
+    """A type of the wire format. Calling it gives the option of a field of that type."""
+
+    def __init__(self, name: str, zero: object, fixed_format: str = "") -> None:
+        self.name = name
+        self.zero = zero
+        self.fixed_format = fixed_format
+        """The ``struct`` format of a value; empty if its size varies."""
+
+    def __call__(
+        self,
+        *,
+        versions: str = "0+",
+        nullable: str = "none",
+        default: Any = ...,
+        tag: int | None = None,
+        ignorable: bool = False,
+        secret: bool = False,
+        always_classic: bool = False,
+    ) -> Any:
+        """Return the option of one field: an ``attrs.field`` that carries a :class:`Field`.
+
+        ``versions`` have the field; ``nullable`` ones allow null in it. With ``tag`` it is a tagged field.
+        ``ignorable``: a version that lacks the field drops its value silently instead of refusing it.
+        ``secret`` values are left out of ``repr``. ``always_classic``: never in the compact encoding.
+        """
+        field = Field(
+            kind=self,
+            versions=VersionRange.parse(versions),
+            nullable=VersionRange.parse(nullable),
+            default=self.zero if default is ... else default,
+            tag=tag,
+            ignorable=ignorable,
+            secret=secret,
+            always_classic=always_classic,
+        )
+        default = attrs.Factory(field.new_default) if field.is_default_mutable else field.default
+        return attrs.field(default=default, metadata={Field: field})
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class ArrayKind(Kind):
+    """A list of values of one kind."""
+
+    def __init__(self, of: Kind) -> None:
+        super().__init__(f"[]{of.name}", zero=())
+        self.of = of
+
+
+class StructKind(Kind):
+    """A struct inside another."""
+
+    def __init__(self, struct: type[Struct]) -> None:
+        super().__init__(struct.__name__, zero=struct)
+        self.struct = struct
+
+
+boolean = Kind("bool", zero=False, fixed_format="?")
+int8 = Kind("int8", zero=0, fixed_format="b")
+int16 = Kind("int16", zero=0, fixed_format="h")
+int32 = Kind("int32", zero=0, fixed_format="i")
+int64 = Kind("int64", zero=0, fixed_format="q")
+uint16 = Kind("uint16", zero=0, fixed_format="H")
+uint32 = Kind("uint32", zero=0, fixed_format="I")
+float64 = Kind("float64", zero=0.0, fixed_format="d")
+uuid = Kind("uuid", zero=ZERO_UUID, fixed_format="16s")
+string = Kind("string", zero="")
+binary = Kind("bytes", zero=b"")
+records = Kind("records", zero=b"")
+
+
+def nested(struct: type[Struct], **options: Any) -> Any:
+    """Return the option of a field that holds one ``struct``."""
+    return StructKind(struct)(**options)
+
+
+def array(of: Kind | type[Struct], **options: Any) -> Any:
+    """Return the option of a field that holds a list of ``of``."""
+    return ArrayKind(of if isinstance(of, Kind) else StructKind(of))(**options)
+
+
+@attrs.frozen
+class Field:
+    """All that the codec knows about one field of a struct."""
+
+    kind: Kind
+    versions: VersionRange
+    nullable: VersionRange
+    default: Any
+    """A value; ``()`` for an empty list, and its class for a struct of defaults."""
+    tag: int | None
+    ignorable: bool
+    secret: bool
+    always_classic: bool
+    name: str = ""
+
+    @property
+    def tagged(self) -> VersionRange:
+        return NO_VERSIONS if self.tag is None else self.versions
+
+    @property
+    def json_name(self) -> str:
+        """Kafka's name of the field with a small first letter."""
+        name = camel_case(self.name)
+        return name[0].lower() + name[1:]
+
+    @property
+    def default_struct(self) -> type[Struct] | None:
+        """The class whose defaults together are the default of this field."""
+        return self.default if isinstance(self.default, type) else None
+
+    @property
+    def is_default_mutable(self) -> bool:
+        return self.default == () or self.default_struct is not None
+
+    def new_default(self) -> Any:
+        """Return the default as a value of its own, which the caller may change."""
+        if self.default == ():
+            return []
+        return self.default_struct() if self.default_struct else self.default
+
+
+def has_records(struct: type[Struct]) -> bool:
+    """Say whether there is record data anywhere in ``struct``."""
+    return any(_is_record_data(field.kind) for field in struct.fields)
+
+
+def _is_record_data(kind: Kind) -> bool:
+    if isinstance(kind, ArrayKind):
+        return _is_record_data(kind.of)
+    return has_records(kind.struct) if isinstance(kind, StructKind) else kind is records

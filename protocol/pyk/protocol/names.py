@@ -1,0 +1,15 @@
+"""Kafka spells names in camel case, Python in snake case."""
+
+from __future__ import annotations
+
+import re
+
+
+def snake_case(name: str) -> str:
+    """Return ``OffsetForLeaderEpoch`` as ``offset_for_leader_epoch``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def camel_case(name: str) -> str:
+    """Return ``offset_for_leader_epoch`` as ``OffsetForLeaderEpoch``."""
+    return "".join(word.capitalize() for word in name.split("_"))

@@ -1,0 +1,94 @@
+"""Find message classes by name, API key or record type, and import their modules only then."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from .api_keys import ApiKey
+from .errors import UnknownMessageError
+from .names import snake_case
+
+if TYPE_CHECKING:
+    from .schema import Message
+
+# Requests and responses live in the module named after their API; these are the others.
+_MODULES = {
+    "headers": ("RequestHeader", "ResponseHeader"),
+    "consumer_protocol": (
+        "ConsumerProtocolSubscription",
+        "ConsumerProtocolAssignment",
+        "StickyAssignorUserData",
+        "CooperativeStickyAssignorUserData",
+    ),
+    "group_records": (
+        "LegacyOffsetCommitKey",
+        "LegacyOffsetCommitValue",
+        "OffsetCommitKey",
+        "OffsetCommitValue",
+        "GroupMetadataKey",
+        "GroupMetadataValue",
+    ),
+    "control_records": ("ControlRecordTypeSchema", "EndTxnMarker", "LeaderChangeMessage"),
+    "producer_snapshot": ("ProducerSnapshot",),
+    "metadata_records": (
+        "RegisterBrokerRecord",
+        "UnregisterBrokerRecord",
+        "TopicRecord",
+        "PartitionRecord",
+        "ConfigRecord",
+        "PartitionChangeRecord",
+        "FenceBrokerRecord",
+        "UnfenceBrokerRecord",
+        "RemoveTopicRecord",
+        "FeatureLevelRecord",
+        "ProducerIdsRecord",
+        "BrokerRegistrationChangeRecord",
+        "NoOpRecord",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+@cache
+def message_class(name: str) -> type[Message]:
+    """Return the class of a message by Kafka's name, such as ``FetchRequest``.
+
+    Raises UnknownMessageError if there is none.
+    """
+    module = _MODULE_OF.get(name) or snake_case(re.sub("(Request|Response)$", "", name))
+    path = f"{__package__}.messages.{module}"
+    if not module.isidentifier() or find_spec(path) is None:
+        raise UnknownMessageError(f"no message {name!r}")
+    found: type[Message] | None = getattr(import_module(path), name, None)
+    if found is None:
+        raise UnknownMessageError(f"no message {name!r}")
+    return found
+
+
+def request_class(api_key: ApiKey) -> type[Message]:
+    """Return the class of the request of an API; raise UnknownMessageError if there is none."""
+    return _class_of(api_key, "Request")
+
+
+def response_class(api_key: ApiKey) -> type[Message]:
+    """Return the class of the response of an API; raise UnknownMessageError if there is none."""
+    return _class_of(api_key, "Response")
+
+
+def known_messages() -> list[str]:
+    """Return the names of all messages that have a class."""
+    apis = [key.api_name for key in ApiKey if _has_module(key)]
+    return [f"{api}{kind}" for api in apis for kind in ("Request", "Response")] + list(_MODULE_OF)
+
+
+@cache
+def _class_of(api_key: ApiKey, kind: str) -> type[Message]:
+    return message_class(f"{api_key.api_name}{kind}")
+
+
+def _has_module(api_key: ApiKey) -> bool:
+    return find_spec(f"{__package__}.messages.{api_key.name.lower()}") is not None

@@ -1,0 +1,259 @@
+"""Message classes: one attrs class per struct of Kafka's protocol, for all its versions.
+
+A class lists its fields in wire order, each with an option from :mod:`.fields`; a decorator says what kind of
+message it is and which versions it has. Encoding and decoding are generated when a version is first used.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
+
+import attrs
+
+from . import codec, json_form
+from .api_keys import ApiKey
+from .errors import MalformedMessageError, UnsupportedVersionError
+from .fields import (
+    NO_TAGGED_FIELDS,
+    ZERO_UUID,
+    Field,
+    RecordData,
+    array,
+    binary,
+    boolean,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    nested,
+    records,
+    string,
+    uint16,
+    uint32,
+    uuid,
+)
+from .versions import NO_VERSIONS, VersionRange
+
+__all__ = [
+    "ZERO_UUID",
+    "ApiKey",
+    "Message",
+    "MessageKind",
+    "RecordData",
+    "Struct",
+    "array",
+    "binary",
+    "boolean",
+    "coordinator_key",
+    "coordinator_value",
+    "data",
+    "float64",
+    "header",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "metadata_record",
+    "nested",
+    "records",
+    "request",
+    "response",
+    "string",
+    "struct",
+    "uint16",
+    "uint32",
+    "uuid",
+]
+
+LONGEST_SHOWN = 64  # bytes of a value, or elements of a list, that repr shows
+
+
+class MessageKind(enum.Enum):
+    """What a message class describes, in the words of Kafka's definitions."""
+
+    REQUEST = "request"
+    RESPONSE = "response"
+    HEADER = "header"
+    DATA = "data"
+    COORDINATOR_KEY = "coordinator-key"
+    COORDINATOR_VALUE = "coordinator-value"
+    METADATA = "metadata"
+
+
+S = TypeVar("S", bound="Struct")
+M = TypeVar("M", bound="Message")
+
+
+# No field specifiers are named, so that type checkers see every field as one with a default, which is true.
+@dataclass_transform(kw_only_default=True)
+def struct(cls: type[S]) -> type[S]:
+    """Make ``cls`` a struct: an attrs class with slots whose field options the codec can read."""
+    built: Any = attrs.define(cls, slots=True, kw_only=True, eq=False, repr=False, weakref_slot=False)
+    options = [(a.name, a.metadata[Field]) for a in attrs.fields(built) if Field in a.metadata]
+    built.fields = tuple(attrs.evolve(option, name=name) for name, option in options)
+    built._values = attrgetter("unknown_tagged_fields", *(name for name, _ in options))
+    return cast(type[S], built)
+
+
+@struct
+class Struct:
+    """A group of fields inside a message."""
+
+    unknown_tagged_fields: Mapping[int, bytes] = NO_TAGGED_FIELDS
+    """Tagged fields that this version of pyk does not know, by tag; they are written back when encoded."""
+
+    fields: ClassVar[tuple[Field, ...]] = ()
+    _values: ClassVar[attrgetter[Any]]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return bool(self._values(self) == self._values(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = [f"{field.name}={_shown(field, getattr(self, field.name))}" for field in self.fields]
+        if self.unknown_tagged_fields:
+            shown.append(f"unknown_tagged_fields={dict(self.unknown_tagged_fields)!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@struct
+class Message(Struct):
+    """A request, response, header or persisted record; see the decorators below for its facts."""
+
+    kind: ClassVar[MessageKind]
+    versions: ClassVar[VersionRange] = NO_VERSIONS
+    flexible: ClassVar[VersionRange] = NO_VERSIONS
+    """Versions in the compact encoding with tagged fields."""
+    api_key: ClassVar[int] = -1
+    """The API key; for a persisted record its type number; -1 for what has neither."""
+    _encoders: ClassVar[dict[int, codec.Encode]]
+    _decoders: ClassVar[dict[int, codec.Decode]]
+
+    @classmethod
+    def decode(cls, data: bytes | bytearray | memoryview, version: int) -> Self:
+        """Return the message that ``data`` holds, all of it.
+
+        Record data becomes memoryviews of ``data``, without a copy. Raises MalformedMessageError for bytes
+        that are not such a message, UnsupportedVersionError for a version out of :attr:`versions`.
+        """
+        message, end = cls.decode_prefix(data, version)
+        if end != len(data):
+            raise MalformedMessageError(
+                f"{cls.__name__} v{version} ends at byte {end}, but {len(data) - end} more bytes follow"
+            )
+        return message
+
+    @classmethod
+    def decode_prefix(
+        cls, data: bytes | bytearray | memoryview, version: int, start: int = 0
+    ) -> tuple[Self, int]:
+        """Return the message that begins at ``start``, and the position after it; raise as :meth:`decode`."""
+        decode = cls._decoders.get(version)
+        if decode is None:
+            decode = cls._decoders[version] = codec.compile_decoder(cls, cls._checked(version))
+        return decode(data, start)
+
+    def encode(self, version: int) -> bytes:
+        """Return the bytes of this message; raise as :meth:`encode_parts`."""
+        return b"".join(self.encode_parts(version))
+
+    def encode_parts(self, version: int, out: bytearray | None = None) -> list[Any]:
+        """Return the message as pieces to send one after the other, record data as it was given.
+
+        The first piece is ``out``, which may hold a header, grown by what precedes the first record data.
+        Raises EncodeError for a value that this version cannot carry.
+        """
+        encode = self._encoders.get(version)
+        if encode is None:
+            encode = self._encoders[version] = codec.compile_encoder(type(self), self._checked(version))
+        return encode(self, bytearray() if out is None else out)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], version: int) -> Self:
+        """Return the message that ``value`` describes, in the JSON form that Kafka's own tools print."""
+        return json_form.from_json(cls, value, cls._checked(version))
+
+    def to_json(self, version: int) -> dict[str, Any]:
+        """Return the fields of ``version`` under Kafka's names: bytes as hex text, uuids dashed."""
+        return json_form.to_json(self, self._checked(version))
+
+    @classmethod
+    def _checked(cls, version: int) -> int:
+        if version not in cls.versions:
+            raise UnsupportedVersionError(f"{cls.__name__} has versions {cls.versions}, not {version}")
+        return version
+
+
+def _message(kind: MessageKind, api_key: int, versions: str, flexible: str) -> Callable[[type[M]], type[M]]:
+    def decorate(cls: type[M]) -> type[M]:
+        built = struct(cls)
+        built.kind = kind
+        built.api_key = api_key
+        built.versions = VersionRange.parse(versions)
+        built.flexible = VersionRange.parse(flexible)
+        built._encoders = {}
+        built._decoders = {}
+        return built
+
+    return decorate
+
+
+@dataclass_transform(kw_only_default=True)
+def request(api_key: ApiKey, *, versions: str, flexible: str) -> Callable[[type[M]], type[M]]:
+    """Declare the request of an API."""
+    return _message(MessageKind.REQUEST, api_key, versions, flexible)
+
+
+@dataclass_transform(kw_only_default=True)
+def response(api_key: ApiKey, *, versions: str, flexible: str) -> Callable[[type[M]], type[M]]:
+    """Declare the response of an API."""
+    return _message(MessageKind.RESPONSE, api_key, versions, flexible)
+
+
+@dataclass_transform(kw_only_default=True)
+def header(*, versions: str, flexible: str) -> Callable[[type[M]], type[M]]:
+    """Declare the header of requests or of responses."""
+    return _message(MessageKind.HEADER, -1, versions, flexible)
+
+
+@dataclass_transform(kw_only_default=True)
+def data(*, versions: str, flexible: str = "none") -> Callable[[type[M]], type[M]]:
+    """Declare a format that travels inside a bytes field or lies in a file."""
+    return _message(MessageKind.DATA, -1, versions, flexible)
+
+
+@dataclass_transform(kw_only_default=True)
+def coordinator_key(record_type: int) -> Callable[[type[M]], type[M]]:
+    """Declare the key of a record in an internal topic; keys have one version, 0."""
+    return _message(MessageKind.COORDINATOR_KEY, record_type, "0", "none")
+
+
+@dataclass_transform(kw_only_default=True)
+def coordinator_value(record_type: int, *, versions: str, flexible: str) -> Callable[[type[M]], type[M]]:
+    """Declare the value of a record in an internal topic."""
+    return _message(MessageKind.COORDINATOR_VALUE, record_type, versions, flexible)
+
+
+@dataclass_transform(kw_only_default=True)
+def metadata_record(record_type: int, *, versions: str, flexible: str) -> Callable[[type[M]], type[M]]:
+    """Declare a record of the cluster metadata log."""
+    return _message(MessageKind.METADATA, record_type, versions, flexible)
+
+
+def _shown(field: Field, value: Any) -> str:
+    if field.secret and value:
+        return f"<{len(value)} hidden>"
+    if isinstance(value, memoryview):
+        value = value.tobytes() if len(value) <= LONGEST_SHOWN else value
+    if isinstance(value, bytes | bytearray | memoryview) and len(value) > LONGEST_SHOWN:
+        return f"<{len(value)} bytes>"
+    if isinstance(value, list) and len(value) > LONGEST_SHOWN:
+        return f"[{', '.join(map(repr, value[:LONGEST_SHOWN]))}, … {len(value)} in all]"
+    return repr(value)
