@@ -49,7 +49,9 @@ class ApiKey(IntEnum):
     @property
     def stable_versions(self) -> VersionRange:
         """The versions that peers may use without being told to try unfinished ones."""
-        return VersionRange(self.versions.lowest, self.versions.highest - (LATEST_UNSTABLE in self.facts))
+        return VersionRange(
+            self.versions.lowest, self.versions.highest - (LATEST_UNSTABLE in self.facts)
+        )
 
     @property
     def is_internal(self) -> bool:

@@ -47,7 +47,9 @@ def from_json(cls: type[S], form: Mapping[str, Any], version: int) -> S:
         if name != UNKNOWN
     }
     if UNKNOWN in form:
-        values["unknown_tagged_fields"] = {item["tag"]: bytes.fromhex(item["data"]) for item in form[UNKNOWN]}
+        values["unknown_tagged_fields"] = {
+            item["tag"]: bytes.fromhex(item["data"]) for item in form[UNKNOWN]
+        }
     return cls(**values)
 
 

@@ -92,7 +92,9 @@ M = TypeVar("M", bound="Message")
 @dataclass_transform(kw_only_default=True)
 def struct(cls: type[S]) -> type[S]:
     """Make ``cls`` a struct: an attrs class with slots whose field options the codec can read."""
-    built: Any = attrs.define(cls, slots=True, kw_only=True, eq=False, repr=False, weakref_slot=False)
+    built: Any = attrs.define(
+        cls, slots=True, kw_only=True, eq=False, repr=False, weakref_slot=False
+    )
     options = [(a.name, a.metadata[Field]) for a in attrs.fields(built) if Field in a.metadata]
     built.fields = tuple(attrs.evolve(option, name=name) for name, option in options)
     built._values = attrgetter("unknown_tagged_fields", *(name for name, _ in options))
@@ -117,7 +119,9 @@ class Struct:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = [f"{field.name}={_shown(field, getattr(self, field.name))}" for field in self.fields]
+        shown = [
+            f"{field.name}={_shown(field, getattr(self, field.name))}" for field in self.fields
+        ]
         if self.unknown_tagged_fields:
             shown.append(f"unknown_tagged_fields={dict(self.unknown_tagged_fields)!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
@@ -172,7 +176,9 @@ class Message(Struct):
         """
         encode = self._encoders.get(version)
         if encode is None:
-            encode = self._encoders[version] = codec.compile_encoder(type(self), self._checked(version))
+            encode = self._encoders[version] = codec.compile_encoder(
+                type(self), self._checked(version)
+            )
         return encode(self, bytearray() if out is None else out)
 
     @classmethod
@@ -187,11 +193,15 @@ class Message(Struct):
     @classmethod
     def _checked(cls, version: int) -> int:
         if version not in cls.versions:
-            raise UnsupportedVersionError(f"{cls.__name__} has versions {cls.versions}, not {version}")
+            raise UnsupportedVersionError(
+                f"{cls.__name__} has versions {cls.versions}, not {version}"
+            )
         return version
 
 
-def _message(kind: MessageKind, api_key: int, versions: str, flexible: str) -> Callable[[type[M]], type[M]]:
+def _message(
+    kind: MessageKind, api_key: int, versions: str, flexible: str
+) -> Callable[[type[M]], type[M]]:
     def decorate(cls: type[M]) -> type[M]:
         built = struct(cls)
         built.kind = kind
@@ -236,13 +246,17 @@ def coordinator_key(record_type: int) -> Callable[[type[M]], type[M]]:
 
 
 @dataclass_transform(kw_only_default=True)
-def coordinator_value(record_type: int, *, versions: str, flexible: str) -> Callable[[type[M]], type[M]]:
+def coordinator_value(
+    record_type: int, *, versions: str, flexible: str
+) -> Callable[[type[M]], type[M]]:
     """Declare the value of a record in an internal topic."""
     return _message(MessageKind.COORDINATOR_VALUE, record_type, versions, flexible)
 
 
 @dataclass_transform(kw_only_default=True)
-def metadata_record(record_type: int, *, versions: str, flexible: str) -> Callable[[type[M]], type[M]]:
+def metadata_record(
+    record_type: int, *, versions: str, flexible: str
+) -> Callable[[type[M]], type[M]]:
     """Declare a record of the cluster metadata log."""
     return _message(MessageKind.METADATA, record_type, versions, flexible)
 

@@ -12,7 +12,15 @@ from contextlib import contextmanager
 from struct import calcsize
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyk.protocol.fields import NO_TAGGED_FIELDS, ZERO_UUID, ArrayKind, Field, Kind, StructKind, has_records
+from pyk.protocol.fields import (
+    NO_TAGGED_FIELDS,
+    ZERO_UUID,
+    ArrayKind,
+    Field,
+    Kind,
+    StructKind,
+    has_records,
+)
 from pyk.protocol.names import snake_case
 
 from . import wire
@@ -47,7 +55,9 @@ def decoder_source(cls: type[Message], version: int) -> str:
 
 
 def _write(cls: type[Message], version: int) -> Source:
-    return _DecoderWriter(version, is_flexible=version in cls.flexible, is_view=_keeps_views(cls)).write(cls)
+    return _DecoderWriter(
+        version, is_flexible=version in cls.flexible, is_view=_keeps_views(cls)
+    ).write(cls)
 
 
 def _keeps_views(cls: type[Message]) -> bool:
@@ -60,7 +70,9 @@ class _DecoderWriter:
         self._version = version
         self._is_flexible = is_flexible
         self._is_view = is_view
-        self._source = Source(reserved=("data", "position", "size", "length", "count", "end", "marker"))
+        self._source = Source(
+            reserved=("data", "position", "size", "length", "count", "end", "marker")
+        )
         self._run: list[tuple[str, str]] = []  # format and target of each value to unpack together
         self._after_run: list[str] = []  # lines that need those values
 
@@ -99,7 +111,9 @@ class _DecoderWriter:
     def _new(self, cls: type[Struct], target: str) -> None:
         source = self._source
         source.line(f"{target} = new({source.constant(cls.__name__, cls)})")
-        source.line(f"{target}.unknown_tagged_fields = {source.constant('no_tags', NO_TAGGED_FIELDS)}")
+        source.line(
+            f"{target}.unknown_tagged_fields = {source.constant('no_tags', NO_TAGGED_FIELDS)}"
+        )
 
     def _default(self, field: Field, target: str) -> None:
         source = self._source
@@ -141,11 +155,15 @@ class _DecoderWriter:
         elif isinstance(kind, StructKind):
             self._nested(kind, target, path, is_nullable=is_nullable, is_tagged=is_tagged)
         elif isinstance(kind, ArrayKind):
-            with self._prefixed("count", "i", target, is_nullable=is_nullable, is_compact=is_compact):
+            with self._prefixed(
+                "count", "i", target, is_nullable=is_nullable, is_compact=is_compact
+            ):
                 self._array(kind.of, target, path, is_compact=is_compact)
         else:
             prefix = "h" if kind.name == "string" else "i"
-            with self._prefixed("length", prefix, target, is_nullable=is_nullable, is_compact=is_compact):
+            with self._prefixed(
+                "length", prefix, target, is_nullable=is_nullable, is_compact=is_compact
+            ):
                 self._sized(kind, target, path, is_compact=is_compact)
 
     def _fixed(self, kind: Kind, target: str) -> None:
@@ -238,7 +256,11 @@ class _DecoderWriter:
         self._run.append(("B", count))
         self._flush()
         with source.block(f"if {count}"):
-            tag, end, unknown = source.local("tag"), source.local("tag_end"), source.local("unknown")
+            tag, end, unknown = (
+                source.local("tag"),
+                source.local("tag_end"),
+                source.local("unknown"),
+            )
             with source.block(f"if {count} > 127"):
                 source.line(f"{count}, position = read_varint(data, position - 1)")
             source.line(f"{tag}, {unknown} = -1, {{}}")
@@ -265,7 +287,9 @@ class _DecoderWriter:
                 self._source.line(f"{targets} = data[position]")
             else:
                 unpack = self._source.struct(fixed_format, "unpack_from")
-                self._source.line(f"{targets}{',' * (len(self._run) == 1)} = {unpack}(data, position)")
+                self._source.line(
+                    f"{targets}{',' * (len(self._run) == 1)} = {unpack}(data, position)"
+                )
             self._source.line(f"position += {calcsize('>' + fixed_format)}")
         for line in self._after_run:
             self._source.line(line)

@@ -46,11 +46,19 @@ class _EncoderWriter:
         self._version = version
         self._is_flexible = is_flexible
         self._source = Source(reserved=("out", "parts", "raw", "length", "count"))
-        self._run: list[tuple[str, str]] = []  # format and expression of each value to pack together
+        self._run: list[
+            tuple[str, str]
+        ] = []  # format and expression of each value to pack together
 
     def write(self, cls: type[Message]) -> Source:
         source = self._source
-        for helper in (wire.varint, wire.string_varint, wire.write_tags, wire.record_data_size, explain):
+        for helper in (
+            wire.varint,
+            wire.string_varint,
+            wire.write_tags,
+            wire.record_data_size,
+            explain,
+        ):
             source.constant(helper.__name__, helper)
         source.constant("EncodeError", EncodeError)
         source.constant("MISTAKES", MISTAKES)
@@ -119,7 +127,9 @@ class _EncoderWriter:
 
     def _value(self, kind: Kind, value: str, *, is_nullable: bool, is_compact: bool) -> None:
         if kind.fixed_format:
-            self._run.append((kind.fixed_format, f"{value}.bytes" if kind.name == "uuid" else value))
+            self._run.append(
+                (kind.fixed_format, f"{value}.bytes" if kind.name == "uuid" else value)
+            )
         elif isinstance(kind, ArrayKind):
             self._array(kind.of, value, is_nullable=is_nullable, is_compact=is_compact)
         elif kind.name == "records":
@@ -143,7 +153,9 @@ class _EncoderWriter:
             self._flush()
 
     @contextmanager
-    def _unless_null(self, value: str, prefix: str, *, is_nullable: bool, is_compact: bool) -> Iterator[None]:
+    def _unless_null(
+        self, value: str, prefix: str, *, is_nullable: bool, is_compact: bool
+    ) -> Iterator[None]:
         """Write the null of a nullable value; what is written inside the ``with`` is for the others."""
         if not is_nullable:
             yield

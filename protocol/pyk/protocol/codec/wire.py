@@ -14,7 +14,9 @@ from pyk.protocol.errors import MalformedMessageError
 Data: TypeAlias = bytes | memoryview
 
 LONGEST_STRING = 32767  # bytes; Kafka refuses longer ones in the compact encoding too
-MOST_ELEMENTS = 1 << 20  # of one array; elements cost far more memory than the bytes that ask for them
+MOST_ELEMENTS = (
+    1 << 20
+)  # of one array; elements cost far more memory than the bytes that ask for them
 MOST_PREPARED = 64  # lengths of number arrays whose struct is kept
 
 
@@ -108,7 +110,9 @@ def string_varint(length: int) -> bytes:
 def write_tags(out: bytearray, known: dict[int, bytearray], unknown: Mapping[int, bytes]) -> None:
     """Append a tagged section of known and unknown fields."""
     if not known.keys().isdisjoint(unknown):
-        raise ValueError(f"unknown_tagged_fields has tags of known fields: {set(known) & set(unknown)}")
+        raise ValueError(
+            f"unknown_tagged_fields has tags of known fields: {set(known) & set(unknown)}"
+        )
     out += varint(len(known) + len(unknown))
     fields: Mapping[int, bytes | bytearray] = {**known, **unknown}
     for tag, value in sorted(fields.items()):

@@ -1,7 +1,13 @@
 """The seams to the world that clients and broker share: clock, network, frames."""
 
 from pyk.protocol.io.clock import Clock, SystemClock
-from pyk.protocol.io.frame_transport import FileRegion, FrameReceiver, FrameTransport, Part
+from pyk.protocol.io.frame_transport import (
+    FileRegion,
+    FrameReceiver,
+    FrameSizeError,
+    FrameTransport,
+    Part,
+)
 from pyk.protocol.io.memory_network import MemoryNetwork
 from pyk.protocol.io.network import Address, Listener, Network, SystemNetwork
 
@@ -10,6 +16,7 @@ __all__ = [
     "Clock",
     "FileRegion",
     "FrameReceiver",
+    "FrameSizeError",
     "FrameTransport",
     "Listener",
     "MemoryNetwork",

@@ -15,6 +15,8 @@ from typing import BinaryIO, Protocol, cast
 
 import attrs
 
+from pyk.protocol.errors import ProtocolError
+
 SCRATCH_BYTES = 64 * 1024
 FIRST_FRAME_BUFFER_BYTES = 256 * 1024
 JOIN_BELOW_BYTES = 16 * 1024
@@ -36,7 +38,7 @@ class FileRegion:
 Part = bytes | bytearray | memoryview | FileRegion
 
 
-class FrameSizeError(Exception):
+class FrameSizeError(ProtocolError):
     """A length prefix that no frame may have: not Kafka, or not within our limit.
 
     ``first_bytes`` are the first bytes of the alleged frame, length prefix included: enough to
