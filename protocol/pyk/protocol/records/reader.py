@@ -1,0 +1,281 @@
+"""The records of one batch, decompressed: checked as a whole, then read where they lie.
+
+A batch is delivered whole or not at all, so a ``RecordBlock`` checks every record before the first one is
+handed out. Spans are stretches of a block: what a fetch hands to the application, not yet made into
+objects.
+
+This is the plain form; ``reader.pyx`` is the compiled one, which keeps positions where this one keeps
+decoded fields.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from pyk.protocol.records.errors import (
+    HEADER_COUNT,
+    HEADER_KEY_LENGTH,
+    HEADER_KEY_TEXT,
+    HEADER_VALUE_LENGTH,
+    KEY_LENGTH,
+    MISSING_RECORDS,
+    OFFSET_DELTA,
+    PROBLEMS,
+    RECORD_BODY,
+    RECORD_LENGTH,
+    TIMESTAMP_DELTA,
+    TRAILING_BYTES,
+    VALUE_LENGTH,
+    CorruptRecordError,
+)
+from pyk.protocol.records.record import ConsumerRecord, Headers, Record, RecordOrigin, consumer_record
+from pyk.protocol.records.varint import decode_varint, decode_varlong
+
+MIN_RECORD_BYTES = 7  # one byte each: length, attributes, two deltas, key and value length, header count
+_MIN_HEADER_BYTES = 2
+_MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
+
+Deserializer = Callable[[bytes], Any]
+Fields = tuple[int, int, bytes | None, bytes | None, Headers]  # offset, timestamp, key, value, headers
+
+
+class RecordBlock:
+    """All records of one batch, checked. Iterating gives ``Record`` objects, one at a time.
+
+    ``data`` holds ``count`` records. Their offsets lie in ``base_offset`` … ``base_offset +
+    last_offset_delta``, their timestamps count from ``base_timestamp``, unless ``append_timestamp``
+    (LogAppendTime) stands for all of them. Raises ``CorruptRecordError`` for the first thing that is wrong.
+    """
+
+    __slots__ = (
+        "_records",
+        "are_offsets_dense",
+        "base_offset",
+        "count",
+        "last_offset_delta",
+        "max_timestamp",
+        "max_timestamp_offset",
+        "null_key_count",
+        "size",
+    )
+
+    def __init__(
+        self,
+        data: bytes | bytearray | memoryview,
+        count: int,
+        base_offset: int,
+        last_offset_delta: int,
+        *,
+        base_timestamp: int,
+        append_timestamp: int | None = None,
+    ) -> None:
+        view = memoryview(data).cast("B")
+        self.count = count
+        self.size = len(view)
+        self.base_offset = base_offset
+        self.last_offset_delta = last_offset_delta
+        self._records = self._decode(view, base_timestamp, append_timestamp)
+        self._summarize()
+
+    def _decode(self, data: memoryview, base_timestamp: int, append_timestamp: int | None) -> list[Fields]:
+        if self.count > len(data) // MIN_RECORD_BYTES:
+            raise CorruptRecordError(PROBLEMS[MISSING_RECORDS])
+        records: list[Fields] = []
+        position, delta = 0, -1
+        for index in range(self.count):
+            previous = delta
+            try:
+                position, timestamp, delta, key, value, headers = _decode_record(data, position, len(data))
+                if not previous < delta <= self.last_offset_delta:
+                    raise CorruptRecordError(PROBLEMS[OFFSET_DELTA])
+                timestamp += base_timestamp
+                if not _MIN_INT64 <= timestamp <= _MAX_INT64:
+                    raise CorruptRecordError(PROBLEMS[TIMESTAMP_DELTA])
+            except CorruptRecordError as error:
+                raise CorruptRecordError.in_record(error.reason, index, self.count) from None
+            if append_timestamp is not None:
+                timestamp = append_timestamp
+            records.append((self.base_offset + delta, timestamp, key, value, headers))
+        if position != len(data):
+            raise CorruptRecordError(PROBLEMS[TRAILING_BYTES])
+        return records
+
+    def _summarize(self) -> None:
+        records, base_offset = self._records, self.base_offset
+        self.are_offsets_dense = all(record[0] == base_offset + index for index, record in enumerate(records))
+        self.null_key_count = sum(record[2] is None for record in records)
+        self.max_timestamp, self.max_timestamp_offset = -1, -1
+        if records:
+            latest = max(records, key=lambda record: record[1])
+            self.max_timestamp_offset, self.max_timestamp = latest[0], latest[1]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Record]:
+        return (Record(*fields) for fields in self._records)
+
+    def span(self, origin: RecordOrigin, from_offset: int = 0) -> RecordSpan:
+        """Return the records at and after ``from_offset``, as what was read from ``origin``."""
+        start = bisect_left(self._records, from_offset, key=lambda record: record[0])
+        return RecordSpan(self, origin, start, self.count - start)
+
+
+class RecordSpan:
+    """Records that stand together in one batch, not yet made into objects. Iterating gives
+    ``ConsumerRecord`` s.
+
+    ``next_offset`` is where reading goes on after them: behind the batch if the span reaches its end,
+    whatever records compaction left there.
+    """
+
+    __slots__ = ("_block", "_start", "count", "origin")
+
+    def __init__(self, block: RecordBlock, origin: RecordOrigin, start: int, count: int) -> None:
+        self._block = block
+        self._start = start
+        self.origin = origin
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        return RecordIterator((self,))
+
+    @property
+    def first_offset(self) -> int:
+        return self._fields()[0][0] if self.count else self.next_offset
+
+    @property
+    def next_offset(self) -> int:
+        end = self._start + self.count
+        if end < self._block.count:
+            return self._block._records[end - 1][0] + 1
+        return self._block.base_offset + self._block.last_offset_delta + 1
+
+    def split(self, count: int) -> tuple[RecordSpan, RecordSpan | None]:
+        """Return the first ``count`` records and the rest, None when there is no rest."""
+        if count >= self.count:
+            return self, None
+        head = RecordSpan(self._block, self.origin, self._start, count)
+        return head, RecordSpan(self._block, self.origin, self._start + count, self.count - count)
+
+    def _fields(self) -> list[Fields]:
+        return self._block._records[self._start : self._start + self.count]
+
+
+class RecordIterator:
+    """Makes the records of several spans, one at a time.
+
+    A deserializer is called with the bytes of each key or value that is not null. When one raises, the
+    error passes through and the iterator stays before that record: ``next_offset`` names it, ``skip`` gives
+    it up.
+    """
+
+    __slots__ = ("_key_deserializer", "_next", "_span", "_span_fields", "_spans", "_value_deserializer")
+
+    def __init__(
+        self,
+        spans: Iterable[RecordSpan],
+        key_deserializer: Deserializer | None = None,
+        value_deserializer: Deserializer | None = None,
+    ) -> None:
+        self._spans = iter(tuple(spans))
+        self._key_deserializer = key_deserializer
+        self._value_deserializer = value_deserializer
+        self._span: RecordSpan
+        self._span_fields: list[Fields] = []
+        self._next = 0
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        return self
+
+    def __next__(self) -> ConsumerRecord:
+        record = self.next_record()
+        if record is None:
+            raise StopIteration
+        return record
+
+    def next_record(self) -> ConsumerRecord | None:
+        """Return the next record, None after the last."""
+        if not self._advance():
+            return None
+        offset, timestamp, key, value, headers = self._span_fields[self._next]
+        made_key: Any = key
+        made_value: Any = value
+        if self._key_deserializer is not None and key is not None:
+            made_key = self._key_deserializer(key)
+        if self._value_deserializer is not None and value is not None:
+            made_value = self._value_deserializer(value)
+        self._next += 1
+        return consumer_record(self._span.origin, (offset, timestamp, made_key, made_value, headers))
+
+    def skip(self) -> None:
+        """Pass over the next record."""
+        if self._advance():
+            self._next += 1
+
+    @property
+    def next_offset(self) -> int | None:
+        """The offset of the next record, None after the last."""
+        return self._span_fields[self._next][0] if self._advance() else None
+
+    @property
+    def origin(self) -> RecordOrigin | None:
+        """Where the next record comes from, None after the last."""
+        return self._span.origin if self._advance() else None
+
+    def _advance(self) -> bool:
+        while self._next >= len(self._span_fields):
+            span = next(self._spans, None)
+            if span is None:
+                return False
+            self._span, self._span_fields, self._next = span, span._fields(), 0
+        return True
+
+
+def _decode_record(
+    data: memoryview, position: int, end: int
+) -> tuple[int, int, int, bytes | None, bytes | None, Headers]:
+    """Return the position behind the record, its timestamp and offset deltas, key, value and headers."""
+    length, position = decode_varint(data, position, end)
+    if not MIN_RECORD_BYTES - 1 <= length <= end - position:
+        raise CorruptRecordError(PROBLEMS[RECORD_LENGTH])
+    end = position + length
+    timestamp_delta, position = decode_varlong(data, position + 1, end)
+    offset_delta, position = decode_varint(data, position, end)
+    key, position = _decode_bytes(data, position, end, KEY_LENGTH)
+    value, position = _decode_bytes(data, position, end, VALUE_LENGTH)
+    header_count, position = decode_varint(data, position, end)
+    if not 0 <= header_count <= (end - position) // _MIN_HEADER_BYTES:
+        raise CorruptRecordError(PROBLEMS[HEADER_COUNT])
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(header_count):
+        name, position = _decode_header_key(data, position, end)
+        header_value, position = _decode_bytes(data, position, end, HEADER_VALUE_LENGTH)
+        headers.append((name, header_value))
+    if position != end:
+        raise CorruptRecordError(PROBLEMS[RECORD_BODY])
+    return end, timestamp_delta, offset_delta, key, value, tuple(headers)
+
+
+def _decode_bytes(data: memoryview, position: int, end: int, problem: int) -> tuple[bytes | None, int]:
+    length, position = decode_varint(data, position, end)
+    if length == -1:
+        return None, position
+    if not 0 <= length <= end - position:
+        raise CorruptRecordError(PROBLEMS[problem])
+    return bytes(data[position : position + length]), position + length
+
+
+def _decode_header_key(data: memoryview, position: int, end: int) -> tuple[str, int]:
+    length, position = decode_varint(data, position, end)
+    if not 0 <= length <= end - position:
+        raise CorruptRecordError(PROBLEMS[HEADER_KEY_LENGTH])
+    try:
+        return str(data[position : position + length], "utf-8"), position + length
+    except UnicodeDecodeError:
+        raise CorruptRecordError(PROBLEMS[HEADER_KEY_TEXT]) from None

@@ -1,0 +1,157 @@
+"""One record as the application sees it.
+
+Compiled, these classes live outside of the cyclic collector: it would walk every one of them, and they hold
+nothing but integers, bytes, text and what a deserializer made. Nobody changes a record once it is made.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+Headers = tuple[tuple[str, bytes | None], ...]
+
+
+class TimestampType(IntEnum):
+    """Who set the timestamps of a batch: the producer, or the broker when it appended."""
+
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+
+class Record:
+    """One record of a batch. ``timestamp`` is in milliseconds since 1970; key and value are bytes or None."""
+
+    __slots__ = ("headers", "key", "offset", "timestamp", "value")
+
+    def __init__(
+        self, offset: int, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers = ()
+    ) -> None:
+        self.offset = offset
+        self.timestamp = timestamp
+        self.key = key
+        self.value = value
+        self.headers = headers
+
+    def __repr__(self) -> str:
+        return (
+            f"Record(offset={self.offset}, timestamp={self.timestamp}, key={self.key!r}, "
+            f"value={self.value!r}, headers={self.headers!r})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Record):
+            return NotImplemented
+        return self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((self.offset, self.timestamp))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Record, self._values()
+
+    def _values(self) -> tuple[int, int, bytes | None, bytes | None, Headers]:
+        return self.offset, self.timestamp, self.key, self.value, self.headers
+
+
+class RecordOrigin:
+    """Where the records of one fetched batch come from: one object, shared by all of them."""
+
+    __slots__ = ("leader_epoch", "partition", "timestamp_type", "topic")
+
+    def __init__(self, topic: str, partition: int, leader_epoch: int, timestamp_type: TimestampType) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self.timestamp_type = timestamp_type
+
+    def __repr__(self) -> str:
+        return (
+            f"RecordOrigin(topic={self.topic!r}, partition={self.partition}, "
+            f"leader_epoch={self.leader_epoch}, timestamp_type={self.timestamp_type!r})"
+        )
+
+
+class ConsumerRecord:
+    """One record that was read from a partition.
+
+    ``timestamp`` is in milliseconds since 1970 and ``timestamp_type`` says who set it; ``leader_epoch`` is
+    -1 where the batch has none. ``key`` and ``value`` are bytes or None, or what the deserializers made of
+    them.
+    """
+
+    __slots__ = ("_origin", "headers", "key", "offset", "timestamp", "value")
+
+    def __init__(  # noqa: PLR0917 (the order is part of the public contract)
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        timestamp: int = -1,
+        timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+        key: Any = None,
+        value: Any = None,
+        headers: Headers = (),
+        leader_epoch: int = -1,
+    ) -> None:
+        self._origin = RecordOrigin(topic, partition, leader_epoch, timestamp_type)
+        self.offset = offset
+        self.timestamp = timestamp
+        self.key = key
+        self.value = value
+        self.headers = headers
+
+    @property
+    def topic(self) -> str:
+        return self._origin.topic
+
+    @property
+    def partition(self) -> int:
+        return self._origin.partition
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        return self._origin.timestamp_type
+
+    @property
+    def leader_epoch(self) -> int:
+        return self._origin.leader_epoch
+
+    def __repr__(self) -> str:
+        return (
+            f"ConsumerRecord(topic={self.topic!r}, partition={self.partition}, offset={self.offset}, "
+            f"timestamp={self.timestamp}, timestamp_type={self.timestamp_type!r}, key={self.key!r}, "
+            f"value={self.value!r}, headers={self.headers!r}, leader_epoch={self.leader_epoch})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConsumerRecord):
+            return NotImplemented
+        return self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((self.topic, self.partition, self.offset))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ConsumerRecord, self._values()
+
+    def _values(self) -> tuple[str, int, int, int, TimestampType, Any, Any, Headers, int]:
+        return (
+            self.topic,
+            self.partition,
+            self.offset,
+            self.timestamp,
+            self.timestamp_type,
+            self.key,
+            self.value,
+            self.headers,
+            self.leader_epoch,
+        )
+
+
+def consumer_record(origin: RecordOrigin, fields: tuple[int, int, Any, Any, Headers]) -> ConsumerRecord:
+    """Return a record that shares ``origin`` with the others of its batch."""
+    record = ConsumerRecord.__new__(ConsumerRecord)
+    record._origin = origin
+    record.offset, record.timestamp, record.key, record.value, record.headers = fields
+    return record
