@@ -8,7 +8,7 @@ import attrs
 
 
 class TopicPartition(NamedTuple):
-    """One partition of one topic. Sorts by topic, then by number; a tuple, so that it is cheap as a key."""
+    """One partition of one topic. Sorts by topic, then number; as a tuple it is a cheap key."""
 
     topic: str
     partition: int
@@ -19,7 +19,7 @@ class TopicPartition(NamedTuple):
 
 @attrs.frozen
 class OffsetAndMetadata:
-    """What a group commits for a partition: the offset of the *next* record to read, and a note of its own.
+    """What a group commits for a partition: the offset of the *next* record to read, and a note.
 
     ``leader_epoch`` is the epoch of the last record read, None when it is not known (KIP-320).
     """
@@ -31,9 +31,10 @@ class OffsetAndMetadata:
 
 @attrs.frozen
 class OffsetAndTimestamp:
-    """Where a look-up by time ended: the first offset whose record is at or behind the time asked for.
+    """Where a look-up by time ended: the first offset whose record is at or behind the time.
 
-    ``timestamp`` is that record's, in milliseconds since 1970. ``leader_epoch`` is None when it is not known.
+    ``timestamp`` is that record's, in milliseconds since 1970. ``leader_epoch`` is None when it is
+    not known.
     """
 
     offset: int

@@ -1,0 +1,121 @@
+"""The two classes under which every error of the clients stands."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pyk.protocol.errors import ErrorCode
+
+
+class KafkaError(Exception):
+    """Anything that went wrong between an application and Kafka.
+
+    The facts below are fixed per class. ``definite`` alone may be given per error, because the same
+    failure can be certain or not: a request that never left is one that surely was not applied.
+    """
+
+    code: int | None = None
+    """Kafka's error code, None for what the client found out by itself."""
+    retriable: bool = False
+    """The same call may succeed later, with nothing changed by the caller."""
+    fatal: bool = False
+    """This client can do nothing more: close it and make a new one."""
+    txn_requires_abort: bool = False
+    """Inside a transaction: it cannot be committed any more, abort it and go on."""
+    definite: bool = True
+    """What was asked for certainly did not happen. False: it may or may not have happened."""
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        topic: str | None = None,
+        partition: int | None = None,
+        node_id: int | None = None,
+        definite: bool | None = None,
+    ) -> None:
+        # Only the message is positional: pickle makes an error again from args and __dict__.
+        super().__init__(message)
+        self.topic = topic
+        self.partition = partition
+        self.node_id = node_id
+        if definite is not None:
+            self.definite = definite
+
+    def __str__(self) -> str:
+        where = ", ".join(self._where())
+        return f"{self.args[0]} ({where})" if where else str(self.args[0])
+
+    def _where(self) -> list[str]:
+        """Return the places that the message does not name already."""
+        places = []
+        if self.topic is not None and repr(self.topic) not in self.args[0]:
+            places.append(f"topic {self.topic!r}")
+        if self.partition is not None and f"partition {self.partition}" not in self.args[0]:
+            places.append(f"partition {self.partition}")
+        if (
+            self.node_id is not None
+            and self.node_id >= 0
+            and f"node {self.node_id}" not in self.args[0]
+        ):
+            places.append(f"node {self.node_id}")
+        return places
+
+
+class KafkaTimeoutError(KafkaError, TimeoutError):
+    """What was asked for did not happen in the time it was given; it may yet happen."""
+
+    retriable = True
+    definite = False
+
+
+class BrokerError(KafkaError):
+    """What a broker answered: one class per Kafka error code.
+
+    Whether a code is retriable is decided by the table of :mod:`pyk.protocol.errors`.
+    """
+
+    code: int
+
+    by_code: ClassVar[dict[int, type[BrokerError]]] = {}
+
+    def __init_subclass__(cls, *, code: ErrorCode | None = None, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if code is None:
+            return  # a group of errors, or a client's own form of one
+        cls.code = code
+        cls.retriable = code.retriable
+        cls.fatal = code in FATAL
+        cls.txn_requires_abort = not (cls.retriable or cls.fatal)
+        cls.definite = code not in INDEFINITE
+        BrokerError.by_code[code] = cls
+
+
+# What ends a client: a newer one of the same identity, or a cluster that will not speak to it.
+FATAL = frozenset(
+    {
+        ErrorCode.FENCED_INSTANCE_ID,
+        ErrorCode.ILLEGAL_SASL_STATE,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.SASL_AUTHENTICATION_FAILED,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+        ErrorCode.UNSUPPORTED_SASL_MECHANISM,
+    }
+)
+
+# After these a record may still be in the log, or come to be in it: a leader that steps down
+# answers NOT_LEADER_OR_FOLLOWER also for what it had appended and its followers had fetched.
+INDEFINITE = frozenset(
+    {
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    }
+)

@@ -1,0 +1,99 @@
+"""What the clients find out by themselves, without an answer of a broker."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+
+import attrs
+
+from pyk.clients.errors.base import KafkaError, KafkaTimeoutError
+from pyk.clients.errors.cluster import NetworkError
+
+
+class ConfigurationError(KafkaError, ValueError):
+    """An option is unknown, out of range, or does not fit another one."""
+
+
+class SerializationError(KafkaError, ValueError):
+    """A serializer or deserializer refused a key or a value."""
+
+
+class StateError(KafkaError, RuntimeError):
+    """The call does not fit the state of the client; the program has to change."""
+
+
+class ClosedError(StateError):
+    """The client is closed, or was never started."""
+
+
+class ForkedClientError(StateError):
+    """The client was made before this process was forked off: its connections are the parent's."""
+
+
+class BufferExhaustedError(KafkaTimeoutError):
+    """The producer's buffer stayed full for all of ``max_block_ms``; the record was not taken."""
+
+    definite = True
+
+
+class NodeUnavailableError(NetworkError):
+    """A broker could not be connected to; the request never left, so it was not applied."""
+
+    definite = True
+
+
+class NodeDisconnectedError(NetworkError):
+    """The connection ended with the request under way, which may have been applied."""
+
+
+class MalformedResponseError(KafkaError):
+    """A broker's answer breaks the protocol, and its connection was closed.
+
+    What was asked may have been applied.
+    """
+
+    retriable = True
+    definite = False
+
+
+class Stage(enum.Enum):
+    """How far an attempt to reach a broker came: the step that failed."""
+
+    DNS = "DNS"
+    TCP = "TCP"
+    API_VERSIONS = "ApiVersions"
+    METADATA = "Metadata"
+
+
+@attrs.frozen
+class ConnectionAttempt:
+    """One attempt to reach one address."""
+
+    server: str
+    """The name as configured, ``host:port``."""
+    address: str | None
+    """What the name became, None when it became nothing."""
+    stage: Stage
+    """The step that failed."""
+    cause: str
+    hint: str = ""
+    """What to look at first, empty when nothing better is known than the cause."""
+
+    def __str__(self) -> str:
+        via = f" ({self.address})" if self.address not in (None, self.server) else ""
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{self.server}{via}: {self.stage.value}: {self.cause}{hint}"
+
+
+class BootstrapError(KafkaError, ConnectionError):
+    """No bootstrap server led to the cluster. ``attempts`` says how far each address came."""
+
+    retriable = True
+
+    def __init__(self, message: str, *, attempts: Iterable[ConnectionAttempt] = ()) -> None:
+        super().__init__(message)
+        self.attempts = tuple(attempts)
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.args[0]), *(f"  {attempt}" for attempt in self.attempts)])

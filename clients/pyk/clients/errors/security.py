@@ -1,0 +1,94 @@
+"""What brokers answer about who the client is and what it may do."""
+
+from __future__ import annotations
+
+from pyk.clients.errors.base import BrokerError
+from pyk.protocol.errors import ErrorCode
+
+
+class AuthenticationError(BrokerError):
+    """The broker does not believe who the client is."""
+
+
+class AuthorizationError(BrokerError):
+    """The client may not do this."""
+
+
+class TopicAuthorizationFailedError(AuthorizationError, code=ErrorCode.TOPIC_AUTHORIZATION_FAILED):
+    """The client may not do this with the topic."""
+
+
+class GroupAuthorizationFailedError(AuthorizationError, code=ErrorCode.GROUP_AUTHORIZATION_FAILED):
+    """The client may not do this with the group."""
+
+
+class ClusterAuthorizationFailedError(
+    AuthorizationError, code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+):
+    """The client may not do this with the cluster."""
+
+
+class TransactionalIdAuthorizationFailedError(
+    AuthorizationError, code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+):
+    """The client may not use this transactional id."""
+
+
+class DelegationTokenAuthorizationFailedError(
+    AuthorizationError, code=ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
+):
+    """The client may not do this with the delegation token."""
+
+
+class UnsupportedSaslMechanismError(AuthenticationError, code=ErrorCode.UNSUPPORTED_SASL_MECHANISM):
+    """The broker does not offer this SASL mechanism."""
+
+
+class IllegalSaslStateError(AuthenticationError, code=ErrorCode.ILLEGAL_SASL_STATE):
+    """This request does not belong into this phase of authentication."""
+
+
+class SaslAuthenticationFailedError(AuthenticationError, code=ErrorCode.SASL_AUTHENTICATION_FAILED):
+    """The broker refused the credentials."""
+
+
+class SecurityDisabledError(BrokerError, code=ErrorCode.SECURITY_DISABLED):
+    """The broker has no authorizer, so there are no ACLs."""
+
+
+class DelegationTokenAuthDisabledError(BrokerError, code=ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED):
+    """Delegation tokens are not switched on."""
+
+
+class DelegationTokenNotFoundError(BrokerError, code=ErrorCode.DELEGATION_TOKEN_NOT_FOUND):
+    """The broker does not know this delegation token."""
+
+
+class DelegationTokenOwnerMismatchError(
+    BrokerError, code=ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
+):
+    """The principal neither owns nor may renew this delegation token."""
+
+
+class DelegationTokenRequestNotAllowedError(
+    BrokerError, code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+):
+    """Delegation tokens cannot be asked for over this kind of connection."""
+
+
+class DelegationTokenExpiredError(BrokerError, code=ErrorCode.DELEGATION_TOKEN_EXPIRED):
+    """The delegation token has expired."""
+
+
+class InvalidPrincipalTypeError(BrokerError, code=ErrorCode.INVALID_PRINCIPAL_TYPE):
+    """Principals of this type are not supported here."""
+
+
+class UnacceptableCredentialError(BrokerError, code=ErrorCode.UNACCEPTABLE_CREDENTIAL):
+    """The credential does not meet the broker's requirements."""
+
+
+class PrincipalDeserializationFailureError(
+    BrokerError, code=ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE
+):
+    """The broker could not read the principal of a forwarded request."""
