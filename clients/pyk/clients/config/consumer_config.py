@@ -1,0 +1,120 @@
+"""The table of the consumer's options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from pyk.clients.config.client_config import ClientConfig
+from pyk.clients.config.option import option
+from pyk.clients.config.values import (
+    AlwaysTrue,
+    Boolean,
+    Callback,
+    Integer,
+    OneOf,
+    OptionalText,
+    TextList,
+)
+from pyk.clients.errors import ConfigurationError
+
+ASSIGNORS = ("range", "roundrobin", "cooperative-sticky")
+
+
+@attrs.frozen(kw_only=True)
+class ConsumerConfig(ClientConfig):
+    """The options of :class:`~pyk.clients.Consumer`."""
+
+    group_id: str | None = option(
+        OptionalText(), None, "The group that shares the work and keeps the committed offsets."
+    )
+    group_instance_id: str | None = option(
+        OptionalText(), None, "A name that outlives restarts: they then cause no rebalance."
+    )
+    partition_assignment_strategy: tuple[str, ...] = option(
+        TextList(),
+        ("range", "cooperative-sticky"),
+        "How partitions are shared out: the first of these that all members of the group know.",
+    )
+    auto_offset_reset: str = option(
+        OneOf(("latest", "earliest", "none")),
+        "latest",
+        "Where to begin where no offset is committed, or it is gone; 'none' raises instead.",
+    )
+    enable_auto_commit: bool = option(
+        Boolean(), True, "Commit by itself what the application has finished."
+    )
+    auto_commit_interval_ms: int = option(Integer(), 5_000, "How often to commit by itself.")
+    max_poll_records: int = option(
+        Integer(minimum=1), 500, "How many records one ``poll`` returns at most."
+    )
+    max_poll_interval_ms: int = option(
+        Integer(minimum=1), 300_000, "How long the application may be busy before it is replaced."
+    )
+    session_timeout_ms: int = option(
+        Integer(minimum=1), 45_000, "How long a member may be silent before it is thrown out."
+    )
+    heartbeat_interval_ms: int = option(
+        Integer(minimum=1), 3_000, "How often a member says that it is alive."
+    )
+    fetch_min_bytes: int = option(
+        Integer(), 1, "How many bytes a broker gathers before it answers a fetch."
+    )
+    fetch_max_wait_ms: int = option(
+        Integer(), 500, "How long a broker waits for ``fetch_min_bytes``."
+    )
+    fetch_max_bytes: int = option(
+        Integer(), 50 * 1024 * 1024, "How many bytes one fetch returns, but for a larger batch."
+    )
+    max_partition_fetch_bytes: int = option(
+        Integer(), 1024 * 1024, "The same for each partition of a fetch."
+    )
+    max_decompressed_bytes: int = option(
+        Integer(minimum=1024),
+        64 * 1024 * 1024,
+        "How large one batch may become when decompressed. An option of pyk, not of Kafka.",
+    )
+    isolation_level: str = option(
+        OneOf(("read_uncommitted", "read_committed")),
+        "read_uncommitted",
+        "Whether to see records of transactions that are open or were aborted.",
+    )
+    client_rack: str | None = option(
+        OptionalText(), None, "Where the client is; brokers may name a replica nearby to read from."
+    )
+    check_crcs: bool = option(AlwaysTrue(), True, "Check that batches arrive as they were written.")
+    allow_auto_create_topics: bool = option(
+        Boolean(), True, "Let brokers create a topic that is subscribed to and does not exist."
+    )
+    exclude_internal_topics: bool = option(
+        Boolean(), True, "Keep Kafka's own topics out of what a pattern subscribes to."
+    )
+    key_deserializer: Callable[[bytes], Any] | None = option(
+        Callback(), None, "Makes values of a key's bytes; None gives the bytes."
+    )
+    value_deserializer: Callable[[bytes], Any] | None = option(
+        Callback(), None, "Makes values of a value's bytes; None gives the bytes."
+    )
+
+    def _check(self) -> None:
+        super()._check()
+        if self.heartbeat_interval_ms >= self.session_timeout_ms:
+            raise ConfigurationError(
+                f"heartbeat_interval_ms={self.heartbeat_interval_ms} must be less than "
+                f"session_timeout_ms={self.session_timeout_ms}, best a third of it"
+            )
+        if self.fetch_max_wait_ms >= self.request_timeout_ms:
+            raise ConfigurationError(
+                f"fetch_max_wait_ms={self.fetch_max_wait_ms} must be less than "
+                f"request_timeout_ms={self.request_timeout_ms}: every fetch would time out"
+            )
+        if self.group_instance_id is not None and self.group_id is None:
+            raise ConfigurationError("group_instance_id means nothing without a group_id")
+        unknown = [name for name in self.partition_assignment_strategy if name not in ASSIGNORS]
+        if unknown:
+            raise ConfigurationError(
+                f"partition_assignment_strategy names {', '.join(map(repr, unknown))}; "
+                f"there are {', '.join(map(repr, ASSIGNORS))}"
+            )

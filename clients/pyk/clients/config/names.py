@@ -1,0 +1,55 @@
+"""Which option a user meant by a name that is none. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+
+# What librdkafka, kafka-python and aiokafka call these options.
+ALIASES = {
+    "auto_commit_enable": "enable_auto_commit",
+    "batch_num_messages": "batch_size",
+    "compression_codec": "compression_type",
+    "enable_auto_offset_store": "enable_auto_commit",
+    "fetch_message_max_bytes": "max_partition_fetch_bytes",
+    "fetch_wait_max_ms": "fetch_max_wait_ms",
+    "group": "group_id",
+    "hosts": "bootstrap_servers",
+    "max_batch_size": "batch_size",
+    "max_in_flight": "max_in_flight_requests_per_connection",
+    "message_max_bytes": "max_request_size",
+    "message_timeout_ms": "delivery_timeout_ms",
+    "metadata_broker_list": "bootstrap_servers",
+    "partition_assignors": "partition_assignment_strategy",
+    "queue_buffering_max_kbytes": "buffer_memory",
+    "queue_buffering_max_ms": "linger_ms",
+    "rebalance_timeout_ms": "max_poll_interval_ms",
+    "request_required_acks": "acks",
+    "servers": "bootstrap_servers",
+    "socket_timeout_ms": "request_timeout_ms",
+    "topic_metadata_refresh_interval_ms": "metadata_max_age_ms",
+    "value_serialiser": "value_serializer",
+}
+
+# Options of Kafka that pyk does not have. A file that was written for another client may hold them,
+# and "did you mean" would be of no help there.
+NOT_THERE_YET = ("sasl_", "ssl_", "transaction", "interceptor", "metrics_", "metric_")
+
+
+def explain_unknown(name: str, known: Collection[str], elsewhere: Collection[str]) -> str:
+    """Return the sentence about a name that is no option of this client.
+
+    ``known`` are the options of this client, ``elsewhere`` those of the others.
+    """
+    plain = name.lower().replace(".", "_").replace("-", "_")
+    if plain in elsewhere:
+        return f"{name!r} is an option of another client, not of this one"
+    alias = ALIASES.get(plain)
+    if alias in known:
+        return f"{name!r} is not an option; here it is called {alias!r}"
+    if plain.startswith(NOT_THERE_YET):
+        return f"{name!r} is an option of Kafka that this release of pyk does not have"
+    near = difflib.get_close_matches(plain, list(known), n=1, cutoff=0.6)
+    if near:
+        return f"{name!r} is not an option; did you mean {near[0]!r}?"
+    return f"{name!r} is not an option"

@@ -1,0 +1,52 @@
+"""How one line of the table of options is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from pyk.clients.config.values import Kind
+
+
+@attrs.frozen
+class Option:
+    """What is known of one option: a field of one of the config classes."""
+
+    name: str
+    """As a keyword: ``linger_ms``."""
+    kind: Kind
+    default: object
+    doc: str
+
+    @property
+    def kafka_name(self) -> str:
+        """Kafka's own, dotted name: ``linger.ms``."""
+        return self.name.replace("_", ".")
+
+
+@attrs.frozen
+class _Line:
+    """An option before it knows its name."""
+
+    kind: Kind
+    doc: str
+
+
+def option(kind: Kind, default: object, doc: str) -> Any:
+    """Declare an option: its valid values, its default, and one sentence on what it is for."""
+    return attrs.field(default=default, metadata={_Line: _Line(kind, doc)})
+
+
+def required(kind: Kind, doc: str) -> Any:
+    """Declare an option that must be given."""
+    return attrs.field(metadata={_Line: _Line(kind, doc)})
+
+
+def options_of(config: type[attrs.AttrsInstance]) -> dict[str, Option]:
+    """Return the options of a config class by name, in the order of the table."""
+    found = {}
+    for field in attrs.fields(config):
+        line = field.metadata[_Line]
+        found[field.name] = Option(field.name, line.kind, field.default, line.doc)
+    return found

@@ -1,0 +1,114 @@
+"""The table of the producer's options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from pyk.clients.config.client_config import ClientConfig
+from pyk.clients.config.option import option
+from pyk.clients.config.values import (
+    INT64_MAX,
+    Acks,
+    Boolean,
+    Callback,
+    Integer,
+    OneOf,
+    OptionalInteger,
+)
+from pyk.clients.errors import ConfigurationError
+
+ALL = -1
+MAX_IN_FLIGHT_FOR_IDEMPOTENCE = 5
+
+
+@attrs.frozen(kw_only=True)
+class ProducerConfig(ClientConfig):
+    """The options of :class:`~pyk.clients.Producer`."""
+
+    acks: int = option(
+        Acks(), ALL, "How many replicas must have a batch before it counts as sent; -1 is all."
+    )
+    enable_idempotence: bool = option(
+        Boolean(), True, "Let brokers recognise what they have already: no duplicates, no disorder."
+    )
+    linger_ms: int = option(
+        Integer(maximum=INT64_MAX), 5, "How long a batch waits for more records before it is sent."
+    )
+    batch_size: int = option(
+        Integer(), 16_384, "How many bytes of records go into one batch; 0 sends each by itself."
+    )
+    buffer_memory: int = option(
+        Integer(maximum=INT64_MAX),
+        32 * 1024 * 1024,
+        "How many bytes of records may wait for delivery before ``send`` waits for room.",
+    )
+    max_block_ms: int = option(
+        Integer(maximum=INT64_MAX), 60_000, "How long ``send`` may wait for room and for metadata."
+    )
+    max_request_size: int = option(
+        Integer(), 1024 * 1024, "The largest record, and the largest request, in bytes."
+    )
+    compression_type: str = option(
+        OneOf(("none", "gzip", "snappy", "lz4", "zstd")), "none", "How batches are compressed."
+    )
+    compression_level: int | None = option(
+        OptionalInteger(minimum=-131_072), None, "How hard; None is the default of the codec."
+    )
+    delivery_timeout_ms: int = option(
+        Integer(), 120_000, "How long a record may take from ``send`` until its outcome is known."
+    )
+    max_in_flight_requests_per_connection: int = option(
+        Integer(minimum=1), 5, "How many requests may wait for their answers on one connection."
+    )
+    metadata_max_idle_ms: int = option(
+        Integer(minimum=5_000, maximum=INT64_MAX),
+        300_000,
+        "How long metadata of a topic that is not sent to any more are kept.",
+    )
+    partitioner: Callable[..., int] | None = option(
+        Callback(), None, "Chooses partitions; None hashes keys as Kafka does, else fills batches."
+    )
+    key_serializer: Callable[[Any], bytes | None] | None = option(
+        Callback(), None, "Makes bytes of keys; None takes bytes and texts as they are."
+    )
+    value_serializer: Callable[[Any], bytes | None] | None = option(
+        Callback(), None, "Makes bytes of values; None takes bytes and texts as they are."
+    )
+
+    @classmethod
+    def _completed(cls, given: dict[str, Any]) -> dict[str, Any]:
+        completed = super()._completed(given)
+        # As in Kafka: who asks for fewer acknowledgements, and not for idempotence, does without.
+        if given.get("acks", ALL) != ALL:
+            completed.setdefault("enable_idempotence", False)
+        if "delivery_timeout_ms" not in given:
+            defaults = cls.options()
+            needed = sum(
+                given.get(name, defaults[name].default)
+                for name in ("linger_ms", "request_timeout_ms")
+            )
+            completed["delivery_timeout_ms"] = max(needed, defaults["delivery_timeout_ms"].default)
+        return completed
+
+    def _check(self) -> None:
+        super()._check()
+        if self.enable_idempotence and self.acks != ALL:
+            raise ConfigurationError(
+                f"enable_idempotence needs acks='all', not {self.acks}: a leader that fails "
+                "would take with it what it knew of the producer"
+            )
+        in_flight = self.max_in_flight_requests_per_connection
+        if self.enable_idempotence and in_flight > MAX_IN_FLIGHT_FOR_IDEMPOTENCE:
+            raise ConfigurationError(
+                f"max_in_flight_requests_per_connection={in_flight} is too many for "
+                "enable_idempotence: brokers remember 5 batches of a producer"
+            )
+        if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
+            raise ConfigurationError(
+                f"delivery_timeout_ms={self.delivery_timeout_ms} is less than linger_ms + "
+                f"request_timeout_ms = {self.linger_ms + self.request_timeout_ms}: "
+                "a record could not live through one request"
+            )

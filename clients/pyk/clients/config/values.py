@@ -1,0 +1,236 @@
+"""What the value of an option may be.
+
+A value comes as Python (a keyword argument) or as text (a properties file). Both go through the
+same kind of value, which raises ``ValueError`` with the rest of a sentence that begins with the
+option's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import attrs
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+HOST_MAX_LENGTH = 255
+PORTS = range(1, 65536)
+
+
+class Kind(Protocol):
+    """One kind of value."""
+
+    def parse(self, given: object) -> Any:
+        """Return the value that was given, or raise ``ValueError`` with what is wrong with it."""
+
+    def describe(self) -> str:
+        """Return which values are valid, for the reference."""
+
+
+@attrs.frozen
+class Integer:
+    """A whole number in a range, both ends included."""
+
+    minimum: int = 0
+    maximum: int = INT32_MAX
+
+    def parse(self, given: object) -> int:
+        number = self._number(given)
+        if not self.minimum <= number <= self.maximum:
+            raise ValueError(f"is {number}, but must be {self.describe()}")
+        return number
+
+    def describe(self) -> str:
+        if self.maximum in (INT32_MAX, INT64_MAX):
+            return f"{self.minimum} or more"
+        return f"{self.minimum} to {self.maximum}"
+
+    def _number(self, given: object) -> int:
+        if isinstance(given, int) and not isinstance(given, bool):
+            return given
+        if isinstance(given, str):
+            try:
+                return int(given.strip())
+            except ValueError:
+                pass
+        raise ValueError(f"must be a whole number, not {given!r}")
+
+
+@attrs.frozen
+class OptionalInteger(Integer):
+    """A whole number, or None to leave the choice to pyk."""
+
+    def parse(self, given: object) -> int | None:  # type: ignore[override]
+        return None if given is None else super().parse(given)
+
+
+@attrs.frozen
+class Boolean:
+    """True or False."""
+
+    def parse(self, given: object) -> bool:
+        if isinstance(given, bool):
+            return given
+        if isinstance(given, str) and given.strip().lower() in ("true", "false"):
+            return given.strip().lower() == "true"
+        raise ValueError(f"must be True or False, not {given!r}")
+
+    def describe(self) -> str:
+        return "True or False"
+
+
+@attrs.frozen
+class AlwaysTrue(Boolean):
+    """A safeguard that other clients let one switch off."""
+
+    def parse(self, given: object) -> bool:
+        if not super().parse(given):
+            raise ValueError("cannot be switched off: records that were damaged would be delivered")
+        return True
+
+    def describe(self) -> str:
+        return "True"
+
+
+@attrs.frozen
+class Text:
+    """A text, never empty."""
+
+    max_length: int = 32_767
+
+    def parse(self, given: object) -> str:
+        if not isinstance(given, str):
+            raise ValueError(f"must be a text, not {given!r}")
+        if not 0 < len(given) <= self.max_length:
+            raise ValueError(f"must have 1 to {self.max_length} characters")
+        return given
+
+    def describe(self) -> str:
+        return "text"
+
+
+@attrs.frozen
+class OptionalText(Text):
+    """A text, or None."""
+
+    def parse(self, given: object) -> str | None:  # type: ignore[override]
+        return None if given is None else super().parse(given)
+
+
+@attrs.frozen
+class OneOf:
+    """One of a few words; capitals do not matter."""
+
+    words: tuple[str, ...]
+
+    def parse(self, given: object) -> str:
+        for word in self.words:
+            if isinstance(given, str) and word.lower() == given.strip().lower():
+                return word
+        raise ValueError(f"is {given!r}, but must be {self.describe()}")
+
+    def describe(self) -> str:
+        return " or ".join(repr(word) for word in self.words)
+
+
+@attrs.frozen
+class PlaintextOnly:
+    """The one security protocol that this release speaks."""
+
+    def parse(self, given: object) -> str:
+        if isinstance(given, str) and given.strip().upper() == "PLAINTEXT":
+            return "PLAINTEXT"
+        raise ValueError(
+            f"is {given!r}, but this release speaks PLAINTEXT only: TLS and SASL are not there yet"
+        )
+
+    def describe(self) -> str:
+        return "'PLAINTEXT'"
+
+
+@attrs.frozen
+class Acks:
+    """How many replicas must have a batch before it counts as sent; ``"all"`` is kept as -1."""
+
+    def parse(self, given: object) -> int:
+        for name, value in (("all", -1), ("-1", -1), ("0", 0), ("1", 1)):
+            if not isinstance(given, bool) and str(given).strip().lower() == name:
+                return value
+        raise ValueError(f"is {given!r}, but must be {self.describe()}")
+
+    def describe(self) -> str:
+        return "'all', 1 or 0"
+
+
+@attrs.frozen
+class TextList:
+    """Several texts: a sequence, or one text with commas."""
+
+    def parse(self, given: object) -> tuple[str, ...]:
+        items = [str(item).strip() for item in items_of(given)]
+        if not items or not all(items):
+            raise ValueError("must name at least one")
+        return tuple(dict.fromkeys(items))
+
+    def describe(self) -> str:
+        return "a sequence, or texts joined by commas"
+
+
+@attrs.frozen
+class Callback:
+    """Something of the application that pyk calls, or None for pyk's own."""
+
+    def parse(self, given: object) -> object:
+        if isinstance(given, str):
+            raise ValueError(f"must be a Python object, not a name ({given!r}): give it as keyword")
+        return given
+
+    def describe(self) -> str:
+        return "a callable or object"
+
+
+@attrs.frozen
+class ServerAddress:
+    """A bootstrap server as it was configured: a name that is still to be resolved, and a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@attrs.frozen
+class Servers:
+    """Addresses ``host:port``; IPv6 addresses in brackets."""
+
+    def parse(self, given: object) -> tuple[ServerAddress, ...]:
+        servers = [self._server(str(item).strip()) for item in items_of(given) if str(item).strip()]
+        if not servers:
+            raise ValueError("names no server; write 'host:port', or several joined by commas")
+        return tuple(dict.fromkeys(servers))
+
+    def describe(self) -> str:
+        return "'host:port,host:port' or a sequence of 'host:port'"
+
+    def _server(self, text: str) -> ServerAddress:
+        text = text.rpartition("://")[2]  # Kafka allows a security protocol in front
+        host, colon, port = text.rpartition(":")
+        if not colon or not host or (":" in host and not host.startswith("[")):
+            raise ValueError(f"has {text!r}, which is not 'host:port' ('[::1]:9092' for IPv6)")
+        if not (port.isascii() and port.isdigit() and int(port) in PORTS):
+            raise ValueError(f"has {text!r}, whose port is not a number from 1 to 65535")
+        host = host.strip("[]")
+        if len(host) > HOST_MAX_LENGTH or not host.isprintable() or " " in host:
+            raise ValueError(f"has a host name that cannot be one: {host[:64]!r}")
+        return ServerAddress(host, int(port))
+
+
+def items_of(given: object) -> Iterable[object]:
+    """Return the items of a list that was given as a sequence, or as one text with commas."""
+    if isinstance(given, str):
+        return given.split(",")
+    if isinstance(given, Iterable):
+        return given
+    raise ValueError(f"must be a text or a sequence of texts, not {given!r}")
