@@ -1,0 +1,39 @@
+"""Kafka's broker and topic configurations: what there is, what a value may be, which one wins."""
+
+from pyk.reference_broker.config.broker_config import BrokerConfig
+from pyk.reference_broker.config.definition import (
+    ConfigDefinition,
+    ConfigType,
+    ConfigValue,
+    UpdateMode,
+)
+from pyk.reference_broker.config.errors import InvalidConfigError
+from pyk.reference_broker.config.layers import (
+    BROKER_DEFINITIONS,
+    TOPIC_DEFINITIONS,
+    BrokerConfigLayers,
+    ConfigEntry,
+    ConfigSource,
+    ConfigSynonym,
+    parse_broker_configs,
+    parse_topic_configs,
+)
+from pyk.reference_broker.config.log_config import LogConfig
+
+__all__ = [
+    "BROKER_DEFINITIONS",
+    "TOPIC_DEFINITIONS",
+    "BrokerConfig",
+    "BrokerConfigLayers",
+    "ConfigDefinition",
+    "ConfigEntry",
+    "ConfigSource",
+    "ConfigSynonym",
+    "ConfigType",
+    "ConfigValue",
+    "InvalidConfigError",
+    "LogConfig",
+    "UpdateMode",
+    "parse_broker_configs",
+    "parse_topic_configs",
+]

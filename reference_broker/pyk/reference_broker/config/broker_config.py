@@ -1,0 +1,301 @@
+"""The broker configurations, with the names, defaults and ranges of Apache Kafka 4.3.
+
+Only those that have an effect here, or that Kafka's own tools read.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from pyk.reference_broker.config.definition import (
+    Fallback,
+    UpdateMode,
+    boolean,
+    double,
+    integer,
+    long,
+    short,
+    string,
+    strings,
+)
+from pyk.reference_broker.config.log_config import (
+    COMPRESSION_TYPES,
+    DAY_MS,
+    MAX_INT64,
+    TIMESTAMP_TYPES,
+)
+
+HOUR_MS = 3_600_000
+MINUTE_MS = 60_000
+_DYNAMIC = UpdateMode.CLUSTER_WIDE
+
+
+@attrs.frozen(kw_only=True)
+class BrokerConfig:
+    """The effective configuration of one broker."""
+
+    # The node
+
+    node_id: int = integer(0, minimum=0, doc="The number of this node in the cluster.")
+    broker_rack: str | None = string(None, doc="Where the broker stands, shown in metadata.")
+    listeners: tuple[str, ...] = strings(doc="The addresses the broker listens on.")
+    log_dirs: tuple[str, ...] = strings(doc="The data directory.")
+
+    # The network
+
+    socket_request_max_bytes: int = integer(
+        104_857_600, minimum=1, doc="The largest request that is accepted."
+    )
+    connections_max_idle_ms: int = long(
+        600_000, doc="After how long without a request a connection is closed."
+    )
+    max_connections: int = integer(
+        (1 << 31) - 1,
+        minimum=0,
+        update_mode=_DYNAMIC,
+        doc="How many connections the broker accepts at the same time.",
+    )
+    max_connections_per_ip: int = integer(
+        (1 << 31) - 1,
+        minimum=0,
+        update_mode=_DYNAMIC,
+        doc="How many connections the broker accepts from one address at the same time.",
+    )
+
+    # Produce and fetch
+
+    fetch_max_bytes: int = integer(
+        57_671_680, minimum=1024, doc="The most bytes of records that one fetch is answered with."
+    )
+    max_incremental_fetch_session_cache_slots: int = integer(
+        1000, minimum=0, doc="How many incremental fetch sessions the broker keeps."
+    )
+    message_max_bytes: int = integer(
+        1_048_588,
+        minimum=0,
+        update_mode=_DYNAMIC,
+        doc="The default of max.message.bytes.",
+    )
+    min_insync_replicas: int = integer(
+        1, minimum=1, update_mode=_DYNAMIC, doc="The default of min.insync.replicas."
+    )
+
+    # Topics
+
+    auto_create_topics_enable: bool = boolean(
+        True, doc="Whether a topic that clients ask for is created if there is none."
+    )
+    delete_topic_enable: bool = boolean(True, doc="Whether topics can be deleted.")
+    num_partitions: int = integer(
+        1, minimum=1, doc="How many partitions a topic has when its creator does not say."
+    )
+    default_replication_factor: int = integer(
+        1, doc="How many replicas a partition has when its creator does not say."
+    )
+    max_request_partition_size_limit: int = integer(
+        2000, minimum=1, doc="How many partitions one DescribeTopicPartitions answer holds."
+    )
+    unclean_leader_election_enable: bool = boolean(
+        False, update_mode=_DYNAMIC, doc="The default of unclean.leader.election.enable."
+    )
+
+    # Logs: the defaults of topic configurations
+
+    compression_gzip_level: int = integer(
+        -1,
+        minimum=-1,
+        maximum=9,
+        update_mode=_DYNAMIC,
+        doc="The default of compression.gzip.level.",
+    )
+    compression_lz4_level: int = integer(
+        9,
+        minimum=1,
+        maximum=17,
+        update_mode=_DYNAMIC,
+        doc="The default of compression.lz4.level.",
+    )
+    compression_type: str = string(
+        "producer",
+        choices=COMPRESSION_TYPES,
+        update_mode=_DYNAMIC,
+        doc="The default of compression.type.",
+    )
+    compression_zstd_level: int = integer(
+        3,
+        minimum=-131072,
+        maximum=22,
+        update_mode=_DYNAMIC,
+        doc="The default of compression.zstd.level.",
+    )
+    log_cleaner_delete_retention_ms: int = long(
+        DAY_MS, minimum=0, update_mode=_DYNAMIC, doc="The default of delete.retention.ms."
+    )
+    log_cleaner_max_compaction_lag_ms: int = long(
+        MAX_INT64, minimum=1, update_mode=_DYNAMIC, doc="The default of max.compaction.lag.ms."
+    )
+    log_cleaner_min_cleanable_ratio: float = double(
+        0.5,
+        minimum=0,
+        maximum=1,
+        update_mode=_DYNAMIC,
+        doc="The default of min.cleanable.dirty.ratio.",
+    )
+    log_cleaner_min_compaction_lag_ms: int = long(
+        0, minimum=0, update_mode=_DYNAMIC, doc="The default of min.compaction.lag.ms."
+    )
+    log_cleanup_policy: tuple[str, ...] = strings(
+        "delete",
+        choices=("delete", "compact"),
+        update_mode=_DYNAMIC,
+        doc="The default of cleanup.policy.",
+    )
+    log_flush_interval_messages: int = long(
+        MAX_INT64, minimum=1, update_mode=_DYNAMIC, doc="The default of flush.messages."
+    )
+    log_flush_interval_ms: int | None = long(
+        None,
+        update_mode=_DYNAMIC,
+        fallbacks=(Fallback(name="log.flush.scheduler.interval.ms"),),
+        doc="The default of flush.ms; if not set, log.flush.scheduler.interval.ms is.",
+    )
+    log_index_interval_bytes: int = integer(
+        4096, minimum=0, update_mode=_DYNAMIC, doc="The default of index.interval.bytes."
+    )
+    log_index_size_max_bytes: int = integer(
+        10 << 20, minimum=4, update_mode=_DYNAMIC, doc="The default of segment.index.bytes."
+    )
+    log_message_timestamp_after_max_ms: int = long(
+        HOUR_MS,
+        minimum=0,
+        update_mode=_DYNAMIC,
+        doc="The default of message.timestamp.after.max.ms.",
+    )
+    log_message_timestamp_before_max_ms: int = long(
+        MAX_INT64,
+        minimum=0,
+        update_mode=_DYNAMIC,
+        doc="The default of message.timestamp.before.max.ms.",
+    )
+    log_message_timestamp_type: str = string(
+        "CreateTime",
+        choices=TIMESTAMP_TYPES,
+        update_mode=_DYNAMIC,
+        doc="The default of message.timestamp.type.",
+    )
+    log_preallocate: bool = boolean(False, update_mode=_DYNAMIC, doc="The default of preallocate.")
+    log_retention_bytes: int = long(-1, update_mode=_DYNAMIC, doc="The default of retention.bytes.")
+    log_retention_ms: int | None = long(
+        None,
+        update_mode=_DYNAMIC,
+        fallbacks=(
+            Fallback(name="log.retention.minutes", unit=MINUTE_MS),
+            Fallback(name="log.retention.hours", unit=HOUR_MS),
+        ),
+        doc="The default of retention.ms; if not set, log.retention.minutes is.",
+    )
+    log_retention_minutes: int | None = integer(
+        None, doc="The default of retention.ms in minutes; if not set, log.retention.hours is."
+    )
+    log_retention_hours: int = integer(168, doc="The default of retention.ms in hours.")
+    log_roll_jitter_ms: int | None = long(
+        None,
+        minimum=0,
+        update_mode=_DYNAMIC,
+        fallbacks=(Fallback(name="log.roll.jitter.hours", unit=HOUR_MS),),
+        doc="The default of segment.jitter.ms; if not set, log.roll.jitter.hours is.",
+    )
+    log_roll_jitter_hours: int = integer(
+        0, minimum=0, doc="The default of segment.jitter.ms in hours."
+    )
+    log_roll_ms: int | None = long(
+        None,
+        minimum=1,
+        update_mode=_DYNAMIC,
+        fallbacks=(Fallback(name="log.roll.hours", unit=HOUR_MS),),
+        doc="The default of segment.ms; if not set, log.roll.hours is.",
+    )
+    log_roll_hours: int = integer(168, minimum=1, doc="The default of segment.ms in hours.")
+    log_segment_bytes: int = integer(
+        1 << 30, minimum=1 << 20, update_mode=_DYNAMIC, doc="The default of segment.bytes."
+    )
+    log_segment_delete_delay_ms: int = long(
+        60_000, minimum=0, update_mode=_DYNAMIC, doc="The default of file.delete.delay.ms."
+    )
+
+    # Logs: what the broker does with all of them
+
+    log_flush_offset_checkpoint_interval_ms: int = integer(
+        60_000,
+        minimum=0,
+        doc="How often it is written down up to where logs are on the disk.",
+    )
+    log_flush_scheduler_interval_ms: int = long(
+        MAX_INT64, doc="How often logs are looked through for what flush.ms wants on the disk."
+    )
+    log_flush_start_offset_checkpoint_interval_ms: int = integer(
+        60_000, minimum=0, doc="How often it is written down where logs start."
+    )
+    log_initial_task_delay_ms: int = long(
+        30_000,
+        minimum=0,
+        is_internal=True,
+        doc="How long after its start the broker first looks for old segments.",
+    )
+    log_retention_check_interval_ms: int = long(
+        300_000, minimum=1, doc="How often logs are looked through for old segments."
+    )
+    producer_id_expiration_check_interval_ms: int = integer(
+        600_000,
+        minimum=1,
+        is_internal=True,
+        doc="How often logs are looked through for producers that are gone.",
+    )
+    producer_id_expiration_ms: int = integer(
+        DAY_MS,
+        minimum=1,
+        update_mode=_DYNAMIC,
+        doc="After how long without a record an idempotent producer is forgotten.",
+    )
+    replica_high_watermark_checkpoint_interval_ms: int = long(
+        5_000, doc="How often high watermarks are written down."
+    )
+
+    # Consumer groups
+
+    group_initial_rebalance_delay_ms: int = integer(
+        3_000, doc="How long the first rebalance of an empty group waits for more members."
+    )
+    group_max_session_timeout_ms: int = integer(
+        1_800_000, doc="The longest session timeout a member may ask for."
+    )
+    group_max_size: int = integer(
+        (1 << 31) - 1, minimum=1, doc="How many members one group may have."
+    )
+    group_min_session_timeout_ms: int = integer(
+        6_000, doc="The shortest session timeout a member may ask for."
+    )
+    offset_metadata_max_bytes: int = integer(
+        4096, doc="The longest note a member may commit with an offset."
+    )
+    offsets_commit_timeout_ms: int = integer(
+        5_000, minimum=1, doc="How long a write to the offsets topic may take."
+    )
+    offsets_retention_check_interval_ms: int = long(
+        600_000, minimum=1, doc="How often groups are looked through for offsets nobody needs."
+    )
+    offsets_retention_minutes: int = integer(
+        10_080, minimum=1, doc="How long the offsets of an empty group are kept."
+    )
+    offsets_topic_compression_codec: int = integer(
+        0, minimum=0, maximum=4, doc="The codec number of batches in the offsets topic; 0 is none."
+    )
+    offsets_topic_num_partitions: int = integer(
+        50, minimum=1, doc="How many partitions the offsets topic is created with."
+    )
+    offsets_topic_replication_factor: int = short(
+        3, minimum=1, doc="How many replicas the offsets topic is created with."
+    )
+    offsets_topic_segment_bytes: int = integer(
+        104_857_600, minimum=1, doc="The segment size of the offsets topic."
+    )

@@ -1,0 +1,213 @@
+"""One configuration: its name, type, range and meaning, and how its text is read.
+
+Tables of them are attrs classes. Each field is a configuration of the same name, dots written as
+underscores, so that code says ``config.segment_bytes`` and type checkers know it:
+
+    class LogConfig:
+        segment_bytes: int = integer(1 << 30, minimum=1 << 20, doc="…")     # segment.bytes
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import Enum, IntEnum
+from functools import cache
+from typing import Any, TypeVar
+
+import attrs
+
+from pyk.reference_broker.config.errors import InvalidConfigError
+
+ConfigValue = bool | int | float | str | tuple[str, ...] | None
+
+_METADATA_KEY = "configuration"
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+
+T = TypeVar("T")
+
+
+class ConfigType(IntEnum):
+    """The type numbers of DescribeConfigs responses (KIP-569)."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+
+
+class UpdateMode(Enum):
+    """Whether a broker configuration can change while the broker runs (KIP-226)."""
+
+    READ_ONLY = "read-only"
+    CLUSTER_WIDE = "cluster-wide"
+
+
+_BOUNDS = {
+    ConfigType.SHORT: (-(1 << 15), (1 << 15) - 1),
+    ConfigType.INT: (-(1 << 31), (1 << 31) - 1),
+    ConfigType.LONG: (-(1 << 63), (1 << 63) - 1),
+}
+
+
+@attrs.frozen(kw_only=True)
+class Fallback:
+    """A configuration that stands in when another is not set, and how many of its units one is."""
+
+    name: str
+    unit: int = 1
+
+
+@attrs.frozen(kw_only=True)
+class ConfigDefinition:
+    """What one configuration is. ``fallbacks`` are asked in order while it is not set."""
+
+    name: str = ""
+    type: ConfigType
+    default: ConfigValue
+    doc: str
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    update_mode: UpdateMode = UpdateMode.READ_ONLY
+    is_internal: bool = False
+    fallbacks: tuple[Fallback, ...] = ()
+
+    @property
+    def is_read_only(self) -> bool:
+        return self.update_mode is UpdateMode.READ_ONLY
+
+    def parse(self, value: object) -> ConfigValue:
+        """Return the typed value of a text, or of a Python value; raise ``InvalidConfigError``."""
+        if value is None:
+            if self.default is None:
+                return None
+            raise self._error(value, "null is no value")
+        return _PARSERS[self.type](self, value)
+
+    def format(self, value: ConfigValue) -> str | None:
+        """Return the text Kafka shows for a value."""
+        if value is None:
+            return None
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return ",".join(value) if isinstance(value, tuple) else str(value)
+
+    def _parse_boolean(self, value: object) -> bool:
+        text = str(value).strip().lower()
+        if text not in ("true", "false"):
+            raise self._error(value, "use true or false")
+        return text == "true"
+
+    def _parse_integer(self, value: object) -> int:
+        text = str(value).strip()
+        if isinstance(value, bool) or not _INTEGER.fullmatch(text):
+            raise self._error(value, f"not a number of type {self.type.name}")
+        number = int(text)
+        least, most = _BOUNDS[self.type]
+        if not least <= number <= most:
+            raise self._error(value, f"does not fit into type {self.type.name}")
+        self._check_range(number)
+        return number
+
+    def _parse_double(self, value: object) -> float:
+        try:
+            number = float(str(value))
+        except ValueError:
+            raise self._error(value, "not a number") from None
+        self._check_range(number)
+        return number
+
+    def _parse_string(self, value: object) -> str:
+        text = str(value).strip()
+        if self.choices and text not in self.choices:
+            raise self._error(value, f"use one of {', '.join(self.choices)}")
+        return text
+
+    def _parse_list(self, value: object) -> tuple[str, ...]:
+        names = value if isinstance(value, list | tuple) else str(value).split(",")
+        parsed = tuple(dict.fromkeys(str(name).strip() for name in names if str(name).strip()))
+        wrong = [name for name in parsed if self.choices and name not in self.choices]
+        if wrong:
+            raise self._error(value, f"{wrong[0]!r} is none of {', '.join(self.choices)}")
+        return parsed
+
+    def _check_range(self, number: float) -> None:
+        is_above = self.minimum is None or number >= self.minimum
+        is_below = self.maximum is None or number <= self.maximum
+        if not (is_above and is_below):
+            least = "" if self.minimum is None else f" from {self.minimum:g}"
+            most = "" if self.maximum is None else f" to {self.maximum:g}"
+            raise self._error(number, f"use a value{least}{most}")
+
+    def _error(self, value: object, reason: str) -> InvalidConfigError:
+        return InvalidConfigError(f"{self.name}={str(value)[:100]!r}: {reason}", name=self.name)
+
+
+_PARSERS: dict[ConfigType, Callable[[ConfigDefinition, object], ConfigValue]] = {
+    ConfigType.BOOLEAN: ConfigDefinition._parse_boolean,
+    ConfigType.STRING: ConfigDefinition._parse_string,
+    ConfigType.SHORT: ConfigDefinition._parse_integer,
+    ConfigType.INT: ConfigDefinition._parse_integer,
+    ConfigType.LONG: ConfigDefinition._parse_integer,
+    ConfigType.DOUBLE: ConfigDefinition._parse_double,
+    ConfigType.LIST: ConfigDefinition._parse_list,
+}
+
+
+@cache
+def definitions_of(table: type) -> dict[str, ConfigDefinition]:
+    """Return the configurations of a table by name, in its order."""
+    found = {}
+    for field in attrs.fields(table):
+        name = field.name.replace("_", ".")
+        found[name] = attrs.evolve(field.metadata[_METADATA_KEY], name=name)
+    return found
+
+
+def from_parsed(table: type[T], values: dict[str, ConfigValue]) -> T:
+    """Return the table's object for parsed values by configuration name."""
+    return table(**{name.replace(".", "_"): value for name, value in values.items()})
+
+
+def boolean(default: bool, **more: Any) -> Any:
+    """Declare a configuration that is true or false."""
+    return _field(ConfigType.BOOLEAN, default, more)
+
+
+def string(default: str | None, **more: Any) -> Any:
+    """Declare a configuration that is a text, one of ``choices`` if they are given."""
+    return _field(ConfigType.STRING, default, more)
+
+
+def strings(*default: str, **more: Any) -> Any:
+    """Declare a configuration that is a list, each of ``choices`` if they are given."""
+    return _field(ConfigType.LIST, default, more)
+
+
+def short(default: int, **more: Any) -> Any:
+    """Declare a configuration of 16 bits."""
+    return _field(ConfigType.SHORT, default, more)
+
+
+def integer(default: int | None, **more: Any) -> Any:
+    """Declare a configuration of 32 bits."""
+    return _field(ConfigType.INT, default, more)
+
+
+def long(default: int | None, **more: Any) -> Any:
+    """Declare a configuration of 64 bits."""
+    return _field(ConfigType.LONG, default, more)
+
+
+def double(default: float, **more: Any) -> Any:
+    """Declare a configuration that is a floating-point number."""
+    return _field(ConfigType.DOUBLE, default, more)
+
+
+def _field(kind: ConfigType, default: ConfigValue, more: dict[str, Any]) -> Any:
+    definition = ConfigDefinition(type=kind, default=default, **more)
+    return attrs.field(default=default, metadata={_METADATA_KEY: definition})

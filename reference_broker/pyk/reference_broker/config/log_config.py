@@ -1,0 +1,218 @@
+"""The topic configurations: what one log does with its records.
+
+Defaults, ranges and names are those of Apache Kafka 4.3. Each names the broker configuration that
+is its default. Those of compaction are kept and shown; no log is compacted yet.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from pyk.reference_broker.config.definition import (
+    Fallback,
+    boolean,
+    double,
+    integer,
+    long,
+    string,
+    strings,
+)
+
+MAX_INT64 = (1 << 63) - 1
+DAY_MS = 24 * 60 * 60 * 1000
+
+COMPRESSION_TYPES = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
+TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
+
+
+def _broker(name: str) -> dict[str, Any]:
+    return {"fallbacks": (Fallback(name=name),)}
+
+
+@attrs.frozen(kw_only=True)
+class LogConfig:
+    """The effective configuration of one topic."""
+
+    cleanup_policy: tuple[str, ...] = strings(
+        "delete",
+        choices=("delete", "compact"),
+        doc="What happens to old segments: delete drops them by time and size, compact keeps the "
+        "last record of each key.",
+        **_broker("log.cleanup.policy"),
+    )
+    compression_gzip_level: int = integer(
+        -1,
+        minimum=-1,
+        maximum=9,
+        doc="The gzip level when the broker compresses; -1 is the codec's own.",
+        **_broker("compression.gzip.level"),
+    )
+    compression_lz4_level: int = integer(
+        9,
+        minimum=1,
+        maximum=17,
+        doc="The lz4 level when the broker compresses.",
+        **_broker("compression.lz4.level"),
+    )
+    compression_type: str = string(
+        "producer",
+        choices=COMPRESSION_TYPES,
+        doc="The codec records are stored with; producer keeps what the producer chose.",
+        **_broker("compression.type"),
+    )
+    compression_zstd_level: int = integer(
+        3,
+        minimum=-131072,
+        maximum=22,
+        doc="The zstd level when the broker compresses.",
+        **_broker("compression.zstd.level"),
+    )
+    delete_retention_ms: int = long(
+        DAY_MS,
+        minimum=0,
+        doc="How long a tombstone stays in a compacted topic.",
+        **_broker("log.cleaner.delete.retention.ms"),
+    )
+    file_delete_delay_ms: int = long(
+        60_000,
+        minimum=0,
+        doc="How long the files of a deleted segment stay, so that readers can finish.",
+        **_broker("log.segment.delete.delay.ms"),
+    )
+    flush_messages: int = long(
+        MAX_INT64,
+        minimum=1,
+        doc="After how many records the log is forced to the disk.",
+        **_broker("log.flush.interval.messages"),
+    )
+    flush_ms: int = long(
+        MAX_INT64,
+        minimum=0,
+        doc="After how long records are forced to the disk.",
+        **_broker("log.flush.interval.ms"),
+    )
+    index_interval_bytes: int = integer(
+        4096,
+        minimum=0,
+        doc="How many bytes of records lie between two entries of the offset index.",
+        **_broker("log.index.interval.bytes"),
+    )
+    internal_segment_bytes: int | None = integer(
+        None,
+        is_internal=True,
+        doc="A segment size below the smallest that segment.bytes allows, for tests.",
+    )
+    max_compaction_lag_ms: int = long(
+        MAX_INT64,
+        minimum=1,
+        doc="How long a record may at most stay uncompacted.",
+        **_broker("log.cleaner.max.compaction.lag.ms"),
+    )
+    max_message_bytes: int = integer(
+        1_048_588,
+        minimum=0,
+        doc="The largest record batch that is accepted, compressed, header included.",
+        **_broker("message.max.bytes"),
+    )
+    message_timestamp_after_max_ms: int = long(
+        3_600_000,
+        minimum=0,
+        doc="How far a producer's timestamp may lie ahead of the broker's clock.",
+        **_broker("log.message.timestamp.after.max.ms"),
+    )
+    message_timestamp_before_max_ms: int = long(
+        MAX_INT64,
+        minimum=0,
+        doc="How far a producer's timestamp may lie behind the broker's clock.",
+        **_broker("log.message.timestamp.before.max.ms"),
+    )
+    message_timestamp_type: str = string(
+        "CreateTime",
+        choices=TIMESTAMP_TYPES,
+        doc="Whose clock stamps records: CreateTime the producer's, LogAppendTime the broker's.",
+        **_broker("log.message.timestamp.type"),
+    )
+    min_cleanable_dirty_ratio: float = double(
+        0.5,
+        minimum=0,
+        maximum=1,
+        doc="Which part of a compacted log must be uncompacted before it is compacted again.",
+        **_broker("log.cleaner.min.cleanable.ratio"),
+    )
+    min_compaction_lag_ms: int = long(
+        0,
+        minimum=0,
+        doc="How long a record at least stays uncompacted.",
+        **_broker("log.cleaner.min.compaction.lag.ms"),
+    )
+    min_insync_replicas: int = integer(
+        1,
+        minimum=1,
+        doc="How many replicas must be in sync for a write with acks=all.",
+        **_broker("min.insync.replicas"),
+    )
+    preallocate: bool = boolean(
+        False,
+        doc="Whether a new segment takes its whole size on the disk at once.",
+        **_broker("log.preallocate"),
+    )
+    retention_bytes: int = long(
+        -1,
+        doc="Above which size of the log its oldest segments are deleted; -1 is no limit.",
+        **_broker("log.retention.bytes"),
+    )
+    retention_ms: int = long(
+        7 * DAY_MS,
+        minimum=-1,
+        doc="After how long a segment is deleted; -1 is never.",
+        **_broker("log.retention.ms"),
+    )
+    segment_bytes: int = integer(
+        1 << 30,
+        minimum=1 << 20,
+        doc="The size at which a new segment is begun.",
+        **_broker("log.segment.bytes"),
+    )
+    segment_index_bytes: int = integer(
+        10 << 20,
+        minimum=4,
+        doc="The size of an index at which a new segment is begun.",
+        **_broker("log.index.size.max.bytes"),
+    )
+    segment_jitter_ms: int = long(
+        0,
+        minimum=0,
+        doc="At most how much earlier than segment.ms a segment ends, by chance, so that not all "
+        "logs begin one at the same time.",
+        **_broker("log.roll.jitter.ms"),
+    )
+    segment_ms: int = long(
+        7 * DAY_MS,
+        minimum=1,
+        doc="The age at which a new segment is begun even if the old one is not full.",
+        **_broker("log.roll.ms"),
+    )
+    unclean_leader_election_enable: bool = boolean(
+        False,
+        doc="Whether a replica that is not in sync may become leader, at the price of records.",
+        **_broker("unclean.leader.election.enable"),
+    )
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether every record needs a key."""
+        return "compact" in self.cleanup_policy
+
+    @property
+    def deletes_old_segments(self) -> bool:
+        """Whether ``retention.ms`` and ``retention.bytes`` apply."""
+        return "delete" in self.cleanup_policy
+
+    @property
+    def max_segment_bytes(self) -> int:
+        """The size at which a new segment is begun."""
+        if self.internal_segment_bytes is not None:
+            return self.internal_segment_bytes
+        return self.segment_bytes
