@@ -1,15 +1,18 @@
-"""What can be wrong with record batches.
+"""What can be wrong with record batches. All of it came from outside, so each is a ``ProtocolError``.
 
-RecordBatchError             carries base_offset and next_offset of the batch, where they are known
-├── CorruptRecordError           wrong length, CRC, count, varint …
-├── UnsupportedMagicError        a batch format that is not read
-├── UnsupportedCompressionError  an unknown codec, or one whose package is not installed
-└── DecompressionLimitError      more data than max_decompressed_bytes comes out of one batch
+    ProtocolError
+    └── RecordBatchError             carries base_offset and next_offset of the batch, where they are known
+        ├── CorruptRecordError           wrong length, CRC, count, varint …
+        ├── UnsupportedMagicError        a batch format that is not read
+        ├── UnsupportedCompressionError  an unknown codec, or one whose package is not installed
+        └── DecompressionLimitError      more data than max_decompressed_bytes comes out of one batch
 """
 
 from __future__ import annotations
 
 from typing import Self
+
+from pyk.protocol.errors import ProtocolError
 
 VARINT_CUT = 1
 VARINT_TOO_LONG = 2
@@ -45,7 +48,7 @@ PROBLEMS = {
 }
 
 
-class RecordBatchError(Exception):
+class RecordBatchError(ProtocolError):
     """A record batch that cannot be read.
 
     ``base_offset`` is that of the batch; ``next_offset`` is the first one behind it, to seek to when the
