@@ -27,7 +27,7 @@ LATEST_UNSTABLE = ApiFact.LATEST_UNSTABLE
 
 
 class ApiKey(IntEnum):
-    """The API keys of requests, with the versions that are known and those in the compact encoding."""
+    """The API keys of requests, with their versions and those in the compact encoding."""
 
     versions: VersionRange
     flexible: VersionRange

@@ -34,8 +34,8 @@ AUTHENTICATION = ErrorFact.AUTHENTICATION
 class ErrorCode(IntEnum):
     """The error codes of responses.
 
-    ``ErrorCode(code)`` never fails: a code that a newer broker invented gives an unlisted member that allows
-    nothing.
+    ``ErrorCode(code)`` never fails: a code that a newer broker invented gives an unlisted member
+    that allows nothing.
     """
 
     facts: ErrorFact
@@ -237,11 +237,11 @@ class ErrorCode(IntEnum):
 
 
 class ProtocolError(Exception):
-    """The peer's bytes break the protocol; the connection that carried them cannot be trusted any further."""
+    """The peer's bytes break the protocol; the connection that carried them is lost."""
 
 
 class MalformedMessageError(ProtocolError):
-    """Bytes that are not the message they should be; the text names message, version, field and position."""
+    """Bytes that are not the message they should be; the text says where."""
 
 
 class UnsupportedVersionError(ProtocolError, ValueError):

@@ -1,4 +1,4 @@
-"""Field options: what a message class says about each of its fields, and all that the codec knows of it."""
+"""Field options: what a message class says about each field, and all that the codec knows of it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ NO_TAGGED_FIELDS: Mapping[int, bytes] = MappingProxyType({})
 """What a struct without unknown tagged fields has for them."""
 
 RecordData: TypeAlias = Any
-"""What a ``records`` field holds. Decoding gives a memoryview of the frame; encoding takes any bytes-like
-object, a list of them, or an object with ``__len__`` that the transport knows how to send (a file range). No
-type says "a memoryview when read, any of these when set", hence Any."""
+"""What a ``records`` field holds. Decoding gives a memoryview of the frame; encoding takes any
+bytes-like object, a list of them, or an object with ``__len__`` that the transport knows how to
+send (a file range). No type says "a memoryview when read, any of these when set", hence Any."""
 
 
 class Kind:
@@ -49,8 +49,8 @@ class Kind:
     ) -> Any:
         """Return the option of one field: an ``attrs.field`` that carries a :class:`Field`.
 
-        ``versions`` have the field; ``nullable`` ones allow null in it. With ``tag`` it is a tagged field.
-        ``ignorable``: a version that lacks the field drops its value silently instead of refusing it.
+        ``versions`` have the field; ``nullable`` ones allow null in it. With ``tag`` it is tagged.
+        ``ignorable``: a version that lacks the field drops its value instead of refusing it.
         ``secret`` values are left out of ``repr``. ``always_classic``: never in the compact encoding.
         """
         field = Field(

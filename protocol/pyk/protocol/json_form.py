@@ -1,7 +1,7 @@
 """Messages as JSON values, in the form that Kafka's own tools and test data use.
 
-Keys are Kafka's field names with a small first letter, only those that the version has; bytes are hex text,
-uuids have dashes, and tagged fields unknown to pyk stand under ``_unknownTaggedFields``.
+Keys are Kafka's field names with a small first letter, only those that the version has; bytes are
+hex text, uuids have dashes, and tagged fields unknown to pyk stand under ``_unknownTaggedFields``.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import re
 
 def snake_case(name: str) -> str:
     """Return ``OffsetForLeaderEpoch`` as ``offset_for_leader_epoch``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def camel_case(name: str) -> str:

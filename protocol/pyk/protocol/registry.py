@@ -13,7 +13,7 @@ from .errors import UnknownMessageError
 from .names import snake_case
 
 if TYPE_CHECKING:
-    from .schema import Message
+    from .schema import Message, MessageKind
 
 # Requests and responses live in the module named after their API; these are the others.
 _MODULES = {
@@ -83,6 +83,13 @@ def known_messages() -> list[str]:
     """Return the names of all messages that have a class."""
     apis = [key.api_name for key in ApiKey if _has_module(key)]
     return [f"{api}{kind}" for api in apis for kind in ("Request", "Response")] + list(_MODULE_OF)
+
+
+@cache
+def record_classes(module: str, kind: MessageKind) -> dict[int, type[Message]]:
+    """Return the persisted records of one kind in ``pyk.protocol.messages.MODULE`` by type number."""
+    classes = [message_class(name) for name in _MODULES[module]]
+    return {cls.api_key: cls for cls in classes if cls.kind is kind}
 
 
 @cache

@@ -1,7 +1,7 @@
 """Message classes: one attrs class per struct of Kafka's protocol, for all its versions.
 
-A class lists its fields in wire order, each with an option from :mod:`.fields`; a decorator says what kind of
-message it is and which versions it has. Encoding and decoding are generated when a version is first used.
+A class lists its fields in wire order, each with an option from :mod:`.fields`; a decorator says
+what kind of message it is and which versions it has. Codecs are generated when first used.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ S = TypeVar("S", bound="Struct")
 M = TypeVar("M", bound="Message")
 
 
-# No field specifiers are named, so that type checkers see every field as one with a default, which is true.
+# No field specifiers are named, so that to type checkers every field has a default, which is true.
 @dataclass_transform(kw_only_default=True)
 def struct(cls: type[S]) -> type[S]:
     """Make ``cls`` a struct: an attrs class with slots whose field options the codec can read."""
@@ -106,7 +106,7 @@ class Struct:
     """A group of fields inside a message."""
 
     unknown_tagged_fields: Mapping[int, bytes] = NO_TAGGED_FIELDS
-    """Tagged fields that this version of pyk does not know, by tag; they are written back when encoded."""
+    """Tagged fields that pyk does not know, by tag; they are written back when encoded."""
 
     fields: ClassVar[tuple[Field, ...]] = ()
     _values: ClassVar[attrgetter[Any]]
@@ -144,13 +144,13 @@ class Message(Struct):
     def decode(cls, data: bytes | bytearray | memoryview, version: int) -> Self:
         """Return the message that ``data`` holds, all of it.
 
-        Record data becomes memoryviews of ``data``, without a copy. Raises MalformedMessageError for bytes
-        that are not such a message, UnsupportedVersionError for a version out of :attr:`versions`.
+        Record data becomes memoryviews of ``data``, without a copy. Raises MalformedMessageError for
+        bytes that are not such a message, UnsupportedVersionError for a version it does not have.
         """
         message, end = cls.decode_prefix(data, version)
         if end != len(data):
             raise MalformedMessageError(
-                f"{cls.__name__} v{version} ends at byte {end}, but {len(data) - end} more bytes follow"
+                f"{cls.__name__} v{version} ends at byte {end}, but {len(data) - end} bytes follow"
             )
         return message
 
@@ -158,7 +158,7 @@ class Message(Struct):
     def decode_prefix(
         cls, data: bytes | bytearray | memoryview, version: int, start: int = 0
     ) -> tuple[Self, int]:
-        """Return the message that begins at ``start``, and the position after it; raise as :meth:`decode`."""
+        """Return the message that begins at ``start``, and where it ends; raise as :meth:`decode`."""
         decode = cls._decoders.get(version)
         if decode is None:
             decode = cls._decoders[version] = codec.compile_decoder(cls, cls._checked(version))
@@ -171,7 +171,7 @@ class Message(Struct):
     def encode_parts(self, version: int, out: bytearray | None = None) -> list[Any]:
         """Return the message as pieces to send one after the other, record data as it was given.
 
-        The first piece is ``out``, which may hold a header, grown by what precedes the first record data.
+        The first piece is ``out``, which may hold a header, grown by what precedes any record data.
         Raises EncodeError for a value that this version cannot carry.
         """
         encode = self._encoders.get(version)
@@ -183,7 +183,7 @@ class Message(Struct):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], version: int) -> Self:
-        """Return the message that ``value`` describes, in the JSON form that Kafka's own tools print."""
+        """Return the message that ``value`` describes, in the JSON form of Kafka's own tools."""
         return json_form.from_json(cls, value, cls._checked(version))
 
     def to_json(self, version: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From a message class and a version to the functions that encode and decode it, generated on first use."""
+"""Functions that encode and decode one version of a message, generated on first use."""
 
 from .decoder import Decode, compile_decoder, decoder_source
 from .encoder import Encode, compile_encoder, encoder_source

@@ -1,8 +1,8 @@
 """Generate the function that decodes one version of a message.
 
-The source follows the wire from front to back. Values of fixed size that stand side by side, together with
-the length prefix that ends such a run, are unpacked by one ``struct.Struct``; structs and loops are written
-inline, and objects are filled without going through ``__init__``, since every field is set.
+The source follows the wire from front to back. Values of fixed size that stand side by side,
+together with the length prefix that ends such a run, are unpacked by one ``struct.Struct``; structs
+and loops are written inline, and objects are filled without ``__init__``, since every field is set.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class _DecoderWriter:
             self._struct(kind.struct, nested, f"{path}.")
             source.line(f"{target} = {nested}")
             return
-        # The marker is an int8, -1 for null; only inside the tagged section it is a varint, 0 for null.
+        # The marker is an int8, -1 for null; only in a tagged section it is a varint, 0 for null.
         self._run.append(("B" if is_tagged else "b", "marker"))
         self._flush()
         with source.block(f"if marker == {0 if is_tagged else -1}"):
@@ -197,7 +197,7 @@ class _DecoderWriter:
     def _prefixed(
         self, name: str, classic_format: str, target: str, *, is_nullable: bool, is_compact: bool
     ) -> Iterator[None]:
-        """Write the reading of a length or count; in the body of the ``with`` the value is not null."""
+        """Write the reading of a length or count; within the ``with`` the value is not null."""
         source = self._source
         self._run.append(("B" if is_compact else classic_format, name))
         self._flush()

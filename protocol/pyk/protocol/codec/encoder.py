@@ -1,8 +1,8 @@
 """Generate the function that encodes one version of a message.
 
-It checks nothing but what cannot show up by itself: values that this version has no room for, and lengths of
-the compact encoding. Everything else that does not fit makes Python or ``struct`` raise, and only then
-:mod:`.mistakes` looks for the field to blame.
+It checks nothing but what cannot show up by itself: values that this version has no room for, and
+lengths of the compact encoding. Everything else that does not fit makes Python or ``struct`` raise,
+and only then :mod:`.mistakes` looks for the field to blame.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class _EncoderWriter:
             self._tagged_section(tagged, value)
             return
         with source.block(f"if {value}.unknown_tagged_fields"):
-            words = f"{path}unknown_tagged_fields is set, but version {self._version} has no tagged fields"
+            words = f"{path}unknown_tagged_fields is set, but version {self._version} has no tags"
             source.line(f"raise EncodeError({words!r})")
 
     def _refuse_unless_ignorable(self, field: Field, value: str, path: str) -> None:
@@ -143,7 +143,7 @@ class _EncoderWriter:
         if not is_nullable:
             self._struct(kind.struct, nested, f"{kind.name}.")
             return
-        # The marker is an int8, -1 for null; only inside the tagged section it is a varint, 0 for null.
+        # The marker is an int8, -1 for null; only in a tagged section it is a varint, 0 for null.
         self._flush()
         with source.block(f"if {nested} is None"):
             source.line(f"out.append({0 if is_tagged else 255})")
@@ -156,7 +156,7 @@ class _EncoderWriter:
     def _unless_null(
         self, value: str, prefix: str, *, is_nullable: bool, is_compact: bool
     ) -> Iterator[None]:
-        """Write the null of a nullable value; what is written inside the ``with`` is for the others."""
+        """Write the null of a nullable value; within the ``with`` the value is not null."""
         if not is_nullable:
             yield
             return
@@ -227,7 +227,7 @@ class _EncoderWriter:
             source.line("out.append(0)")
 
     def _known_tags(self, tagged: list[Field], struct: str) -> str:
-        """Write the collecting of tagged fields that differ from their default; return its variable."""
+        """Write the collecting of tagged fields not at their default; return its variable."""
         source = self._source
         tags, outer = source.local("tags"), source.local("outer")
         source.line(f"{tags} = {{}}")

@@ -1,7 +1,7 @@
 """Find the field to blame when a message could not be encoded.
 
-The generated encoders do not check values one by one. When one fails, this walks the message slowly and says
-which value does not fit, without ever showing the value itself: it may be a secret.
+The generated encoders do not check values one by one. When one fails, this walks the message slowly
+and says which value does not fit, without ever showing the value itself: it may be a secret.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Source:
         return "\n".join(self._lines) + "\n"
 
     def compile(self, function: str, label: str) -> Callable[..., Any]:
-        """Return the function of that name; tracebacks and debuggers show its lines under ``<label>``."""
+        """Return the function of that name; tracebacks show its lines under ``<label>``."""
         filename, text = f"<{label}>", self.text()
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
         exec(compile(text, filename, "exec"), self._globals)  # noqa: S102 - written from our own field options

@@ -1,4 +1,4 @@
-"""What generated code calls at run time: varints, tags, arrays of numbers, and the words for bad bytes."""
+"""What generated code calls: varints, tags, arrays of numbers, and the words for bad bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BadBytesError(ValueError):
 
 
 FAULTS = (BadBytesError, IndexError, StructError, UnicodeDecodeError)
-"""What decoding of hostile bytes can raise: a short buffer shows up as IndexError or struct.error."""
+"""What hostile bytes can raise: a short buffer shows up as IndexError or struct.error."""
 
 
 class NumberArrays(dict[int, Struct]):
@@ -47,7 +47,7 @@ NUMBER_ARRAYS = {item_format: NumberArrays(item_format) for item_format in "?bhi
 
 @lru_cache(maxsize=4096)
 def uuid_of(raw: bytes) -> UUID:
-    """Return the uuid with these 16 bytes; topic ids come back in every request, and making one is slow."""
+    """Return the uuid with these 16 bytes; topic ids repeat a lot, and making one is slow."""
     return UUID(bytes=raw)
 
 
@@ -138,7 +138,7 @@ def bad_count(field: str, count: int, left: int) -> BadBytesError:
     if count == -1:
         return BadBytesError(f"{field} is null, which this version does not allow")
     return BadBytesError(
-        f"{field} has {count} elements, but {left} bytes are left (at most {MOST_ELEMENTS} elements)"
+        f"{field} has {count} elements, but {left} bytes are left (and {MOST_ELEMENTS} are allowed)"
     )
 
 

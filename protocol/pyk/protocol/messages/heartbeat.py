@@ -1,4 +1,4 @@
-"""Heartbeat: a member says that it is alive."""
+"""Heartbeat: a member of a classic group says that it is alive."""
 
 from __future__ import annotations
 

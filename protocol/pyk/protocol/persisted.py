@@ -1,0 +1,113 @@
+"""Framing of what lies in records, files and byte fields: how its type and version are told.
+
+============================  ==========================================================
+``versioned``                 int16 version, body: consumer protocol, values of coordinator
+                              records, control records, producer snapshots
+coordinator key               int16 record type, body at version 0
+metadata record               unsigned varints: frame version 1, record type, version; body
+============================  ==========================================================
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TypeVar
+
+from .codec import wire
+from .errors import MalformedMessageError, UnknownMessageError, UnsupportedVersionError
+from .messages.consumer_protocol import StickyAssignorUserData
+from .registry import record_classes
+from .schema import Message, MessageKind
+
+M = TypeVar("M", bound=Message)
+
+_INT16 = Struct(">h")
+_METADATA_FRAME_VERSION = 1
+
+
+def encode_versioned(message: Message, version: int) -> bytes:
+    """Return ``message`` behind its version."""
+    return _INT16.pack(version) + message.encode(version)
+
+
+def decode_versioned(cls: type[M], data: bytes | memoryview, *, accept_newer: bool = False) -> M:
+    """Return the message whose version stands before it.
+
+    With ``accept_newer`` a higher version than pyk knows is read as the highest known one and what is
+    left over ignored, which is how the consumer protocol and control records grow. Otherwise it raises
+    UnsupportedVersionError. Raises MalformedMessageError as :meth:`Message.decode`.
+    """
+    version = _int16(cls.__name__, data)
+    if accept_newer and version > cls.versions.highest:
+        return cls.decode_prefix(data, cls.versions.highest, 2)[0]
+    return cls.decode(memoryview(data)[2:], version)
+
+
+def encode_coordinator_key(key: Message) -> bytes:
+    """Return the record key that ``key`` is, with its record type."""
+    return _INT16.pack(key.api_key) + key.encode(0)
+
+
+def decode_coordinator_key(data: bytes | memoryview, family: str = "group_records") -> Message:
+    """Return the key of a coordinator record; raise UnknownMessageError for a type pyk does not know.
+
+    ``family`` is the module of :mod:`pyk.protocol.messages` that holds the records of the topic.
+    """
+    record_type = _int16("coordinator key", data)
+    cls = record_classes(family, MessageKind.COORDINATOR_KEY).get(record_type)
+    if cls is None:
+        raise UnknownMessageError(f"no coordinator record of type {record_type} in {family}")
+    return cls.decode(memoryview(data)[2:], 0)
+
+
+def decode_coordinator_value(
+    key: Message, data: bytes | memoryview | None, family: str = "group_records"
+) -> Message | None:
+    """Return the value that belongs to ``key``; None if there is none, which deletes the key."""
+    if data is None:
+        return None
+    cls = record_classes(family, MessageKind.COORDINATOR_VALUE)[key.api_key]
+    return decode_versioned(cls, data)
+
+
+def encode_metadata_record(record: Message, version: int) -> bytes:
+    """Return the value of a record of ``__cluster_metadata``."""
+    frame = (_METADATA_FRAME_VERSION, record.api_key, version)
+    return b"".join(map(wire.varint, frame)) + record.encode(version)
+
+
+def decode_metadata_record(data: bytes | memoryview) -> Message:
+    """Return the metadata record in ``data``; raise UnknownMessageError for a type pyk does not know."""
+    numbers, position = [], 0
+    try:
+        for _ in range(3):
+            number, position = wire.read_varint(data, position)
+            numbers.append(number)
+    except wire.FAULTS as fault:
+        raise MalformedMessageError(f"metadata record: bad frame: {fault}") from fault
+    frame_version, record_type, version = numbers
+    if frame_version != _METADATA_FRAME_VERSION:
+        raise UnsupportedVersionError(f"metadata record: frame version {frame_version}, not 1")
+    cls = record_classes("metadata_records", MessageKind.METADATA).get(record_type)
+    if cls is None:
+        raise UnknownMessageError(f"no metadata record of type {record_type}")
+    return cls.decode(memoryview(data)[position:], version)
+
+
+def decode_sticky_user_data(data: bytes | memoryview) -> StickyAssignorUserData:
+    """Return what a member of a ``sticky`` group had, nothing if ``data`` is no such thing.
+
+    The format does not tell its version: what is not version 1 may be version 0.
+    """
+    for version in (1, 0):
+        try:
+            return StickyAssignorUserData.decode(data, version)
+        except MalformedMessageError:
+            continue
+    return StickyAssignorUserData()
+
+
+def _int16(what: str, data: bytes | memoryview) -> int:
+    if len(data) < 2:
+        raise MalformedMessageError(f"{what}: {len(data)} bytes, too short for the int16 in front")
+    return int(_INT16.unpack_from(data)[0])
