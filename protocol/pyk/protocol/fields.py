@@ -51,7 +51,7 @@ class Kind:
 
         ``versions`` have the field; ``nullable`` ones allow null in it. With ``tag`` it is tagged.
         ``ignorable``: a version that lacks the field drops its value instead of refusing it.
-        ``secret`` values are left out of ``repr``. ``always_classic``: never in the compact encoding.
+        ``secret`` values are left out of ``repr``. ``always_classic``: never compact.
         """
         field = Field(
             kind=self,

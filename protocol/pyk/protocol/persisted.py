@@ -33,9 +33,9 @@ def encode_versioned(message: Message, version: int) -> bytes:
 def decode_versioned(cls: type[M], data: bytes | memoryview, *, accept_newer: bool = False) -> M:
     """Return the message whose version stands before it.
 
-    With ``accept_newer`` a higher version than pyk knows is read as the highest known one and what is
-    left over ignored, which is how the consumer protocol and control records grow. Otherwise it raises
-    UnsupportedVersionError. Raises MalformedMessageError as :meth:`Message.decode`.
+    With ``accept_newer`` a version higher than pyk knows is read as the highest known one and what
+    is left over ignored, which is how the consumer protocol and control records grow; without, it
+    raises UnsupportedVersionError. Bytes that are no such message raise MalformedMessageError.
     """
     version = _int16(cls.__name__, data)
     if accept_newer and version > cls.versions.highest:
@@ -49,7 +49,7 @@ def encode_coordinator_key(key: Message) -> bytes:
 
 
 def decode_coordinator_key(data: bytes | memoryview, family: str = "group_records") -> Message:
-    """Return the key of a coordinator record; raise UnknownMessageError for a type pyk does not know.
+    """Return the key of a coordinator record; raise UnknownMessageError for an unknown type.
 
     ``family`` is the module of :mod:`pyk.protocol.messages` that holds the records of the topic.
     """
@@ -77,7 +77,7 @@ def encode_metadata_record(record: Message, version: int) -> bytes:
 
 
 def decode_metadata_record(data: bytes | memoryview) -> Message:
-    """Return the metadata record in ``data``; raise UnknownMessageError for a type pyk does not know."""
+    """Return the metadata record in ``data``; raise UnknownMessageError for an unknown type."""
     numbers, position = [], 0
     try:
         for _ in range(3):

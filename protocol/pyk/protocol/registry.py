@@ -87,7 +87,7 @@ def known_messages() -> list[str]:
 
 @cache
 def record_classes(module: str, kind: MessageKind) -> dict[int, type[Message]]:
-    """Return the persisted records of one kind in ``pyk.protocol.messages.MODULE`` by type number."""
+    """Return the persisted records of one kind in a module of messages, by type number."""
     classes = [message_class(name) for name in _MODULES[module]]
     return {cls.api_key: cls for cls in classes if cls.kind is kind}
 

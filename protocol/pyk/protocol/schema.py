@@ -144,8 +144,8 @@ class Message(Struct):
     def decode(cls, data: bytes | bytearray | memoryview, version: int) -> Self:
         """Return the message that ``data`` holds, all of it.
 
-        Record data becomes memoryviews of ``data``, without a copy. Raises MalformedMessageError for
-        bytes that are not such a message, UnsupportedVersionError for a version it does not have.
+        Record data becomes memoryviews of ``data``, without a copy. Raises MalformedMessageError
+        for bytes that are not such a message, UnsupportedVersionError for an unknown version.
         """
         message, end = cls.decode_prefix(data, version)
         if end != len(data):
@@ -158,7 +158,7 @@ class Message(Struct):
     def decode_prefix(
         cls, data: bytes | bytearray | memoryview, version: int, start: int = 0
     ) -> tuple[Self, int]:
-        """Return the message that begins at ``start``, and where it ends; raise as :meth:`decode`."""
+        """Return the message that begins at ``start``, and where it ends; raise as ``decode``."""
         decode = cls._decoders.get(version)
         if decode is None:
             decode = cls._decoders[version] = codec.compile_decoder(cls, cls._checked(version))

@@ -164,7 +164,9 @@ class RecordBatch:
         if computed != self.crc:
             reason = f"it is corrupt: its stored CRC is {self.crc:#010x}, the computed one {computed:#010x}"
             raise self._error(CorruptRecordError(reason))
-        if self.base_offset < 0 or self.base_offset > _MAX_INT64 - 1 - max(0, self.last_offset_delta):
+        if self.base_offset < 0 or self.base_offset > _MAX_INT64 - 1 - max(
+            0, self.last_offset_delta
+        ):
             raise self._error(CorruptRecordError("its offsets lie outside of 0 to 2**63 - 1"))
         if self.count < 0 or self.last_offset_delta < max(0, self.count - 1):
             reason = f"it declares {self.count} records with a last offset delta of {self.last_offset_delta}"
@@ -174,7 +176,9 @@ class RecordBatch:
         """Return the records, decompressed and checked; raise a ``RecordBatchError`` that names the batch."""
         append_timestamp = self.max_timestamp if self.attributes & LOG_APPEND_TIME else None
         try:
-            records = decompress(self.compression_type, self.data[HEADER_BYTES:], self.max_decompressed_bytes)
+            records = decompress(
+                self.compression_type, self.data[HEADER_BYTES:], self.max_decompressed_bytes
+            )
             return RecordBlock(
                 records,
                 self.count,
@@ -196,7 +200,9 @@ class RecordBatch:
 
 
 def parse_batch(
-    data: memoryview, position: int = 0, max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
+    data: memoryview,
+    position: int = 0,
+    max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
 ) -> RecordBatch | None:
     """Return the batch at ``position``, its CRC not yet checked; None if it is not there completely.
 
@@ -209,7 +215,9 @@ def parse_batch(
     (base_offset,) = _INT64.unpack_from(data, position)
     (length,) = _INT32.unpack_from(data, position + _LENGTH_AT)
     if length < _MIN_LENGTH_OF_ANY_MAGIC:
-        raise CorruptRecordError(f"a batch length of {length} is impossible", base_offset=base_offset)
+        raise CorruptRecordError(
+            f"a batch length of {length} is impossible", base_offset=base_offset
+        )
     if left <= _MAGIC_AT:
         return None
     magic = data[position + _MAGIC_AT]
@@ -225,7 +233,9 @@ def parse_batch(
 
 
 def read_batches(
-    data: bytes | bytearray | memoryview, *, max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
+    data: bytes | bytearray | memoryview,
+    *,
+    max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
 ) -> Iterator[RecordBatch]:
     """Yield the batches of ``data``, each checked; a partial one at the end is left out, as brokers cut them.
 
@@ -258,7 +268,9 @@ def set_max_timestamp(data: bytearray | memoryview, timestamp_ms: int) -> None:
     _set_crc(data)
 
 
-def restamp(data: bytearray | memoryview, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
+def restamp(
+    data: bytearray | memoryview, producer_id: int, producer_epoch: int, base_sequence: int
+) -> None:
     """Give the batch another producer identity. Only for one that certainly was never written."""
     _PRODUCER.pack_into(data, _PRODUCER_AT, producer_id, producer_epoch, base_sequence)
     _set_crc(data)

@@ -94,7 +94,9 @@ class RecordBatchBuilder:
             )
         return self._append(timestamp_ms, key, value, headers, offset_delta)
 
-    def extend_values(self, timestamp_ms: int, values: Sequence[Bytes | None], start: int = 0) -> int:
+    def extend_values(
+        self, timestamp_ms: int, values: Sequence[Bytes | None], start: int = 0
+    ) -> int:
         """Append records with ``values[start:]`` and no key, as many as fit; return how many that is."""
         for index in range(start, len(values)):
             if self.append(timestamp_ms, None, values[index]) < 0:
@@ -190,7 +192,9 @@ class RecordBatchBuilder:
 
     def _refuse_if_sealed(self) -> None:
         if self._is_sealed:
-            raise ValueError("the batch is sealed: nothing can be added to it, and it is sealed once")
+            raise ValueError(
+                "the batch is sealed: nothing can be added to it, and it is sealed once"
+            )
 
 
 def _timestamp_delta(timestamp_ms: int, base_timestamp: int) -> int:
@@ -198,7 +202,9 @@ def _timestamp_delta(timestamp_ms: int, base_timestamp: int) -> int:
         raise ValueError(f"timestamp {timestamp_ms} does not fit an int64")
     timestamp_delta = timestamp_ms - base_timestamp
     if not _MIN_INT64 <= timestamp_delta <= _MAX_INT64:
-        raise ValueError(f"timestamp {timestamp_ms} is too far from the {base_timestamp} of the first record")
+        raise ValueError(
+            f"timestamp {timestamp_ms} is too far from the {base_timestamp} of the first record"
+        )
     return timestamp_delta
 
 
@@ -209,7 +215,11 @@ def _encode_record(
     value: Bytes | None,
     headers: Sequence[tuple[str, Bytes | None]],
 ) -> bytes:
-    parts: list[bytes | memoryview] = [b"\x00", encode_varlong(timestamp_delta), encode_varint(offset_delta)]
+    parts: list[bytes | memoryview] = [
+        b"\x00",
+        encode_varlong(timestamp_delta),
+        encode_varint(offset_delta),
+    ]
     _add_bytes(parts, "key", key)
     _add_bytes(parts, "value", value)
     parts.append(encode_varint(len(headers)))

@@ -43,7 +43,9 @@ def _chunks(
     sizes = [0] * 5
     for span in spans:
         for record in span._fields():
-            sizes = [total + size for total, size in zip(sizes, _sizes(record, fields), strict=True)]
+            sizes = [
+                total + size for total, size in zip(sizes, _sizes(record, fields), strict=True)
+            ]
             if chunk and max(sizes) > max_chunk_bytes:
                 yield chunk
                 chunk, sizes = [], _sizes(record, fields)
@@ -97,7 +99,9 @@ def _binary_column(values: Sequence[bytes | None]) -> BinaryColumn:
             if value is not None:
                 validity[index >> 3] |= 1 << (index & 7)
     data = bytearray().join(value or b"" for value in values)
-    return BinaryColumn(len(values), _list_offsets([len(value or b"") for value in values]), data, validity)
+    return BinaryColumn(
+        len(values), _list_offsets([len(value or b"") for value in values]), data, validity
+    )
 
 
 def _headers_column(headers: Sequence[Sequence[tuple[str, bytes | None]]]) -> HeadersColumn:

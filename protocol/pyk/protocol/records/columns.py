@@ -15,7 +15,9 @@ import attrs
 from pyk.protocol.records.record import RecordOrigin
 
 ALL_FIELDS = ("offset", "timestamp", "key", "value", "headers")
-MAX_CHUNK_BYTES = (1 << 31) - 1  # Arrow's int32 offsets count the bytes, or the headers, of one chunk
+MAX_CHUNK_BYTES = (
+    1 << 31
+) - 1  # Arrow's int32 offsets count the bytes, or the headers, of one chunk
 
 _OFFSET_BYTES = {"binary": 4, "string": 4, "large_binary": 8, "large_string": 8}
 
@@ -56,7 +58,9 @@ class BinaryColumn:
                 f"{len(self.offsets)} offsets are too few for {count} values from number {first}"
             )
         if self.validity is not None and len(self.validity) * 8 < first + count:
-            raise ValueError(f"{len(self.validity)} bytes of validity are too few for {first + count} values")
+            raise ValueError(
+                f"{len(self.validity)} bytes of validity are too few for {first + count} values"
+            )
 
     @classmethod
     def from_arrow(cls, array: Any) -> Self:
@@ -68,7 +72,9 @@ class BinaryColumn:
         offset_bytes = _OFFSET_BYTES[type_name]
         # An empty array may come without offsets.
         offsets = offsets if offsets is not None else bytes(offset_bytes)
-        return cls(len(array), offsets, data, validity, first=array.offset, offset_bytes=offset_bytes)
+        return cls(
+            len(array), offsets, data, validity, first=array.offset, offset_bytes=offset_bytes
+        )
 
     def __len__(self) -> int:
         return self.count
@@ -85,7 +91,9 @@ class BinaryColumn:
             return None
         start, end = self.offsets[self.first + index], self.offsets[self.first + index + 1]
         if not 0 <= start <= end <= len(self.data):
-            raise ValueError(f"value {index} of a column lies at {start} to {end} in {len(self.data)} bytes")
+            raise ValueError(
+                f"value {index} of a column lies at {start} to {end} in {len(self.data)} bytes"
+            )
         return bytes(self.data[start:end])
 
     def _is_valid(self, index: int) -> bool:
@@ -127,4 +135,6 @@ def check_fields(fields: Collection[str]) -> None:
     """Raise ``ValueError`` for a field that records do not have."""
     for field in fields:
         if field not in ALL_FIELDS:
-            raise ValueError(f"records have no field {field!r}: use some of {', '.join(ALL_FIELDS)}")
+            raise ValueError(
+                f"records have no field {field!r}: use some of {', '.join(ALL_FIELDS)}"
+            )

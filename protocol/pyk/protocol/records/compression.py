@@ -68,10 +68,18 @@ class Compression(StrEnum):
         """Return the codec with this number; raise ``UnsupportedCompressionError`` for 5, 6 and 7."""
         if codec < len(_CODECS):
             return _CODECS[codec]
-        raise UnsupportedCompressionError(f"compression codec {codec} is unknown; Kafka defines 0 to 4")
+        raise UnsupportedCompressionError(
+            f"compression codec {codec} is unknown; Kafka defines 0 to 4"
+        )
 
 
-_CODECS = (Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4, Compression.ZSTD)
+_CODECS = (
+    Compression.NONE,
+    Compression.GZIP,
+    Compression.SNAPPY,
+    Compression.LZ4,
+    Compression.ZSTD,
+)
 
 
 def check_available(compression: Compression) -> None:
@@ -90,7 +98,9 @@ def compress(
         return _compress_snappy(data)
     if compression is Compression.LZ4:
         # Brokers refuse frames with linked blocks.
-        compressed: bytes = lz4.frame.compress(data, compression_level=level or 0, block_linked=False)
+        compressed: bytes = lz4.frame.compress(
+            data, compression_level=level or 0, block_linked=False
+        )
         return compressed
     if compression is Compression.ZSTD:
         return _compress_zstd(data, 3 if level is None else level)
@@ -118,7 +128,9 @@ def decompress(
 
 def _check_size(size: int, max_bytes: int) -> None:
     if size > max_bytes:
-        raise DecompressionLimitError(f"it decompresses to more than max_decompressed_bytes={max_bytes}")
+        raise DecompressionLimitError(
+            f"it decompresses to more than max_decompressed_bytes={max_bytes}"
+        )
 
 
 def _check_frame(frames: int) -> None:
@@ -143,7 +155,9 @@ def _decompress_gzip(data: memoryview, max_bytes: int) -> bytearray:
     return output
 
 
-def _decompress_gzip_member(data: memoryview, position: int, output: bytearray, max_bytes: int) -> int:
+def _decompress_gzip_member(
+    data: memoryview, position: int, output: bytearray, max_bytes: int
+) -> int:
     """Append one member to ``output`` and return the position behind it."""
     member = zlib.decompressobj(_GZIP_WINDOW_BITS)
     # Fed in pieces: zlib hands back a copy of what it did not use, which must not be all the rest each time.
@@ -207,7 +221,9 @@ def _decompress_snappy(data: memoryview, max_bytes: int) -> bytearray:
     return output
 
 
-def _decompress_snappy_block(cramjam: Any, block: memoryview, output: bytearray, max_bytes: int) -> None:
+def _decompress_snappy_block(
+    cramjam: Any, block: memoryview, output: bytearray, max_bytes: int
+) -> None:
     size = _snappy_size(block)
     _check_size(len(output) + size, max_bytes)
     if size > _SNAPPY_MAX_RATIO * len(block):
@@ -277,10 +293,13 @@ def _check_lz4_descriptor(descriptor: memoryview) -> None:
     flags = descriptor[4]
     if flags & _LZ4_VERSION_MASK != _LZ4_VERSION or flags & _LZ4_RESERVED_OR_DICTIONARY:
         raise _corrupt(
-            Compression.LZ4, f"frame flags {flags:#04x} are not those of version 1 without a dictionary"
+            Compression.LZ4,
+            f"frame flags {flags:#04x} are not those of version 1 without a dictionary",
         )
     if not flags & _LZ4_INDEPENDENT_BLOCKS:
-        raise _corrupt(Compression.LZ4, "its blocks depend on each other, which Kafka does not allow")
+        raise _corrupt(
+            Compression.LZ4, "its blocks depend on each other, which Kafka does not allow"
+        )
 
 
 # zstd
@@ -358,9 +377,12 @@ def _measure_zstd_frame(data: memoryview, start: int, left: int) -> tuple[int, i
     parameters = zstandard.get_frame_parameters(data[start : start + 18])
     if parameters.window_size > _ZSTD_MAX_WINDOW_BYTES:
         raise _corrupt(
-            Compression.ZSTD, f"its window of {parameters.window_size} bytes is larger than Kafka allows"
+            Compression.ZSTD,
+            f"its window of {parameters.window_size} bytes is larger than Kafka allows",
         )
-    end, most = _walk_zstd_blocks(data, start + zstandard.frame_header_size(data[start : start + 18]))
+    end, most = _walk_zstd_blocks(
+        data, start + zstandard.frame_header_size(data[start : start + 18])
+    )
     if parameters.has_checksum:
         end += 4
     if end > len(data):
@@ -369,7 +391,8 @@ def _measure_zstd_frame(data: memoryview, start: int, left: int) -> tuple[int, i
         _check_size(parameters.content_size, left)
         if parameters.content_size > most:
             raise _corrupt(
-                Compression.ZSTD, f"a frame declares {parameters.content_size} bytes and holds fewer"
+                Compression.ZSTD,
+                f"a frame declares {parameters.content_size} bytes and holds fewer",
             )
     return end, max(1, min(most, left + 1))
 

@@ -64,7 +64,9 @@ class FetchedRecords:
         self._max_decompressed_bytes = max_decompressed_bytes
         self._reads_committed = aborted_transactions is not None
         self._aborted_producer_ids: set[int] = set()
-        self._aborted_transactions = [(first, producer) for producer, first in aborted_transactions or ()]
+        self._aborted_transactions = [
+            (first, producer) for producer, first in aborted_transactions or ()
+        ]
         heapq.heapify(self._aborted_transactions)
 
     def next_span(self, max_records: int) -> RecordSpan | None:

@@ -68,7 +68,9 @@ class RecordBatchError(ProtocolError):
             return self.reason
         if self.next_offset is None:
             return f"record batch at offset {self.base_offset}: {self.reason}"
-        return f"record batch of offsets {self.base_offset} to {self.next_offset - 1}: {self.reason}"
+        return (
+            f"record batch of offsets {self.base_offset} to {self.next_offset - 1}: {self.reason}"
+        )
 
     def in_batch(self, base_offset: int, next_offset: int | None) -> Self:
         """Return the same error with the place of the batch filled in."""

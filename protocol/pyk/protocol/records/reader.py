@@ -30,15 +30,25 @@ from pyk.protocol.records.errors import (
     VALUE_LENGTH,
     CorruptRecordError,
 )
-from pyk.protocol.records.record import ConsumerRecord, Headers, Record, RecordOrigin, consumer_record
+from pyk.protocol.records.record import (
+    ConsumerRecord,
+    Headers,
+    Record,
+    RecordOrigin,
+    consumer_record,
+)
 from pyk.protocol.records.varint import decode_varint, decode_varlong
 
-MIN_RECORD_BYTES = 7  # one byte each: length, attributes, two deltas, key and value length, header count
+MIN_RECORD_BYTES = (
+    7  # one byte each: length, attributes, two deltas, key and value length, header count
+)
 _MIN_HEADER_BYTES = 2
 _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 
 Deserializer = Callable[[bytes], Any]
-Fields = tuple[int, int, bytes | None, bytes | None, Headers]  # offset, timestamp, key, value, headers
+Fields = tuple[
+    int, int, bytes | None, bytes | None, Headers
+]  # offset, timestamp, key, value, headers
 
 
 class RecordBlock:
@@ -79,7 +89,9 @@ class RecordBlock:
         self._records = self._decode(view, base_timestamp, append_timestamp)
         self._summarize()
 
-    def _decode(self, data: memoryview, base_timestamp: int, append_timestamp: int | None) -> list[Fields]:
+    def _decode(
+        self, data: memoryview, base_timestamp: int, append_timestamp: int | None
+    ) -> list[Fields]:
         if self.count > len(data) // MIN_RECORD_BYTES:
             raise CorruptRecordError(PROBLEMS[MISSING_RECORDS])
         records: list[Fields] = []
@@ -87,7 +99,9 @@ class RecordBlock:
         for index in range(self.count):
             previous = delta
             try:
-                position, timestamp, delta, key, value, headers = _decode_record(data, position, len(data))
+                position, timestamp, delta, key, value, headers = _decode_record(
+                    data, position, len(data)
+                )
                 if not previous < delta <= self.last_offset_delta:
                     raise CorruptRecordError(PROBLEMS[OFFSET_DELTA])
                 timestamp += base_timestamp
@@ -104,7 +118,9 @@ class RecordBlock:
 
     def _summarize(self) -> None:
         records, base_offset = self._records, self.base_offset
-        self.are_offsets_dense = all(record[0] == base_offset + index for index, record in enumerate(records))
+        self.are_offsets_dense = all(
+            record[0] == base_offset + index for index, record in enumerate(records)
+        )
         self.null_key_count = sum(record[2] is None for record in records)
         self.max_timestamp, self.max_timestamp_offset = -1, -1
         if records:
@@ -175,7 +191,14 @@ class RecordIterator:
     it up.
     """
 
-    __slots__ = ("_key_deserializer", "_next", "_span", "_span_fields", "_spans", "_value_deserializer")
+    __slots__ = (
+        "_key_deserializer",
+        "_next",
+        "_span",
+        "_span_fields",
+        "_spans",
+        "_value_deserializer",
+    )
 
     def __init__(
         self,
@@ -211,7 +234,9 @@ class RecordIterator:
         if self._value_deserializer is not None and value is not None:
             made_value = self._value_deserializer(value)
         self._next += 1
-        return consumer_record(self._span.origin, (offset, timestamp, made_key, made_value, headers))
+        return consumer_record(
+            self._span.origin, (offset, timestamp, made_key, made_value, headers)
+        )
 
     def skip(self) -> None:
         """Pass over the next record."""
@@ -262,7 +287,9 @@ def _decode_record(
     return end, timestamp_delta, offset_delta, key, value, tuple(headers)
 
 
-def _decode_bytes(data: memoryview, position: int, end: int, problem: int) -> tuple[bytes | None, int]:
+def _decode_bytes(
+    data: memoryview, position: int, end: int, problem: int
+) -> tuple[bytes | None, int]:
     length, position = decode_varint(data, position, end)
     if length == -1:
         return None, position

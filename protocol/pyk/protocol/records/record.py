@@ -25,7 +25,12 @@ class Record:
     __slots__ = ("headers", "key", "offset", "timestamp", "value")
 
     def __init__(
-        self, offset: int, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers = ()
+        self,
+        offset: int,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers = (),
     ) -> None:
         self.offset = offset
         self.timestamp = timestamp
@@ -59,7 +64,9 @@ class RecordOrigin:
 
     __slots__ = ("leader_epoch", "partition", "timestamp_type", "topic")
 
-    def __init__(self, topic: str, partition: int, leader_epoch: int, timestamp_type: TimestampType) -> None:
+    def __init__(
+        self, topic: str, partition: int, leader_epoch: int, timestamp_type: TimestampType
+    ) -> None:
         self.topic = topic
         self.partition = partition
         self.leader_epoch = leader_epoch
@@ -149,7 +156,9 @@ class ConsumerRecord:
         )
 
 
-def consumer_record(origin: RecordOrigin, fields: tuple[int, int, Any, Any, Headers]) -> ConsumerRecord:
+def consumer_record(
+    origin: RecordOrigin, fields: tuple[int, int, Any, Any, Headers]
+) -> ConsumerRecord:
     """Return a record that shares ``origin`` with the others of its batch."""
     record = ConsumerRecord.__new__(ConsumerRecord)
     record._origin = origin
