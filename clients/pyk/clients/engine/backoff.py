@@ -1,0 +1,35 @@
+"""How long to wait before something that failed is tried again. Pure."""
+
+from __future__ import annotations
+
+import attrs
+
+FACTOR = 2.0
+JITTER = 0.2
+# Beyond this exponent every sensible maximum is reached; it keeps the power small.
+MANY_FAILURES = 32
+
+
+@attrs.frozen
+class Backoff:
+    """Waits that double with each failure up to a maximum, each longer or shorter by chance.
+
+    Without chance all clients of a broker that comes back would come back in the same moment
+    (KIP-580, KIP-601).
+    """
+
+    initial: float
+    """Seconds after the first failure."""
+    maximum: float
+    """Seconds that a wait never exceeds, before chance."""
+
+    def delay(self, failures: int, chance: float) -> float:
+        """Return the seconds to wait after that many failures in a row; 0.0 after none.
+
+        ``chance`` is a number from 0 to 1, from the caller's ``random.Random``.
+        """
+        if failures <= 0:
+            return 0.0
+        exponent = min(failures - 1, MANY_FAILURES)
+        wait = min(self.initial * FACTOR**exponent, self.maximum)
+        return wait * (1 - JITTER + 2 * JITTER * chance)

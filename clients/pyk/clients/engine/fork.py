@@ -1,0 +1,43 @@
+"""Notice that this process was forked off after a client was made.
+
+The child has the client's memory, but neither its thread nor a right to its connections: what it
+wrote would end up between the parent's requests.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+
+from pyk.clients.errors import ForkedClientError
+
+_guards: weakref.WeakSet[ForkGuard] = weakref.WeakSet()
+
+
+class ForkGuard:
+    """Belongs to one client; hot paths look at ``is_forked``, which costs nothing."""
+
+    __slots__ = ("__weakref__", "is_forked", "owner")
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.is_forked = False
+        _guards.add(self)
+
+    def check(self) -> None:
+        """Raise :class:`ForkedClientError` in a process that was forked off since."""
+        if self.is_forked:
+            raise ForkedClientError(
+                f"this {self.owner} was made before the process was forked, and belongs to the "
+                f"parent; make a new {self.owner} in the child (gunicorn: post_fork, Celery: "
+                "worker_process_init, multiprocessing: initializer=)"
+            )
+
+
+def _mark_guards() -> None:
+    for guard in _guards:
+        guard.is_forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_mark_guards)

@@ -1,0 +1,67 @@
+"""Who owns the tasks of a client."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from pyk.clients.errors import ClosedError
+from pyk.protocol.io import Clock
+
+log = logging.getLogger(__name__)
+
+
+class Supervisor:
+    """Owns every task of a client: starts it, hears of its failure, ends it with the client.
+
+    A task that fails has met a mistake of pyk, not of the cluster: it is logged with its traceback,
+    and ``on_failure`` is told, so that callers who wait do not wait for nothing.
+    """
+
+    def __init__(
+        self, clock: Clock, on_failure: Callable[[str, BaseException], None] | None = None
+    ) -> None:
+        self._clock = clock
+        self._on_failure = on_failure
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._is_closed = False
+
+    @property
+    def task_names(self) -> list[str]:
+        """Return the names of the tasks that run."""
+        return sorted(task.get_name() for task in self._tasks)
+
+    def spawn(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run a coroutine as a task of this client; the name is for logs and debuggers."""
+        if self._is_closed:
+            coroutine.close()
+            raise ClosedError(f"cannot start {name!r}: the client is closed")
+        task = asyncio.get_running_loop().create_task(coroutine, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    async def close(self, deadline: float) -> None:
+        """Cancel all tasks and return when they have ended, or at the deadline."""
+        self._is_closed = True
+        own = asyncio.current_task()
+        tasks = {task for task in self._tasks if task is not own}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            _, stuck = await asyncio.wait(tasks, timeout=max(0.0, deadline - self._clock.now()))
+            for task in stuck:
+                log.warning("Task %s did not end in time and is left behind", task.get_name())
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            return
+        log.error("Task %s failed", task.get_name(), exc_info=error)
+        if self._on_failure is not None:
+            self._on_failure(task.get_name(), error)
