@@ -1,0 +1,1 @@
+"""Group membership: who reads which partition, and what was finished."""
