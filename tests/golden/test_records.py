@@ -42,7 +42,8 @@ def as_json(record: Record, base_offset: int, base_sequence: int) -> dict[str, A
         "value": None if record.value is None else record.value.hex(),
         "sequence": sequence,
         "headers": [
-            {"key": name, "value": None if value is None else value.hex()} for name, value in record.headers
+            {"key": name, "value": None if value is None else value.hex()}
+            for name, value in record.headers
         ],
     }
 
@@ -75,7 +76,9 @@ def batch_as_json(batch: RecordBatch) -> dict[str, Any]:
 
 @pytest.mark.parametrize("vector", VALID, ids=name_of)
 def test_batches_are_read_as_kafka_wrote_them(vector):
-    assert [batch_as_json(batch) for batch in read_batches(bytes.fromhex(vector["hex"]))] == vector["batches"]
+    assert [batch_as_json(batch) for batch in read_batches(bytes.fromhex(vector["hex"]))] == vector[
+        "batches"
+    ]
 
 
 @pytest.mark.parametrize("vector", WRITABLE, ids=name_of)
@@ -134,7 +137,9 @@ def test_varlongs_agree_with_kafka(vector):
     assert decode_varlong(data, 0, len(data)) == (vector["value"], len(data))
 
 
-@pytest.mark.parametrize("vector", primitives("murmur2"), ids=lambda vector: vector["hex"] or "empty")
+@pytest.mark.parametrize(
+    "vector", primitives("murmur2"), ids=lambda vector: vector["hex"] or "empty"
+)
 def test_murmur2_agrees_with_kafka(vector):
     key = bytes.fromhex(vector["hex"])
 
@@ -143,4 +148,6 @@ def test_murmur2_agrees_with_kafka(vector):
 
 
 def test_every_codec_is_covered():
-    assert {batch["compression"] for vector in VALID for batch in vector["batches"]} == set(Compression)
+    assert {batch["compression"] for vector in VALID for batch in vector["batches"]} == set(
+        Compression
+    )

@@ -20,7 +20,7 @@ from pyk.clients.config.values import (
 )
 from pyk.clients.errors import ConfigurationError
 
-ASSIGNORS = ("range", "roundrobin", "cooperative-sticky")
+ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
 
 
 @attrs.frozen(kw_only=True)
@@ -32,6 +32,9 @@ class ConsumerConfig(ClientConfig):
     )
     group_instance_id: str | None = option(
         OptionalText(), None, "A name that outlives restarts: they then cause no rebalance."
+    )
+    group_protocol: str = option(
+        OneOf(("classic",)), "classic", "How members of the group and its coordinator talk."
     )
     partition_assignment_strategy: tuple[str, ...] = option(
         TextList(),

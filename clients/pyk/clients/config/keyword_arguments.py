@@ -59,6 +59,7 @@ class ConsumerOptions(ClientOptions, total=False):
 
     group_id: str | None
     group_instance_id: str | None
+    group_protocol: Literal["classic"]
     partition_assignment_strategy: str | Sequence[str]
     auto_offset_reset: Literal["latest", "earliest", "none"]
     enable_auto_commit: bool

@@ -12,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from pyk.clients.consumer.group.subscription import Subscription
+from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ProtocolError
 from pyk.protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -21,9 +23,6 @@ from pyk.protocol.messages.consumer_protocol import (
     TopicAssignment,
 )
 from pyk.protocol.messages.consumer_protocol import TopicPartition as TopicPartitions
-
-from pyk.clients.consumer.group.subscription import Subscription
-from pyk.clients.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from pyk.protocol.schema import Message

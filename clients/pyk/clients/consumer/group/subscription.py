@@ -44,7 +44,7 @@ class TopicLayout:
 
 
 class Assignor(Protocol):
-    """Divides partitions among the members of a group; implement it for a strategy of your own.
+    """Divides partitions among the members of a group.
 
     ``assign`` runs in the one member that leads the group. It must give every partition of a
     subscribed topic to exactly one member that subscribes to it, and name every member in its

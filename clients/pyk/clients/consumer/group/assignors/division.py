@@ -116,7 +116,7 @@ class _Division:
                         heapq.heappush(fullest, (-self._load[changed], changed))
 
     def _chain_to_emptier(self, start: str) -> list[tuple[str, str, str]]:
-        """Return moves ``(giver, topic, taker)`` to a member with at least two fewer than ``start``.
+        """Return moves ``(giver, topic, taker)`` to some member with two fewer than ``start``.
 
         Breadth first, so the chain is the shortest; among its ends it takes the emptiest.
         """
