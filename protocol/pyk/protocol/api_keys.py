@@ -33,7 +33,9 @@ class ApiKey(IntEnum):
     flexible: VersionRange
     facts: ApiFact
 
-    def __new__(cls, key: int, versions: str, flexible: str, facts: ApiFact = NOTHING) -> Self:
+    def __new__(
+        cls, key: int, versions: str = "none", flexible: str = "none", facts: ApiFact = NOTHING
+    ) -> Self:
         member = int.__new__(cls, key)
         member._value_ = key
         member.versions = VersionRange.parse(versions)

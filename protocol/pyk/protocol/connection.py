@@ -1,0 +1,254 @@
+"""Both ends of a connection, without the connection: frames in, messages out, and back.
+
+The protocol has one rule of order: responses come in the order of their requests. A client keeps
+a queue of what is in flight and matches each response with its head; a server keeps a queue of what
+it was asked and holds back a response until those before it are ready. A Produce with acks 0 is
+never answered, and so stands in nobody's way.
+
+Everything raised here that is a ``ProtocolError`` means that the two sides no longer agree on where
+they are: close the connection.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from struct import Struct
+from typing import Any, NamedTuple
+
+import attrs
+
+from .api_keys import ApiKey
+from .errors import ErrorCode, MalformedMessageError, ProtocolError
+from .messages.headers import RequestHeader, ResponseHeader
+from .messages.produce import ProduceRequest
+from .negotiation import request_header_version, response_header_version
+from .registry import request_class, response_class
+from .schema import Message
+from .versions import NO_VERSIONS, VersionRange
+
+_SIZE = Struct(">i")
+_ERROR_CODE = Struct(">h")
+_LAST_CORRELATION_ID = 2**31 - 1
+
+
+class CorrelationError(ProtocolError):
+    """A response to something else than the oldest request that waits for one."""
+
+
+class RequestError(ProtocolError):
+    """A request that the server cannot take, although its header could be read.
+
+    ``request`` can be given to :meth:`ServerConnection.respond`; it is None if no response of pyk
+    would be understood.
+    """
+
+    def __init__(self, text: str, header: RequestHeader, request: Request | None) -> None:
+        super().__init__(text)
+        self.header = header
+        self.request = request
+
+
+class UnsupportedRequestError(RequestError):
+    """An API that the server does not have, or not in this version."""
+
+
+class InvalidRequestError(RequestError):
+    """A body that is not the request which the header announces."""
+
+
+class Reply(NamedTuple):
+    """A response and what belonged to its request."""
+
+    correlation_id: int
+    response: Message
+    context: Any
+
+
+class _InFlight(NamedTuple):
+    correlation_id: int
+    api_key: ApiKey
+    version: int
+    context: Any
+
+
+class ClientConnection:
+    """The client's end: requests become frames, frames become replies."""
+
+    def __init__(self, client_id: str | None) -> None:
+        self._client_id = client_id
+        self._next_correlation_id = 0
+        self._in_flight: deque[_InFlight] = deque()
+
+    @property
+    def in_flight_count(self) -> int:
+        """How many requests wait for a response."""
+        return len(self._in_flight)
+
+    def send(self, request: Message, version: int, context: Any = None) -> tuple[int, list[Any]]:
+        """Return the request's correlation id and the parts of its frame.
+
+        ``context`` comes back with the reply. Raises EncodeError, and then nothing has changed.
+        """
+        correlation_id, api_key = self._next_correlation_id, ApiKey(request.api_key)
+        header = RequestHeader(
+            request_api_key=api_key,
+            request_api_version=version,
+            correlation_id=correlation_id,
+            client_id=self._client_id,
+        )
+        frame = _frame(header, request_header_version(api_key, version), request, version)
+        if _expects_response(request):
+            self._in_flight.append(_InFlight(correlation_id, api_key, version, context))
+        self._next_correlation_id = (correlation_id + 1) & _LAST_CORRELATION_ID
+        return correlation_id, frame
+
+    def receive(self, frame: bytes | memoryview) -> Reply:
+        """Return the reply in ``frame``, which comes without its length.
+
+        Raises CorrelationError or MalformedMessageError; the request is then still in flight.
+        """
+        if not self._in_flight:
+            raise CorrelationError("a response although no request waits for one")
+        correlation_id, api_key, version, context = self._in_flight[0]
+        header_version = response_header_version(api_key, version)
+        header, position = ResponseHeader.decode_prefix(frame, header_version)
+        if header.correlation_id != correlation_id:
+            raise CorrelationError(
+                f"a response to request {header.correlation_id}, but {api_key.api_name} "
+                f"{correlation_id} is the next to be answered"
+            )
+        body = memoryview(frame)[position:]
+        if api_key is ApiKey.API_VERSIONS and _is_refusal(body):
+            version = 0
+        response = response_class(api_key).decode(body, version)
+        self._in_flight.popleft()
+        return Reply(correlation_id, response, context)
+
+    def abandon(self) -> list[Any]:
+        """Return the contexts of all requests in flight, oldest first, and forget them."""
+        contexts = [waiting.context for waiting in self._in_flight]
+        self._in_flight.clear()
+        return contexts
+
+
+@attrs.define(eq=False)
+class Request:
+    """A request that a server has received."""
+
+    header: RequestHeader
+    api_key: ApiKey
+    version: int
+    body: Any
+    """The message; None if it came with a :class:`RequestError`."""
+    response_version: int
+    expects_response: bool = True
+    _parts: list[Any] | None = None
+
+
+class ServerConnection:
+    """The server's end: frames become requests, responses become frames in the right order."""
+
+    def __init__(self, supported: Mapping[ApiKey, VersionRange]) -> None:
+        self._supported = supported
+        self._unanswered: deque[Request] = deque()
+
+    @property
+    def in_flight_count(self) -> int:
+        """How many requests have not been responded to, or wait behind one that has not."""
+        return len(self._unanswered)
+
+    def receive(self, frame: bytes | memoryview) -> Request:
+        """Return the request in ``frame``, which comes without its length.
+
+        Raises MalformedMessageError if not even its header can be read, UnsupportedRequestError
+        and InvalidRequestError if that is all that can be read.
+        """
+        header, api_key, position = self._read_header(frame)
+        version = header.request_api_version
+        offered = self._supported.get(api_key, NO_VERSIONS)
+        if version not in offered:
+            raise UnsupportedRequestError(
+                f"{api_key.api_name} version {version}; this server has {offered}",
+                header,
+                self._unread(header, api_key, _nearest(version, api_key, offered)),
+            )
+        try:
+            body = request_class(api_key).decode(memoryview(frame)[position:], version)
+        except MalformedMessageError as error:
+            request = self._unread(header, api_key, version)
+            raise InvalidRequestError(str(error), header, request) from error
+        request = Request(header, api_key, version, body, version, _expects_response(body))
+        self._unanswered.append(request)
+        return request
+
+    def respond(self, request: Request, response: Message | None) -> list[Any]:
+        """Take the response to ``request`` and return the parts of all frames that may be sent now.
+
+        That is nothing while an earlier request waits, and several frames when this was the one
+        they waited for. A request that expects no response gets None. Raises EncodeError for a
+        response that its version cannot carry; another one can then be given.
+        """
+        if request._parts is not None:
+            raise RuntimeError(f"{request.api_key.api_name} has been responded to already")
+        request._parts = self._response_frame(request, response)
+        ready: list[Any] = []
+        while self._unanswered and self._unanswered[0]._parts is not None:
+            ready += self._unanswered.popleft()._parts or ()
+        return ready
+
+    def _read_header(self, frame: bytes | memoryview) -> tuple[RequestHeader, ApiKey, int]:
+        start, _ = RequestHeader.decode_prefix(frame, 0)
+        try:
+            api_key = ApiKey(start.request_api_key)
+        except ValueError:
+            text = f"unknown API key {start.request_api_key}"
+            raise UnsupportedRequestError(text, start, None) from None
+        header_version = request_header_version(api_key, start.request_api_version)
+        header, position = RequestHeader.decode_prefix(frame, header_version)
+        return header, api_key, position
+
+    def _unread(
+        self, header: RequestHeader, api_key: ApiKey, response_version: int | None
+    ) -> Request | None:
+        """Return a request without its body that can be responded to in its turn."""
+        if response_version is None:
+            return None
+        request = Request(header, api_key, header.request_api_version, None, response_version)
+        self._unanswered.append(request)
+        return request
+
+    def _response_frame(self, request: Request, response: Message | None) -> list[Any]:
+        if not request.expects_response:
+            return []
+        if not isinstance(response, response_class(request.api_key)):
+            what = type(response).__name__
+            raise TypeError(f"{what} is no response to {request.api_key.api_name}")
+        header = ResponseHeader(correlation_id=request.header.correlation_id)
+        version = request.response_version
+        header_version = response_header_version(request.api_key, version)
+        return _frame(header, header_version, response, version)
+
+
+def _frame(header: Message, header_version: int, body: Message, version: int) -> list[Any]:
+    out = bytearray(_SIZE.size)
+    header.encode_parts(header_version, out)
+    parts = body.encode_parts(version, out)
+    _SIZE.pack_into(out, 0, sum(map(len, parts)) - _SIZE.size)
+    return parts
+
+
+def _expects_response(request: Message) -> bool:
+    return not (isinstance(request, ProduceRequest) and request.acks == 0)
+
+
+def _is_refusal(body: memoryview) -> bool:
+    """Say whether an ApiVersions response is UNSUPPORTED_VERSION, and so of version 0."""
+    return len(body) >= 2 and _ERROR_CODE.unpack_from(body)[0] == ErrorCode.UNSUPPORTED_VERSION
+
+
+def _nearest(version: int, api_key: ApiKey, offered: VersionRange) -> int | None:
+    """Return the version in which to answer a request of a version that is not offered."""
+    if api_key is ApiKey.API_VERSIONS:
+        return 0
+    return None if offered.is_empty else min(max(version, offered.lowest), offered.highest)
