@@ -1,0 +1,352 @@
+"""Options of ``format("pyk")``: those of Spark's own Kafka source and sink, by the same rules.
+
+Names are case-insensitive, as everywhere in Spark. ``kafka.*`` is client configuration in Kafka's
+dotted names. What Spark's source refuses is refused here, in the same cases. An unknown name is an
+error, with a hint where it is close to a known one; Spark's connector passes over misspelt options
+in silence, and a query that ignores ``maxOffsetPerTriger`` fails much later.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import TypeVar
+
+import attrs
+
+from pyk.clients.topic_partition import TopicPartition
+from pyk.spark_connector.errors import OptionError
+from pyk.spark_connector.offsets import (
+    EARLIEST,
+    LATEST,
+    OffsetMap,
+    describe,
+    parse_offsets,
+    parse_partitions,
+    parse_timestamps,
+)
+
+T = TypeVar("T")
+
+SUBSCRIPTIONS = ("assign", "subscribe", "subscribePattern")
+SOURCE_OPTIONS = (
+    *SUBSCRIPTIONS,
+    "startingOffsets",
+    "startingTimestamp",
+    "startingOffsetsByTimestamp",
+    "startingOffsetsByTimestampStrategy",
+    "endingOffsets",
+    "endingTimestamp",
+    "endingOffsetsByTimestamp",
+    "failOnDataLoss",
+    "includeHeaders",
+    "minPartitions",
+    "maxRecordsPerPartition",
+    "minRecordsPerPartition",
+    "maxOffsetsPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
+    "kafkaConsumer.pollTimeoutMs",
+    "fetchOffset.numRetries",
+    "fetchOffset.retryIntervalMs",
+    "groupIdPrefix",
+)
+SINK_OPTIONS = ("topic",)
+# What Spark itself adds, or what its DataFrame readers and writers take for their own use.
+SPARK_OPTIONS = ("checkpointLocation", "path", "queryName")
+SPARK_INTERNAL = "__"
+OPTIONS = SOURCE_OPTIONS + SINK_OPTIONS + SPARK_OPTIONS
+
+BOOTSTRAP_SERVERS = "bootstrap.servers"
+# What the connector decides itself, with what to use instead.
+MANAGED_BY_SOURCE = {
+    "auto.offset.reset": "set startingOffsets to say where a new query starts; a running one "
+    "always goes on where it stopped",
+    "key.deserializer": "keys come as bytes; decode them with DataFrame operations",
+    "value.deserializer": "values come as bytes; decode them with DataFrame operations",
+    "enable.auto.commit": "Spark keeps the offsets in its checkpoint",
+    "interceptor.classes": "interceptors could change the records",
+}
+MANAGED_BY_SINK = {
+    "key.serializer": "keys are written as the bytes or the string of the column",
+    "value.serializer": "values are written as the bytes or the string of the column",
+}
+TIME_UNITS_MS = {
+    "us": 0.001,
+    "ms": 1,
+    "": 1,
+    "s": 1000,
+    "m": 60_000,
+    "min": 60_000,
+    "h": 3_600_000,
+    "d": 86_400_000,
+}
+
+
+class NoMatch(Enum):
+    """What a starting timestamp does that no record has reached yet."""
+
+    ERROR = "error"
+    LATEST = "latest"
+
+
+@attrs.frozen
+class OffsetLimit:
+    """Where reading starts or ends: one of the four ways in which an option can say it."""
+
+    everywhere: int | None = None
+    """``LATEST`` or ``EARLIEST``, for every partition."""
+    offsets: OffsetMap | None = None
+    """Per partition; a value may be ``LATEST`` or ``EARLIEST``."""
+    timestamp_ms: int | None = None
+    """For every partition: the first record at or behind it."""
+    timestamps_ms: OffsetMap | None = None
+    """The same, per partition."""
+    on_no_match: NoMatch = NoMatch.LATEST
+
+    def is_only(self, which: int) -> TopicPartition | str | None:
+        """Return what this limit pins to ``which``, if anything: a partition or ``'every…'``."""
+        if self.everywhere == which:
+            return "every partition"
+        pinned = [p for p, offset in (self.offsets or {}).items() if offset == which]
+        return min(pinned, default=None)
+
+
+@attrs.frozen(kw_only=True)
+class Subscription:
+    """Which partitions are read; exactly one of the fields is set."""
+
+    partitions: frozenset[TopicPartition] | None = None
+    topics: frozenset[str] | None = None
+    pattern: re.Pattern[str] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class SourceOptions:
+    """What a query asked its source for, checked."""
+
+    subscription: Subscription
+    starting: OffsetLimit
+    ending: OffsetLimit
+    fail_on_data_loss: bool = True
+    include_headers: bool = False
+    min_partitions: int | None = None
+    max_records_per_partition: int | None = None
+    min_records_per_partition: int = 1000
+    max_offsets_per_trigger: int | None = None
+    min_offsets_per_trigger: int | None = None
+    max_trigger_delay_ms: int = 900_000
+    poll_timeout_ms: int = 120_000
+    fetch_offset_attempts: int = 3
+    fetch_offset_retry_interval_ms: int = 1000
+    kafka: Mapping[str, str] = attrs.field(repr=False)
+
+
+@attrs.frozen(kw_only=True)
+class SinkOptions:
+    """What a query asked its sink for, checked."""
+
+    topic: str | None = None
+    kafka: Mapping[str, str] = attrs.field(repr=False)
+
+
+def source_options(given: Mapping[str, str]) -> SourceOptions:
+    """Return the options that hold for batch and streaming reads alike, or raise OptionError."""
+    options = _Options(given)
+    options.refuse_unknown(SOURCE_OPTIONS)
+    kafka = options.kafka(MANAGED_BY_SOURCE)
+    parsed = SourceOptions(
+        subscription=_subscription(options),
+        starting=_limit(options, "starting"),
+        ending=_limit(options, "ending"),
+        fail_on_data_loss=options.get("failOnDataLoss", _boolean, True),
+        include_headers=options.get("includeHeaders", _boolean, False),
+        min_partitions=options.get("minPartitions", _positive, None),
+        max_records_per_partition=options.get("maxRecordsPerPartition", _positive, None),
+        min_records_per_partition=options.get("minRecordsPerPartition", _positive, 1000),
+        max_offsets_per_trigger=options.get("maxOffsetsPerTrigger", _positive, None),
+        min_offsets_per_trigger=options.get("minOffsetsPerTrigger", _positive, None),
+        max_trigger_delay_ms=options.get("maxTriggerDelay", _duration_ms, 900_000),
+        poll_timeout_ms=options.get("kafkaConsumer.pollTimeoutMs", _positive, 120_000),
+        fetch_offset_attempts=options.get("fetchOffset.numRetries", _positive, 3),
+        fetch_offset_retry_interval_ms=options.get("fetchOffset.retryIntervalMs", _natural, 1000),
+        kafka=kafka,
+    )
+    least, most = parsed.min_offsets_per_trigger, parsed.max_offsets_per_trigger
+    if least is not None and most is not None and least > most:
+        raise OptionError(f"minOffsetsPerTrigger={least} is above maxOffsetsPerTrigger={most}")
+    return parsed
+
+
+def batch_source_options(given: Mapping[str, str]) -> SourceOptions:
+    """Return the options of a batch read: from the earliest to the latest offset by default."""
+    parsed = source_options(given)
+    starting, ending = parsed.starting, parsed.ending
+    if starting == OffsetLimit():
+        starting = OffsetLimit(everywhere=EARLIEST)
+    if ending == OffsetLimit():
+        ending = OffsetLimit(everywhere=LATEST)
+    if (pinned := starting.is_only(LATEST)) is not None:
+        raise OptionError(f"a batch cannot start at the latest offset (of {pinned})")
+    if (pinned := ending.is_only(EARLIEST)) is not None:
+        raise OptionError(f"a batch cannot end at the earliest offset (of {pinned})")
+    _check_order(starting.offsets, ending.offsets, "offset")
+    _check_order(starting.timestamps_ms, ending.timestamps_ms, "timestamp")
+    return attrs.evolve(parsed, starting=starting, ending=ending)
+
+
+def stream_source_options(given: Mapping[str, str]) -> SourceOptions:
+    """Return the options of a streaming read, which starts at the latest offset by default."""
+    parsed = source_options(given)
+    if parsed.ending != OffsetLimit():
+        raise OptionError("endingOffsets and its kin are for batch reads; a stream has no end")
+    if parsed.starting == OffsetLimit():
+        return attrs.evolve(parsed, starting=OffsetLimit(everywhere=LATEST))
+    return parsed
+
+
+def sink_options(given: Mapping[str, str]) -> SinkOptions:
+    """Return the options of a batch or streaming write, or raise OptionError."""
+    options = _Options(given)
+    options.refuse_unknown(SINK_OPTIONS)
+    topic = options.get("topic", lambda text, _: text.strip(), None)
+    return SinkOptions(topic=topic or None, kafka=options.kafka(MANAGED_BY_SINK))
+
+
+class _Options:
+    """The options as they came, by lower-case name."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._given = {name.lower(): value for name, value in given.items()}
+
+    def get(self, name: str, parse: Callable[[str, str], T], default: T) -> T:
+        text = self._given.get(name.lower())
+        return default if text is None else parse(text.strip(), name)
+
+    def present(self, names: tuple[str, ...]) -> list[str]:
+        return [name for name in names if name.lower() in self._given]
+
+    def kafka(self, managed: Mapping[str, str]) -> dict[str, str]:
+        """Return the client configuration, in Kafka's dotted names without ``kafka.``."""
+        kafka = {name[6:]: text for name, text in self._given.items() if name.startswith("kafka.")}
+        for name in kafka.keys() & managed.keys():
+            raise OptionError(f"Kafka option {name!r} is not supported: {managed[name]}")
+        if not kafka.get(BOOTSTRAP_SERVERS, "").strip():
+            raise OptionError(f"option 'kafka.{BOOTSTRAP_SERVERS}' must be given")
+        return kafka
+
+    def refuse_unknown(self, known: tuple[str, ...]) -> None:
+        taken = {name.lower() for name in known + SPARK_OPTIONS}
+        for name in sorted(self._given):
+            if name not in taken and not name.startswith(("kafka.", SPARK_INTERNAL)):
+                raise OptionError(_unknown(name))
+
+
+def _unknown(name: str) -> str:
+    for these, role in ((SOURCE_OPTIONS, "reading"), (SINK_OPTIONS, "writing")):
+        for known in these:
+            if name == known.lower():
+                return f"option {known!r} is for {role} only"
+    lower = {known.lower(): known for known in OPTIONS}
+    near = difflib.get_close_matches(name, lower, n=1)
+    hint = (
+        f"did you mean {lower[near[0]]!r}?" if near else "client configuration begins with kafka."
+    )
+    return f"unknown option {name!r}; {hint}"
+
+
+def _subscription(options: _Options) -> Subscription:
+    given = options.present(SUBSCRIPTIONS)
+    if len(given) != 1:
+        count = "only one" if given else "one"
+        raise OptionError(f"{count} of {', '.join(SUBSCRIPTIONS)} must be given to the source")
+    if given == ["assign"]:
+        return Subscription(partitions=options.get("assign", parse_partitions, frozenset()))
+    if given == ["subscribe"]:
+        return Subscription(topics=options.get("subscribe", _topics, frozenset()))
+    return Subscription(pattern=options.get("subscribePattern", _pattern, None))
+
+
+def _limit(options: _Options, which: str) -> OffsetLimit:
+    """Return the limit by Spark's order of preference: one timestamp, timestamps, offsets."""
+    strategy = options.get("startingOffsetsByTimestampStrategy", _no_match, NoMatch.ERROR)
+    on_no_match = strategy if which == "starting" else NoMatch.LATEST
+    timestamp = options.get(f"{which}Timestamp", _natural, None)
+    if timestamp is not None:
+        return OffsetLimit(timestamp_ms=timestamp, on_no_match=on_no_match)
+    timestamps = options.get(f"{which}OffsetsByTimestamp", parse_timestamps, None)
+    if timestamps is not None:
+        return OffsetLimit(timestamps_ms=timestamps, on_no_match=on_no_match)
+    return options.get(f"{which}Offsets", _offsets, OffsetLimit())
+
+
+def _check_order(start: OffsetMap | None, end: OffsetMap | None, what: str) -> None:
+    if start is None or end is None:
+        return
+    if start.keys() != end.keys():
+        odd = describe(start.keys() ^ end.keys())
+        raise OptionError(f"start and end must name the same partitions; only one names {odd}")
+    for partition, first in start.items():
+        if 0 <= end[partition] < first:
+            raise OptionError(
+                f"{partition} starts at {what} {first}, behind its end at {end[partition]}"
+            )
+
+
+def _offsets(text: str, option: str) -> OffsetLimit:
+    if text.lower() in ("earliest", "latest"):
+        return OffsetLimit(everywhere=EARLIEST if text.lower() == "earliest" else LATEST)
+    return OffsetLimit(offsets=parse_offsets(text, option))
+
+
+def _topics(text: str, option: str) -> frozenset[str]:
+    topics = frozenset(topic.strip() for topic in text.split(",") if topic.strip())
+    if not topics:
+        raise OptionError(f"{option} names no topic: {text!r}")
+    return topics
+
+
+def _pattern(text: str, option: str) -> re.Pattern[str]:
+    if not text:
+        raise OptionError(f"{option} is empty")
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise OptionError(f"{option}={text!r} is not a pattern of Python's re: {error}") from None
+
+
+def _no_match(text: str, option: str) -> NoMatch:
+    try:
+        return NoMatch(text.lower())
+    except ValueError:
+        raise OptionError(f"{option} is {text!r}; it can be 'error' or 'latest'") from None
+
+
+def _boolean(text: str, option: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise OptionError(f"{option} is {text!r}; it can be true or false")
+    return text.lower() == "true"
+
+
+def _natural(text: str, option: str) -> int:
+    if not re.fullmatch(r"\d{1,19}", text, re.ASCII):
+        raise OptionError(f"{option} is {text!r}; it must be a whole number from 0 up")
+    return int(text)
+
+
+def _positive(text: str, option: str) -> int:
+    number = _natural(text, option)
+    if number == 0:
+        raise OptionError(f"{option} must be positive")
+    return number
+
+
+def _duration_ms(text: str, option: str) -> int:
+    """Return a time in Spark's notation (``15m``, ``500ms``) in milliseconds."""
+    match = re.fullmatch(r"(\d{1,15})\s*([a-z]*)", text.lower(), re.ASCII)
+    if match is None or match[2] not in TIME_UNITS_MS:
+        units = ", ".join(filter(None, TIME_UNITS_MS))
+        raise OptionError(f"{option} is {text!r}; it must be a number with one of {units}")
+    return int(int(match[1]) * TIME_UNITS_MS[match[2]])

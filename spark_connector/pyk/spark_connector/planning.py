@@ -1,0 +1,186 @@
+"""Which offsets a batch reads, and which task reads which of them. Pure: no clock, no cluster.
+
+A micro-batch is planned in two steps that Spark asks for one after the other: how far to go
+(:class:`Admission`), which Spark writes into its log, and then the ranges up to there
+(:func:`plan_ranges`), which must come out the same when a batch is replayed.
+
+Data are lost when offsets that the query was to read are below the log start offset, or when a
+partition is gone or shorter than it was. A gap above the log start offset is none: compaction and
+transaction markers leave such gaps in every healthy topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import attrs
+
+from pyk.clients.topic_partition import TopicPartition
+from pyk.spark_connector.offsets import OffsetMap
+
+
+class OffsetRange(NamedTuple):
+    """Offsets ``start`` to ``end - 1`` of one partition; a tuple, since it travels to tasks."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def size(self) -> int:
+        """Return the number of offsets, which is the number of records or a little more."""
+        return self.end - self.start
+
+    def __str__(self) -> str:
+        return f"{self.topic_partition} offsets {self.start} to {self.end - 1}"
+
+
+@attrs.frozen
+class Plan:
+    """The ranges of a batch, sorted, none empty, and a sentence for each loss of data."""
+
+    ranges: tuple[OffsetRange, ...]
+    losses: tuple[str, ...] = ()
+
+
+def plan_ranges(start: OffsetMap, end: OffsetMap, log_start: OffsetMap) -> Plan:
+    """Return what to read between two offsets of a stream.
+
+    ``log_start`` holds the log start offset of each partition that exists now. A partition that
+    ``start`` does not know is new and read from its log start offset.
+    """
+    ranges = []
+    losses = [f"{gone} is gone" for gone in sorted(start.keys() - end.keys())]
+    known_topics = {partition.topic for partition in start}
+    for partition in sorted(end):
+        if partition not in log_start:
+            losses.append(f"{partition} is gone")
+            continue
+        first = log_start[partition]
+        begin = start.get(partition)
+        if begin is None:
+            # A topic that the query did not read before may well have lost its oldest records.
+            begin = 0 if partition.topic in known_topics else first
+        last = end[partition]
+        if last < begin:
+            losses.append(f"{partition} went back from offset {begin} to {last}")
+        elif begin < min(first, last):
+            losses.append(
+                f"{partition} offsets {begin} to {min(first, last) - 1} are gone: "
+                f"the log now starts at {first}"
+            )
+        if max(begin, first) < last:
+            ranges.append(OffsetRange(*partition, max(begin, first), last))
+    return Plan(tuple(ranges), tuple(losses))
+
+
+@attrs.define
+class Admission:
+    """How far the next micro-batch goes, by ``min`` and ``maxOffsetsPerTrigger``."""
+
+    min_offsets: int | None = None
+    max_offsets: int | None = None
+    max_delay_ms: int = 0
+    _last_batch_ms: int | None = None
+
+    def admit(
+        self, now_ms: int, start: OffsetMap, latest: OffsetMap, log_start: OffsetMap
+    ) -> OffsetMap:
+        """Return the end of the next batch: ``start`` itself when too few records wait.
+
+        ``log_start`` is needed for partitions that ``start`` does not know.
+        """
+        waiting = {
+            partition: max(0, last - start.get(partition, log_start.get(partition, last)))
+            for partition, last in latest.items()
+        }
+        if self._must_wait(now_ms, sum(waiting.values())):
+            return start
+        self._last_batch_ms = now_ms
+        if self.max_offsets is None:
+            return latest
+        return _share(self.max_offsets, waiting, latest)
+
+    def _must_wait(self, now_ms: int, waiting: int) -> bool:
+        if self.min_offsets is None or waiting >= self.min_offsets:
+            return False
+        # As in Spark: the first batch of a run does not wait.
+        return self._last_batch_ms is not None and now_ms - self._last_batch_ms < self.max_delay_ms
+
+
+def _share(most: int, waiting: Mapping[TopicPartition, int], latest: OffsetMap) -> OffsetMap:
+    """Give each partition a part of ``most`` in proportion to what waits, and one at least."""
+    total = sum(waiting.values())
+    if total <= most:
+        return latest
+    return {
+        partition: last - size + min(size, max(1, most * size // total)) if size else last
+        for partition, size in waiting.items()
+        for last in (latest[partition],)
+    }
+
+
+def plan_tasks(
+    ranges: Sequence[OffsetRange],
+    *,
+    min_tasks: int | None = None,
+    max_records: int | None = None,
+    min_records: int = 1,
+) -> list[tuple[OffsetRange, ...]]:
+    """Return the ranges of each Spark task, the longest task first.
+
+    ``min_tasks`` is Spark's ``minPartitions``, ``max_records`` its ``maxRecordsPerPartition``.
+    Ranges below ``min_records`` share a task unless many tasks were asked for.
+    """
+    pieces = split_ranges(ranges, min_tasks, max_records)
+    return pack_ranges(pieces, 1 if min_tasks else min(min_records, max_records or min_records))
+
+
+def split_ranges(
+    ranges: Sequence[OffsetRange], min_tasks: int | None = None, max_records: int | None = None
+) -> list[OffsetRange]:
+    """Split ranges so that none is above ``max_records`` and there are about ``min_tasks``."""
+    parts = [(one, -(-one.size // max_records) if max_records else 1) for one in ranges]
+    pieces = [piece for one, count in parts for piece in _cut(one, count)]
+    if min_tasks is None or len(pieces) >= min_tasks:
+        return pieces
+    total = sum(piece.size for piece in pieces)
+    small = [piece for piece in pieces if _portion(piece.size, total, min_tasks) == 1]
+    rest = total - sum(piece.size for piece in small)
+    wanted = max(1, min_tasks - len(small))
+    return [
+        part
+        for piece in pieces
+        for part in _cut(piece, 1 if piece in small else _portion(piece.size, rest, wanted))
+    ]
+
+
+def pack_ranges(ranges: Iterable[OffsetRange], min_records: int) -> list[tuple[OffsetRange, ...]]:
+    """Put small ranges together until a task has ``min_records``: each task costs tens of ms."""
+    tasks: list[list[OffsetRange]] = []
+    filled = min_records
+    for one in sorted(ranges, key=lambda range_: -range_.size):
+        if filled >= min_records:
+            tasks.append([])
+            filled = 0
+        tasks[-1].append(one)
+        filled += one.size
+    return [tuple(sorted(task)) for task in tasks]
+
+
+def _portion(size: int, total: int, tasks: int) -> int:
+    return max(1, round(size / total * tasks))
+
+
+def _cut(one: OffsetRange, count: int) -> list[OffsetRange]:
+    """Return ``count`` pieces of nearly equal size, none empty."""
+    count = min(count, one.size)
+    bounds = [one.start + one.size * part // count for part in range(count + 1)]
+    return [one._replace(start=first, end=last) for first, last in pairwise(bounds)]

@@ -1,0 +1,55 @@
+"""Offsets as JSON: Spark's own form, and one text for one meaning."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pyk.clients.topic_partition import TopicPartition
+from pyk.spark_connector.errors import CheckpointError
+from pyk.spark_connector.offsets import StreamOffset, describe
+
+A0, A2, A10, B0 = (
+    TopicPartition("a", 0),
+    TopicPartition("a", 2),
+    TopicPartition("a", 10),
+    TopicPartition("b", 0),
+)
+
+
+def test_one_meaning_has_one_text() -> None:
+    one = StreamOffset({B0: 1, A10: 2, A2: 3, A0: 4})
+    other = StreamOffset({A0: 4, A2: 3, A10: 2, B0: 1})
+
+    assert json.dumps(one.to_json()) == json.dumps(other.to_json())
+    assert json.dumps(one.to_json()) == '{"a": {"0": 4, "2": 3, "10": 2}, "b": {"0": 1}}'
+
+
+def test_batch_0_carries_where_it_began() -> None:
+    offset = StreamOffset({A0: 9}, start={A0: 4})
+
+    assert offset.to_json() == {"@start": {"a": {"0": 4}}, "a": {"0": 9}}
+    assert StreamOffset.from_json(offset.to_json()) == offset
+
+
+def test_sparks_own_offsets_are_understood() -> None:
+    written_by_spark = json.loads('{"b":{"0":7},"a":{"10":2,"2":3}}')
+
+    assert StreamOffset.from_json(written_by_spark) == StreamOffset({A2: 3, A10: 2, B0: 7})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"a": 5}, {"a": {"x": 5}}, {"a": {"0": None}}, {"a": {"0": True}}, {"@start": [], "a": {}}],
+)
+def test_a_strange_checkpoint_is_named(value: dict[str, object]) -> None:
+    with pytest.raises(CheckpointError, match="which are no offsets"):
+        StreamOffset.from_json(value)
+
+
+def test_a_message_does_not_list_thousands_of_partitions() -> None:
+    text = describe(TopicPartition("a", number) for number in range(5000))
+
+    assert text.startswith("a-0, a-1, a-2")
+    assert text.endswith("a-19 and 4980 more")

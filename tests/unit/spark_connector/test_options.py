@@ -1,0 +1,233 @@
+"""The options of Spark's Kafka source and sink, and what each mistake is answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.clients.topic_partition import TopicPartition
+from pyk.spark_connector.errors import OptionError
+from pyk.spark_connector.offsets import EARLIEST, LATEST
+from pyk.spark_connector.options import (
+    NoMatch,
+    OffsetLimit,
+    batch_source_options,
+    sink_options,
+    source_options,
+    stream_source_options,
+)
+
+MINIMUM = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "orders"}
+SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
+ORDERS_0 = TopicPartition("orders", 0)
+
+
+def test_names_are_case_insensitive() -> None:
+    options = source_options(
+        {"KAFKA.Bootstrap.Servers": "a:1", "SUBSCRIBE": "x", "FailOnDataLoss": "False"}
+    )
+
+    assert not options.fail_on_data_loss
+    assert options.kafka == {"bootstrap.servers": "a:1"}
+
+
+def test_defaults_are_those_of_spark() -> None:
+    options = source_options(MINIMUM)
+
+    assert options.fail_on_data_loss
+    assert not options.include_headers
+    assert options.max_trigger_delay_ms == 15 * 60 * 1000
+    assert options.poll_timeout_ms == 120_000
+    assert (options.fetch_offset_attempts, options.fetch_offset_retry_interval_ms) == (3, 1000)
+
+
+def test_a_batch_reads_everything_and_a_stream_what_is_new() -> None:
+    batch, stream = batch_source_options(MINIMUM), stream_source_options(MINIMUM)
+
+    assert batch.starting == OffsetLimit(everywhere=EARLIEST)
+    assert batch.ending == OffsetLimit(everywhere=LATEST)
+    assert stream.starting == OffsetLimit(everywhere=LATEST)
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "value"),
+    [
+        ({"subscribe": " a, b,,a "}, "topics", frozenset({"a", "b"})),
+        (
+            {"assign": '{"a":[0,"2"],"b":[1]}'},
+            "partitions",
+            frozenset({TopicPartition("a", 0), TopicPartition("a", 2), TopicPartition("b", 1)}),
+        ),
+    ],
+)
+def test_what_is_read(given: dict[str, str], field: str, value: object) -> None:
+    assert getattr(source_options(SERVERS | given).subscription, field) == value
+
+
+def test_a_pattern_is_one_of_pythons() -> None:
+    pattern = source_options(SERVERS | {"subscribePattern": "orders-.*"}).subscription.pattern
+
+    assert pattern is not None
+    assert pattern.fullmatch("orders-eu")
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [
+        ({"startingOffsets": "Earliest"}, OffsetLimit(everywhere=EARLIEST)),
+        ({"startingOffsets": " latest "}, OffsetLimit(everywhere=LATEST)),
+        ({"startingOffsets": '{"orders":{"0":-2}}'}, OffsetLimit(offsets={ORDERS_0: EARLIEST})),
+        (
+            {"startingTimestamp": "5", "startingOffsets": "latest"},
+            OffsetLimit(timestamp_ms=5, on_no_match=NoMatch.ERROR),
+        ),
+        (
+            {
+                "startingOffsetsByTimestamp": '{"orders":{"0":7}}',
+                "startingOffsetsByTimestampStrategy": "LATEST",
+            },
+            OffsetLimit(timestamps_ms={ORDERS_0: 7}, on_no_match=NoMatch.LATEST),
+        ),
+    ],
+)
+def test_where_a_stream_starts(given: dict[str, str], limit: OffsetLimit) -> None:
+    assert stream_source_options(MINIMUM | given).starting == limit
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [
+        ("15m", 900_000),
+        ("30s", 30_000),
+        ("500ms", 500),
+        ("500", 500),
+        ("2 H", 7_200_000),
+        ("3min", 180_000),
+        ("1d", 86_400_000),
+        ("5000us", 5),
+    ],
+)
+def test_durations_in_sparks_notation(text: str, milliseconds: int) -> None:
+    assert source_options(MINIMUM | {"maxTriggerDelay": text}).max_trigger_delay_ms == milliseconds
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "'kafka.bootstrap.servers' must be given"),
+        (SERVERS, "one of assign, subscribe, subscribePattern must be given"),
+        (MINIMUM | {"assign": "{}"}, "only one of"),
+        (SERVERS | {"subscribe": " , "}, "subscribe names no topic"),
+        (SERVERS | {"assign": "orders"}, "assign should look like"),
+        (SERVERS | {"assign": '{"orders":[]}'}, "assign names no partition"),
+        (SERVERS | {"assign": '{"orders":[-1]}'}, "assign should look like"),
+        (SERVERS | {"subscribePattern": " "}, "subscribePattern is empty"),
+        (SERVERS | {"subscribePattern": "(["}, "not a pattern"),
+        (MINIMUM | {"startingOffsets": "newest"}, "startingOffsets should look like"),
+        (MINIMUM | {"startingOffsets": '{"orders":{"0":-3}}'}, "-3 for orders-0 is no offset"),
+        (MINIMUM | {"startingOffsets": '{"orders":{"0":1.5}}'}, "startingOffsets should look like"),
+        (MINIMUM | {"startingOffsets": '{"orders":[0]}'}, "startingOffsets should look like"),
+        (MINIMUM | {"startingTimestamp": "yesterday"}, "must be a whole number"),
+        (MINIMUM | {"startingOffsetsByTimestampStrategy": "now"}, "'error' or 'latest'"),
+        (MINIMUM | {"failOnDataLoss": "yes"}, "can be true or false"),
+        (MINIMUM | {"minPartitions": "0"}, "minPartitions must be positive"),
+        (MINIMUM | {"maxRecordsPerPartition": "-1"}, "must be a whole number"),
+        (MINIMUM | {"maxTriggerDelay": "soon"}, "number with one of us, ms, s"),
+        (
+            MINIMUM | {"minOffsetsPerTrigger": "5", "maxOffsetsPerTrigger": "4"},
+            "minOffsetsPerTrigger=5 is above maxOffsetsPerTrigger=4",
+        ),
+        (MINIMUM | {"kafka.auto.offset.reset": "earliest"}, "set startingOffsets"),
+        (MINIMUM | {"kafka.key.deserializer": "x"}, "'key.deserializer' is not supported"),
+        (MINIMUM | {"kafka.value.deserializer": "x"}, "'value.deserializer' is not supported"),
+        (MINIMUM | {"kafka.enable.auto.commit": "true"}, "'enable.auto.commit' is not supported"),
+        (MINIMUM | {"kafka.interceptor.classes": "x"}, "'interceptor.classes' is not supported"),
+    ],
+)
+def test_what_spark_refuses_is_refused(given: dict[str, str], message: str) -> None:
+    with pytest.raises(OptionError, match=r"^\[PYK_OPTION\] ") as error:
+        source_options(given)
+
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"startingOffsets": "latest"}, "a batch cannot start at the latest offset"),
+        ({"startingOffsets": '{"orders":{"0":-1}}'}, "latest offset (of orders-0)"),
+        ({"endingOffsets": "earliest"}, "a batch cannot end at the earliest offset"),
+        ({"endingOffsets": '{"orders":{"0":-2}}'}, "earliest offset (of orders-0)"),
+        (
+            {"startingOffsets": '{"orders":{"0":5}}', "endingOffsets": '{"orders":{"0":4}}'},
+            "orders-0 starts at offset 5, behind its end at 4",
+        ),
+        (
+            {"startingOffsets": '{"orders":{"0":5}}', "endingOffsets": '{"orders":{"1":9}}'},
+            "only one names orders-0, orders-1",
+        ),
+    ],
+)
+def test_batches_that_cannot_be(given: dict[str, str], message: str) -> None:
+    with pytest.raises(OptionError) as error:
+        batch_source_options(MINIMUM | given)
+
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"])
+def test_a_stream_has_no_end(name: str) -> None:
+    value = {"endingOffsets": "latest", "endingTimestamp": "5"}.get(name, '{"orders":{"0":5}}')
+
+    with pytest.raises(OptionError, match="a stream has no end"):
+        stream_source_options(MINIMUM | {name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("maxOffsetPerTrigger", "did you mean 'maxOffsetsPerTrigger'?"),
+        ("startingoffset", "did you mean 'startingOffsets'?"),
+        ("bootstrap.servers", "client configuration begins with kafka."),
+        ("topic", "option 'topic' is for writing only"),
+    ],
+)
+def test_an_unknown_option_is_an_error_with_a_hint(name: str, message: str) -> None:
+    with pytest.raises(OptionError) as error:
+        source_options(MINIMUM | {name: "5"})
+
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["path", "checkpointLocation", "queryName", "__partition_columns"])
+def test_what_spark_adds_is_passed_over(name: str) -> None:
+    source_options(MINIMUM | {name: "x"})
+    sink_options(SERVERS | {name: "x"})
+
+
+def test_the_sink_takes_a_topic_or_none() -> None:
+    assert sink_options(SERVERS | {"topic": " out "}).topic == "out"
+    assert sink_options(SERVERS | {"kafka.acks": "all"}).topic is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"topic": "out"}, "'kafka.bootstrap.servers' must be given"),
+        (SERVERS | {"kafka.key.serializer": "x"}, "'key.serializer' is not supported"),
+        (SERVERS | {"kafka.value.serializer": "x"}, "'value.serializer' is not supported"),
+        (SERVERS | {"subscribe": "x"}, "option 'subscribe' is for reading only"),
+        (SERVERS | {"topics": "x"}, "did you mean 'topic'?"),
+    ],
+)
+def test_what_the_sink_refuses(given: dict[str, str], message: str) -> None:
+    with pytest.raises(OptionError) as error:
+        sink_options(given)
+
+    assert message in str(error.value)
+
+
+def test_secrets_are_not_printed() -> None:
+    secret = {"kafka.sasl.password": "canary"}
+
+    assert "canary" not in repr(source_options(MINIMUM | secret))
+    assert "canary" not in repr(sink_options(SERVERS | secret))

@@ -1,0 +1,173 @@
+"""How far a batch goes, what is lost, and which task reads what."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.clients.topic_partition import TopicPartition
+from pyk.spark_connector.planning import (
+    Admission,
+    OffsetRange,
+    pack_ranges,
+    plan_ranges,
+    plan_tasks,
+    split_ranges,
+)
+
+A0, A1, A2 = (TopicPartition("a", number) for number in range(3))
+B0 = TopicPartition("b", 0)
+
+
+def range_of(size: int, partition: int = 0, start: int = 0) -> OffsetRange:
+    return OffsetRange("a", partition, start, start + size)
+
+
+class TestRanges:
+    def test_each_partition_is_read_from_start_to_end(self) -> None:
+        plan = plan_ranges({A0: 3, A1: 5}, {A0: 9, A1: 7}, {A0: 0, A1: 2})
+
+        assert plan.ranges == (OffsetRange("a", 0, 3, 9), OffsetRange("a", 1, 5, 7))
+        assert plan.losses == ()
+
+    def test_empty_ranges_make_no_task(self) -> None:
+        assert plan_ranges({A0: 3, A1: 5}, {A0: 3, A1: 7}, {A0: 0, A1: 0}).ranges == (
+            OffsetRange("a", 1, 5, 7),
+        )
+
+    def test_a_new_partition_is_read_from_its_beginning(self) -> None:
+        plan = plan_ranges({A0: 3}, {A0: 3, A1: 4}, {A0: 0, A1: 0})
+
+        assert plan.ranges == (OffsetRange("a", 1, 0, 4),)
+        assert plan.losses == ()
+
+    def test_a_new_partition_that_lost_its_beginning_is_a_loss(self) -> None:
+        plan = plan_ranges({A0: 3}, {A0: 3, A1: 9}, {A0: 0, A1: 4})
+
+        assert plan.ranges == (OffsetRange("a", 1, 4, 9),)
+        assert plan.losses == ("a-1 offsets 0 to 3 are gone: the log now starts at 4",)
+
+    def test_an_old_topic_that_is_newly_read_has_lost_nothing(self) -> None:
+        plan = plan_ranges({A0: 3}, {A0: 3, B0: 90}, {A0: 0, B0: 40})
+
+        assert plan.ranges == (OffsetRange("b", 0, 40, 90),)
+        assert plan.losses == ()
+
+    @pytest.mark.parametrize(
+        ("start", "end", "log_start", "ranges", "loss"),
+        [
+            (3, 9, 5, ((5, 9),), "a-0 offsets 3 to 4 are gone: the log now starts at 5"),
+            (3, 9, 12, (), "a-0 offsets 3 to 8 are gone: the log now starts at 12"),
+            (9, 3, 0, (), "a-0 went back from offset 9 to 3"),
+            (9, 9, 12, (), None),
+            (3, 9, 3, ((3, 9),), None),
+        ],
+    )
+    def test_what_is_lost(
+        self,
+        start: int,
+        end: int,
+        log_start: int,
+        ranges: tuple[tuple[int, int], ...],
+        loss: str | None,
+    ) -> None:
+        plan = plan_ranges({A0: start}, {A0: end}, {A0: log_start})
+
+        assert plan.ranges == tuple(OffsetRange("a", 0, *bounds) for bounds in ranges)
+        assert plan.losses == ((loss,) if loss else ())
+
+    def test_partitions_that_are_gone_are_losses(self) -> None:
+        assert plan_ranges({A0: 3, A1: 3}, {A0: 5}, {A0: 0}).losses == ("a-1 is gone",)
+        assert plan_ranges({A0: 3}, {A0: 5}, {}).losses == ("a-0 is gone",)
+
+
+class TestAdmission:
+    def test_without_limits_everything_is_read(self) -> None:
+        assert Admission().admit(0, {A0: 1}, {A0: 9}, {}) == {A0: 9}
+
+    def test_the_limit_is_shared_in_proportion(self) -> None:
+        admission = Admission(max_offsets=100)
+
+        assert admission.admit(0, {A0: 0, A1: 50}, {A0: 300, A1: 150}, {}) == {A0: 75, A1: 75}
+
+    def test_a_small_partition_is_not_starved(self) -> None:
+        end = Admission(max_offsets=10).admit(
+            0, {A0: 0, A1: 0, A2: 7}, {A0: 9999, A1: 1, A2: 7}, {}
+        )
+
+        assert end == {A0: 9, A1: 1, A2: 7}
+
+    def test_a_new_partition_counts_from_its_beginning(self) -> None:
+        end = Admission(max_offsets=10).admit(0, {A0: 0}, {A0: 50, A1: 150}, {A1: 100})
+
+        assert end == {A0: 5, A1: 105}
+
+    def test_a_partition_that_went_back_ends_where_it_is(self) -> None:
+        assert Admission(max_offsets=5).admit(0, {A0: 50, A1: 0}, {A0: 20, A1: 9}, {}) == {
+            A0: 20,
+            A1: 5,
+        }
+
+    def test_too_few_records_wait_for_the_next_trigger(self) -> None:
+        admission = Admission(min_offsets=10, max_delay_ms=1000)
+        start = {A0: 0}
+        assert admission.admit(0, start, {A0: 1}, {}) == {A0: 1}, "the first batch goes at once"
+
+        assert admission.admit(500, start, {A0: 9}, {}) is start
+        assert admission.admit(600, start, {A0: 10}, {}) == {A0: 10}
+        assert admission.admit(1599, start, {A0: 1}, {}) is start
+        assert admission.admit(1600, start, {A0: 1}, {}) == {A0: 1}
+
+    def test_least_and_most_hold_together(self) -> None:
+        admission = Admission(min_offsets=10, max_offsets=20, max_delay_ms=1000)
+        admission.admit(0, {A0: 0}, {A0: 0}, {})
+
+        assert admission.admit(1, {A0: 0}, {A0: 9}, {}) == {A0: 0}
+        assert admission.admit(1, {A0: 0}, {A0: 90}, {}) == {A0: 20}
+
+
+class TestTasks:
+    def test_a_range_above_the_most_is_split_evenly(self) -> None:
+        assert split_ranges([range_of(10)], max_records=4) == [
+            OffsetRange("a", 0, 0, 3),
+            OffsetRange("a", 0, 3, 6),
+            OffsetRange("a", 0, 6, 10),
+        ]
+
+    def test_the_largest_ranges_are_split_to_reach_the_tasks_asked_for(self) -> None:
+        pieces = split_ranges([range_of(90, 0), range_of(10, 1)], min_tasks=4)
+
+        assert [(piece.partition, piece.size) for piece in pieces] == [
+            (0, 30),
+            (0, 30),
+            (0, 30),
+            (1, 10),
+        ]
+
+    def test_enough_ranges_are_not_split(self) -> None:
+        ranges = [range_of(5, 0), range_of(500, 1)]
+
+        assert split_ranges(ranges, min_tasks=2) == ranges
+
+    def test_a_range_is_not_split_below_one_record(self) -> None:
+        assert [piece.size for piece in split_ranges([range_of(2)], min_tasks=8)] == [1, 1]
+
+    def test_small_ranges_share_a_task(self) -> None:
+        ranges = [range_of(3, 0), range_of(900, 1), range_of(4, 2), range_of(5, 3)]
+
+        tasks = pack_ranges(ranges, 10)
+
+        assert [[one.partition for one in task] for task in tasks] == [[1], [0, 2, 3]]
+
+    def test_many_tasks_asked_for_means_no_sharing(self) -> None:
+        ranges = [range_of(1, 0), range_of(1, 1)]
+
+        assert len(plan_tasks(ranges, min_records=100)) == 1
+        assert len(plan_tasks(ranges, min_records=100, min_tasks=2)) == 2
+
+    def test_sharing_respects_the_most(self) -> None:
+        ranges = [range_of(4, number) for number in range(4)]
+
+        assert [len(task) for task in plan_tasks(ranges, max_records=8, min_records=100)] == [2, 2]
+
+    def test_nothing_to_read_is_no_task(self) -> None:
+        assert plan_tasks([], min_tasks=3) == []
