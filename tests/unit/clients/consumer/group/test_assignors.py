@@ -12,7 +12,12 @@ from pyk.clients.topic_partition import TopicPartition
 
 
 def member(
-    name: str, *topics: str, owned: str = "", generation_id: int = -1, **fields: str
+    name: str,
+    *topics: str,
+    owned: str = "",
+    generation_id: int = -1,
+    group_instance_id: str | None = None,
+    rack: str | None = None,
 ) -> Subscription:
     partitions = tuple(TopicPartition(word[0], int(word[1:])) for word in owned.split())
     return Subscription(
@@ -20,7 +25,8 @@ def member(
         topics=frozenset(topics),
         owned_partitions=partitions,
         generation_id=generation_id,
-        **fields,
+        group_instance_id=group_instance_id,
+        rack=rack,
     )
 
 
