@@ -1,0 +1,157 @@
+"""Measure the clients beside each other: ``python -m benchmarks.clients [--runs N] [--only WORD]``.
+
+All on one broker, interleaved: a round runs every case once, each in a fresh process. Writes
+``benchmarks/results/latest.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+from examples.journey.broker import running_broker
+
+from benchmarks.clients import consume, produce
+from benchmarks.clients.comparison import (
+    CONSUME_GOALS,
+    PRODUCE_GOALS,
+    SHARE_OF_RECORDS,
+    Goal,
+    Row,
+    ratio,
+    row,
+)
+from pyk.clients import Admin, NewTopic
+
+RESULTS = Path(__file__).resolve().parents[1] / "results" / "latest.json"
+PARTITIONS = 6
+FULL_TOPIC = "full"
+
+
+class Bench:
+    """Runs the cases against one broker and keeps what each run reported."""
+
+    def __init__(self, bootstrap: str, records: int) -> None:
+        self._bootstrap = bootstrap
+        self._records = records
+        self._topics = 0
+        self.runs: dict[str, list[dict[str, float]]] = defaultdict(list)
+
+    def fill(self) -> None:
+        """Fill the topic that the consumers read."""
+        self._create(FULL_TOPIC)
+        self._run("benchmarks.clients.produce", "pyk send", FULL_TOPIC, self._records)
+
+    def produce(self, case: str) -> None:
+        self._topics += 1
+        topic = f"produced-{self._topics}"
+        self._create(topic)
+        self.runs[case].append(self._run("benchmarks.clients.produce", case, topic))
+        with Admin(self._bootstrap) as admin:
+            admin.delete_topics([topic])
+
+    def consume(self, case: str) -> None:
+        self.runs[case].append(self._run("benchmarks.clients.consume", case, FULL_TOPIC))
+
+    def _create(self, topic: str) -> None:
+        with Admin(self._bootstrap) as admin:
+            admin.create_topics([NewTopic(topic, partitions=PARTITIONS)])
+
+    def _run(self, module: str, case: str, topic: str, records: int | None = None) -> Any:
+        records = records or int(self._records * SHARE_OF_RECORDS.get(case, 1))
+        command = [
+            sys.executable, "-m", module, case,
+            "--bootstrap", self._bootstrap, "--topic", topic, "--records", str(records),
+        ]  # fmt: skip
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            raise SystemExit(f"{case} failed:\n{done.stderr[-3000:]}")
+        return json.loads(done.stdout.splitlines()[-1])
+
+
+@contextlib.contextmanager
+def broker(bootstrap: str | None) -> Iterator[str]:
+    if bootstrap is not None:
+        yield bootstrap
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="pyk-bench-") as folder,
+        running_broker(Path(folder)) as address,
+    ):
+        yield address
+
+
+def show(rows: dict[str, Row], goals: tuple[Goal, ...]) -> None:
+    titles = f"{'CPU s/M':>9}  {'(lowest–highest)':<17}{'records/s':>11}{'cores':>7}{'MiB':>6}"
+    print(f"\n{'case':<28}{titles}")
+    for one in rows.values():
+        span = f"({one.lowest:.2f}–{one.highest:.2f})"
+        print(
+            f"{one.case:<28}{one.cpu_seconds_per_million:>9.2f}  {span:<17}"
+            f"{one.records_per_second:>11,.0f}{one.cores:>7.2f}{one.peak_mib:>6.0f}"
+        )
+    print()
+    for goal in goals:
+        reached = ratio(goal, rows)
+        if reached is not None:
+            verdict = "reached" if reached <= goal.at_most else "MISSED"
+            pair = f"{goal.case:<20} ÷ {goal.peer:<27}"
+            print(f"{pair}{reached:>6.2f}  (≤ {goal.at_most:.2f}) {verdict}")
+
+
+def as_json(rows: dict[str, Row], goals: tuple[Goal, ...], form: str) -> dict[str, Any]:
+    return {
+        "python": platform.python_version(),
+        "hot_modules": form,
+        "rows": [{"client": one.client, **attrs.asdict(one)} for one in rows.values()],
+        "ratios": [
+            {**attrs.asdict(goal), "ratio": reached}
+            for goal in goals
+            if (reached := ratio(goal, rows)) is not None
+        ],
+    }
+
+
+def loaded_form() -> str:
+    """Say which form of the hot modules this interpreter loads."""
+    import pyk.protocol.records.builder as hot
+
+    return "plain" if str(hot.__file__).endswith(".py") else "compiled"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--only", default="", help="cases whose name holds this word")
+    parser.add_argument("--bootstrap", help="a broker that runs already (default: pyk's own)")
+    options = parser.parse_args()
+    with broker(options.bootstrap) as bootstrap:
+        bench = Bench(bootstrap, options.records)
+        bench.fill()
+        for number in range(options.runs):
+            print(f"round {number + 1} of {options.runs}", flush=True)
+            for case in filter(lambda case: options.only in case, produce.CASES):
+                bench.produce(case)
+            for case in filter(lambda case: options.only in case, consume.CASES):
+                bench.consume(case)
+    rows = {case: row(case, runs) for case, runs in bench.runs.items()}
+    goals = PRODUCE_GOALS + CONSUME_GOALS
+    show(rows, goals)
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(as_json(rows, goals, loaded_form()), indent=1))
+    print(f"\nwritten: {RESULTS.relative_to(Path.cwd())}")
+
+
+if __name__ == "__main__":
+    main()
