@@ -33,7 +33,7 @@ conformance: $(INSTALLED) $(PEERS) ## the same scenarios against Apache Kafka, a
 
 bench: $(INSTALLED) $(PEERS) ## measure pyk beside its peers; writes benchmarks/results/latest.json
 	@PYK_EXTENSIONS=require $(BIN)/python build_extensions.py
-	$(BIN)/python -m benchmarks $(BENCH)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks $(BENCH)
 
 lint: $(INSTALLED) ## ruff, and the rules of dependency
 	$(BIN)/ruff check .

@@ -92,10 +92,10 @@ def broker(bootstrap: str | None) -> Iterator[str]:
 
 
 def show(rows: dict[str, Row], goals: tuple[Goal, ...]) -> None:
-    titles = f"{'CPU s/M':>9}  {'(lowest–highest)':<17}{'records/s':>11}{'cores':>7}{'MiB':>6}"
+    titles = f"{'CPU s/M':>9}  {'(lowest-highest)':<17}{'records/s':>11}{'cores':>7}{'MiB':>6}"
     print(f"\n{'case':<28}{titles}")
     for one in rows.values():
-        span = f"({one.lowest:.2f}–{one.highest:.2f})"
+        span = f"({one.lowest:.2f}-{one.highest:.2f})"
         print(
             f"{one.case:<28}{one.cpu_seconds_per_million:>9.2f}  {span:<17}"
             f"{one.records_per_second:>11,.0f}{one.cores:>7.2f}{one.peak_mib:>6.0f}"

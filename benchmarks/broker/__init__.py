@@ -1,0 +1,1 @@
+"""What the reference broker costs, beside Apache Kafka."""

@@ -1,0 +1,42 @@
+"""The brokers that every scenario runs against: ours always, Apache Kafka in `make conformance`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from support import apache_kafka
+from support.brokers import Kafka, RealKafka, ReferenceBroker, make_topic
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(
+    scope="session",
+    params=["reference", pytest.param("apache", marks=pytest.mark.conformance)],
+)
+def kafka(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Kafka]:
+    """One broker for all scenarios of a process."""
+    if request.param == "reference":
+        with ReferenceBroker(tmp_path_factory.mktemp("broker")) as reference:
+            yield reference
+        return
+    if why := apache_kafka.missing():
+        pytest.skip(why)
+    with RealKafka() as real:
+        yield real
+
+
+@pytest.fixture
+def topic(kafka: Kafka, request: pytest.FixtureRequest) -> str:
+    """A fresh topic with three partitions."""
+    return make_topic(kafka, request.node.originalname, partitions=3)
+
+
+@pytest.fixture
+def group(request: pytest.FixtureRequest) -> str:
+    return f"{request.node.originalname}-group-{next(_numbers)}"

@@ -1,0 +1,173 @@
+"""Consumer groups: sharing, joining, leaving, and committing what was finished."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from pyk.clients import Admin, Consumer, Producer, TopicPartition
+from support.brokers import Kafka, make_topic
+
+STRATEGIES = ["range", "roundrobin", "cooperative-sticky"]
+
+
+class Member:
+    """A consumer in a thread of its own that remembers what it read."""
+
+    def __init__(self, bootstrap: str, topic: str, group: str, **config: object) -> None:
+        self._stop = threading.Event()
+        self.values: list[bytes] = []
+        self.assignment: set[TopicPartition] = set()
+        self.error: BaseException | None = None
+        self._consumer = Consumer(
+            bootstrap, topics=[topic], group_id=group, auto_offset_reset="earliest", **config
+        )
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            with self._consumer as consumer:
+                while not self._stop.is_set():
+                    self.values += [record.value for record in consumer.poll(0.1)]
+                    self.assignment = set(consumer.assignment())
+        except BaseException as error:
+            self.error = error
+
+    def leave(self) -> None:
+        self._stop.set()
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+        assert self.error is None
+
+
+@contextmanager
+def members(count: int, *arguments: str, **config: object) -> Iterator[list[Member]]:
+    joined = [Member(*arguments, **config) for _ in range(count)]
+    try:
+        yield joined
+    finally:
+        for member in joined:
+            member.leave()
+
+
+def eventually(condition: object, timeout: float = 45) -> None:
+    """Return once ``condition()`` holds; groups settle in their own time."""
+    pause = threading.Event()
+    for _ in range(int(timeout / 0.05)):
+        if condition():
+            return
+        pause.wait(0.05)
+    raise AssertionError("it did not come true in time")
+
+
+def produce(kafka: Kafka, topic: str, numbers: range) -> None:
+    with Producer(kafka.bootstrap, linger_ms=5) as producer:
+        for n in numbers:
+            producer.send(topic, b"%d" % n)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_group_shares_the_partitions_and_each_record_is_read_once(
+    kafka: Kafka, group: str, strategy: str
+) -> None:
+    topic = make_topic(kafka, "shared", partitions=6)
+    config = {"partition_assignment_strategy": [strategy]}
+
+    with members(2, kafka.bootstrap, topic, group, **config) as (first, second):
+        eventually(lambda: len(first.assignment) == len(second.assignment) == 3)
+        produce(kafka, topic, range(600))
+        eventually(lambda: len(first.values) + len(second.values) >= 600)
+
+        assert first.assignment.isdisjoint(second.assignment)
+    assert Counter(first.values + second.values) == Counter(b"%d" % n for n in range(600))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_members_join_and_leave_without_a_record_lost_or_read_twice(
+    kafka: Kafka, group: str, strategy: str
+) -> None:
+    topic = make_topic(kafka, "moving", partitions=6)
+    arguments = (kafka.bootstrap, topic, group)
+    config = {"partition_assignment_strategy": [strategy]}
+
+    with members(2, *arguments, **config) as (first, second):
+        eventually(lambda: len(first.assignment) == len(second.assignment) == 3)
+        produce(kafka, topic, range(300))
+        third = Member(*arguments, **config)
+        produce(kafka, topic, range(300, 600))
+        eventually(lambda: len(third.assignment) == 2)
+        first.leave()
+        produce(kafka, topic, range(600, 900))
+        eventually(lambda: len(second.assignment) == len(third.assignment) == 3)
+        everybody = (first, second, third)
+        eventually(lambda: sum(len(m.values) for m in everybody) >= 900)
+        third.leave()
+
+    read = Counter(first.values + second.values + third.values)
+    assert read == Counter(b"%d" % n for n in range(900))
+
+
+def test_commits_outlive_a_crash_of_the_broker(kafka: Kafka, topic: str, group: str) -> None:
+    with Producer(kafka.bootstrap) as producer:
+        for n in range(20):
+            producer.send(topic, b"%d" % n, partition=0)
+    partition = TopicPartition(topic, 0)
+
+    with Consumer(
+        kafka.bootstrap, topics=[topic], group_id=group, auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    ) as consumer:  # fmt: skip
+        records = consumer.poll(20, max_records=7)
+        consumer.commit(records)
+    kafka.kill_and_restart()
+
+    with Consumer(
+        kafka.bootstrap, topics=[topic], group_id=group, auto_offset_reset="earliest"
+    ) as consumer:
+        assert consumer.committed([partition])[partition].offset == len(records)
+        assert next(iter(consumer)).offset == len(records)
+    with Admin(kafka.bootstrap) as admin:
+        offsets = admin.list_consumer_group_offsets(group)
+        assert offsets[partition].offset in {len(records), len(records) + 1}
+
+
+def test_what_the_loop_body_did_not_finish_is_read_again(
+    kafka: Kafka, topic: str, group: str
+) -> None:
+    with Producer(kafka.bootstrap) as producer:
+        for n in range(10):
+            producer.send(topic, b"%d" % n, partition=0)
+    config = {"topics": [topic], "group_id": group, "auto_offset_reset": "earliest"}
+
+    def fail_at_the_fifth() -> None:
+        with Consumer(kafka.bootstrap, **config) as consumer:
+            for record in consumer:
+                if record.offset == 4:
+                    raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_at_the_fifth()
+
+    with Consumer(kafka.bootstrap, **config) as consumer:
+        assert next(iter(consumer)).offset == 4
+
+
+def test_acknowledged_records_outlive_a_crash_of_the_broker(kafka: Kafka, topic: str) -> None:
+    with Producer(kafka.bootstrap) as producer:
+        for n in range(500):
+            producer.send(topic, b"%d" % n, partition=1)
+        producer.flush(30)
+        kafka.kill_and_restart()
+        assert producer.send_and_wait(topic, b"500", partition=1).offset == 500
+
+    with Consumer(kafka.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([TopicPartition(topic, 1)])
+        values: list[bytes] = []
+        while len(values) < 501:
+            values += [record.value for record in consumer.poll(10)]
+    assert values == [b"%d" % n for n in range(501)]

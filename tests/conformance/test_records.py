@@ -1,0 +1,153 @@
+"""What is produced is what is consumed: every codec, every part of a record, in order, once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pyk.clients import AsyncConsumer, AsyncProducer, Consumer, Producer, TopicPartition
+from pyk.protocol import ApiKey
+from support.brokers import Kafka, make_topic
+
+
+def consume(bootstrap: str, topic: str, count: int, **config: object) -> list[object]:
+    """Return the first ``count`` records of a topic, whatever partition they are in."""
+    records: list[object] = []
+    with Consumer(
+        bootstrap,
+        topics=[topic],
+        group_id=f"{topic}-reader",
+        auto_offset_reset="earliest",
+        **config,
+    ) as consumer:
+        for record in consumer:
+            records.append(record)
+            if len(records) == count:
+                return records
+    return records
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_records_survive_each_codec(kafka: Kafka, topic: str, codec: str) -> None:
+    values = [b"value %d " % n * 20 for n in range(500)]
+
+    with Producer(kafka.bootstrap, compression_type=codec, linger_ms=20) as producer:
+        for value in values:
+            producer.send(topic, value, key=b"same partition")
+
+    assert [r.value for r in consume(kafka.bootstrap, topic, len(values))] == values
+
+
+def test_every_part_of_a_record_arrives(kafka: Kafka, topic: str) -> None:
+    headers = [("a", b"1"), ("empty", b""), ("none", None), ("a", b"again"), ("ü", b"\xff")]
+
+    with Producer(kafka.bootstrap) as producer:
+        sent = producer.send(
+            topic, b"v", key=b"k", partition=2, headers=headers, timestamp_ms=1_600_000_000_123
+        ).result(10)
+        producer.send(topic, None, key=b"", partition=2).result(10)
+
+    first, second = consume(kafka.bootstrap, topic, 2)
+    assert (first.topic, first.partition, first.offset) == (topic, 2, sent.offset)
+    assert (first.key, first.value, first.headers) == (b"k", b"v", tuple(headers))
+    assert first.timestamp == 1_600_000_000_123
+    assert (second.key, second.value, second.headers) == (b"", None, ())
+
+
+def test_records_of_a_partition_stay_in_order(kafka: Kafka, topic: str) -> None:
+    with Producer(kafka.bootstrap, batch_size=500) as producer:
+        deliveries = [producer.send(topic, b"%d" % n, partition=n % 3) for n in range(3_000)]
+        offsets = [delivery.result(30).offset for delivery in deliveries]
+
+    for partition in range(3):
+        assert offsets[partition::3] == list(range(1_000))
+    by_partition: dict[int, list[int]] = {0: [], 1: [], 2: []}
+    for record in consume(kafka.bootstrap, topic, 3_000):
+        by_partition[record.partition].append(int(record.value))
+    assert by_partition == {p: list(range(p, 3_000, 3)) for p in range(3)}
+
+
+def test_the_same_key_always_meets_the_same_partition(kafka: Kafka, topic: str) -> None:
+    keys = [b"key-%d" % n for n in range(50)]
+
+    with Producer(kafka.bootstrap) as producer:
+        first = [producer.send(topic, b"1", key=key).result(10).partition for key in keys]
+    with Producer(kafka.bootstrap) as producer:
+        second = [producer.send(topic, b"2", key=key).result(10).partition for key in keys]
+
+    assert first == second
+    assert set(first) == {0, 1, 2}
+
+
+def test_a_lost_reply_neither_loses_nor_doubles_records(kafka: Kafka, topic: str) -> None:
+    with (
+        kafka.losing_reply(ApiKey.PRODUCE) as bootstrap,
+        Producer(bootstrap, linger_ms=0, retry_backoff_ms=10) as producer,
+    ):
+        deliveries = [producer.send(topic, b"%d" % n, partition=0) for n in range(200)]
+        offsets = [delivery.result(60).offset for delivery in deliveries]
+
+    assert offsets == list(range(200))
+    values = [record.value for record in consume(kafka.bootstrap, topic, 200)]
+    assert values == [b"%d" % n for n in range(200)]
+
+
+def test_large_records_pass_when_both_sides_allow_them(kafka: Kafka) -> None:
+    topic = make_topic(kafka, "large", **{"max.message.bytes": "8000000"})
+    value = bytes(range(256)) * 4 * 4096  # 4 MiB, more than a fetch asks for
+
+    with Producer(kafka.bootstrap, max_request_size=8_000_000) as producer:
+        producer.send(topic, value).result(30)
+        producer.send(topic, b"after").result(30)
+
+    first, second = consume(kafka.bootstrap, topic, 2, max_partition_fetch_bytes=1_000_000)
+    assert first.value == value
+    assert second.value == b"after"
+
+
+def test_many_partitions_are_produced_and_consumed(kafka: Kafka) -> None:
+    topic = make_topic(kafka, "wide", partitions=120)
+
+    with Producer(kafka.bootstrap, linger_ms=20) as producer:
+        for n in range(1_200):
+            producer.send(topic, b"%d" % n, partition=n % 120)
+
+    values = sorted(int(record.value) for record in consume(kafka.bootstrap, topic, 1_200))
+    assert values == list(range(1_200))
+
+
+def test_offsets_are_found_by_time(kafka: Kafka, topic: str) -> None:
+    partition = TopicPartition(topic, 1)
+    with Producer(kafka.bootstrap) as producer:
+        for n in range(10):
+            producer.send(topic, b"%d" % n, partition=1, timestamp_ms=1_000_000 + n * 1_000)
+
+    with Consumer(kafka.bootstrap) as consumer:
+        consumer.assign([partition])
+        found = consumer.offsets_for_times({partition: 1_004_500})[partition]
+        beyond = consumer.offsets_for_times({partition: 9_999_999})[partition]
+        ends = consumer.end_offsets([partition])
+        beginnings = consumer.beginning_offsets([partition])
+
+    assert found is not None
+    assert (found.offset, found.timestamp) == (5, 1_005_000)
+    assert beyond is None
+    assert (beginnings[partition], ends[partition]) == (0, 10)
+
+
+async def test_the_asyncio_twins_do_the_same(kafka: Kafka, topic: str) -> None:
+    async with AsyncProducer(kafka.bootstrap, linger_ms=5) as producer:
+        deliveries = [await producer.send(topic, b"%d" % n) for n in range(300)]
+        metadata = await asyncio.gather(*deliveries)
+
+    assert sorted(m.offset for m in metadata if m.partition == metadata[0].partition)[0] == 0
+    values = set()
+    async with AsyncConsumer(
+        kafka.bootstrap, topics=[topic], group_id=f"{topic}-group", auto_offset_reset="earliest"
+    ) as consumer:
+        async for record in consumer:
+            values.add(int(record.value))
+            if len(values) == 300:
+                break
+    assert values == set(range(300))

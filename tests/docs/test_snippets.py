@@ -1,0 +1,60 @@
+"""Every Python snippet of the README and the guide runs as it stands, page by page.
+
+The snippets of a page share one namespace, as they would in a reader's session. ``localhost:9092``
+stands for a broker, which is the page's own. A snippet under the comment ``<!-- not run -->`` shows
+something that no test can do, and says why in words beside it.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from pyk.reference_broker import Cluster
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+SNIPPET = re.compile(r"(<!-- not run -->\n)?^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+NEEDS_SPARK = {"spark.md"}
+
+
+def snippets(page: Path) -> list[tuple[int, str]]:
+    """Return ``(first line, code)`` of each snippet that is to be run."""
+    text = page.read_text()
+    return [
+        (text.count("\n", 0, found.start(2)), found.group(2))
+        for found in SNIPPET.finditer(text)
+        if not found.group(1)
+    ]
+
+
+def run(page: Path, bootstrap: str) -> None:
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for line, code in snippets(page):
+        source = "\n" * line + code.replace("localhost:9092", bootstrap)
+        compiled = compile(source, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        result = eval(compiled, namespace)
+        if inspect.iscoroutine(result):
+            asyncio.run(result)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[pytest.mark.spark] * (page.name in NEEDS_SPARK))
+        for page in PAGES
+        if snippets(page)
+    ],
+)
+def test_the_snippets_of_a_page_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with Cluster() as cluster:
+        run(page, cluster.bootstrap)
