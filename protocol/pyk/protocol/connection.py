@@ -75,9 +75,9 @@ class _InFlight(NamedTuple):
 class ClientConnection:
     """The client's end: requests become frames, frames become replies."""
 
-    def __init__(self, client_id: str | None) -> None:
+    def __init__(self, client_id: str | None, *, first_correlation_id: int = 0) -> None:
         self._client_id = client_id
-        self._next_correlation_id = 0
+        self._next_correlation_id = first_correlation_id
         self._in_flight: deque[_InFlight] = deque()
 
     @property

@@ -160,7 +160,7 @@ class FrameTransport(asyncio.BufferedProtocol):
     async def drain(self) -> None:
         """Return when the peer has taken enough of what was written, or is gone."""
         if self._writable is not None:
-            await self._writable
+            await asyncio.shield(self._writable)  # one who gives up must not cancel it for others
 
     def pause_reading(self) -> None:
         """Let the peer wait: it has sent more than its requests in flight may hold."""
