@@ -37,12 +37,6 @@ class BufferExhaustedError(KafkaTimeoutError):
     definite = True
 
 
-class NodeUnavailableError(NetworkError):
-    """A broker could not be connected to; the request never left, so it was not applied."""
-
-    definite = True
-
-
 class NodeDisconnectedError(NetworkError):
     """The connection ended with the request under way, which may have been applied."""
 
@@ -84,6 +78,25 @@ class ConnectionAttempt:
         via = f" ({self.address})" if self.address not in (None, self.server) else ""
         hint = f"; {self.hint}" if self.hint else ""
         return f"{self.server}{via}: {self.stage.value}: {self.cause}{hint}"
+
+
+class NodeUnavailableError(NetworkError):
+    """A broker could not be connected to; the request never left, so it was not applied.
+
+    ``attempts`` says how far each of its addresses came.
+    """
+
+    definite = True
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        node_id: int | None = None,
+        attempts: Iterable[ConnectionAttempt] = (),
+    ) -> None:
+        super().__init__(message, node_id=node_id)
+        self.attempts = tuple(attempts)
 
 
 class BootstrapError(KafkaError, ConnectionError):

@@ -1,0 +1,291 @@
+"""The cluster as producers, consumers and admin clients see it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random as randomness
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from pyk.clients.config import ClientConfig
+from pyk.clients.engine.backoff import Backoff
+from pyk.clients.engine.connection import VersionedRequest
+from pyk.clients.engine.connection_pool import ConnectionPool
+from pyk.clients.engine.coordinators import Coordinators, CoordinatorType
+from pyk.clients.engine.dialer import Dialer
+from pyk.clients.engine.fork import ForkGuard
+from pyk.clients.engine.metadata import MetadataImage, Node, TopicMetadata
+from pyk.clients.engine.metadata_keeper import Endpoint, MetadataKeeper
+from pyk.clients.engine.node_connection import Lane, Surroundings
+from pyk.clients.engine.reconnect import ConnectLimiter
+from pyk.clients.engine.supervisor import Supervisor
+from pyk.clients.errors import (
+    ClosedError,
+    KafkaError,
+    KafkaTimeoutError,
+    StateError,
+    error_for,
+)
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.io import Clock, Network, SystemClock, SystemNetwork
+from pyk.protocol.negotiation import PeerVersions
+from pyk.protocol.schema import Message
+from pyk.protocol.versions import LAST_VERSION, VersionRange
+
+R = TypeVar("R")
+
+log = logging.getLogger(__name__)
+
+
+class Client:
+    """Connections to all nodes, metadata, coordinators, and the tasks that keep them going.
+
+    Belongs to one event loop, on which all of it is called. Making one does nothing yet;
+    :meth:`start` connects.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+        allow_auto_topic_creation: bool = False,
+    ) -> None:
+        self.config = config
+        self.clock = clock or SystemClock()
+        self.random = random or randomness.Random()  # noqa: S311 - jitter, not secrets
+        self.guard = ForkGuard("client")
+        self.supervisor = Supervisor(self.clock, self._task_failed)
+        self.retry_backoff = Backoff(
+            config.retry_backoff_ms / 1000, config.retry_backoff_max_ms / 1000
+        )
+        self._network = network or SystemNetwork()
+        shared = Surroundings(
+            config,
+            self.clock,
+            self.random,
+            Dialer(config, self.clock, self._network),
+            self.supervisor,
+            ConnectLimiter(),
+        )
+        self._pool = ConnectionPool(shared)
+        self._metadata = MetadataKeeper(
+            shared, self._pool, allow_auto_topic_creation=allow_auto_topic_creation
+        )
+        self._coordinators = Coordinators(self)
+        self._is_started = False
+        self._is_closed = False
+
+    # -- life --------------------------------------------------------------------------------------
+
+    async def start(self, timeout: float | None = None) -> None:
+        """Connect to one of the bootstrap servers and learn of the cluster.
+
+        Raises :class:`BootstrapError`, which says of every address how far it came, as soon as all
+        of them have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
+        """
+        self._check_usable(may_be_unstarted=True)
+        if self._is_started:
+            return
+        await self._metadata.bootstrap(self._timeout(timeout))
+        self._is_started = True
+        self.supervisor.spawn("keep metadata", self._metadata.run())
+
+    async def close(self, timeout: float = 5.0) -> None:
+        """End all tasks and connections; returns within ``timeout`` seconds, whatever happens."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        deadline = self.clock.now() + timeout
+        reason = ClosedError("the client was closed")
+        self._metadata.fail(reason)
+        await self.supervisor.close(deadline)
+        await self._pool.close(reason, deadline)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    # -- metadata ----------------------------------------------------------------------------------
+
+    @property
+    def metadata(self) -> MetadataImage:
+        """Return what is known of the cluster now."""
+        return self._metadata.image
+
+    def track_topics(self, topics: Iterable[str]) -> None:
+        """Keep metadata of these topics too; those that are new are asked for at once."""
+        self._metadata.track(topics)
+
+    def untrack_topics(self, topics: Iterable[str]) -> None:
+        """Keep metadata of these topics no more."""
+        self._metadata.untrack(topics)
+
+    def track_all_topics(self, *, enabled: bool = True) -> None:
+        """Keep metadata of every topic of the cluster."""
+        self._metadata.track_all(enabled=enabled)
+
+    def request_metadata_update(self) -> None:
+        """Ask for metadata soon, because they seem to be wrong."""
+        self._metadata.request()
+
+    async def metadata_updated(self, since_version: int, deadline: float) -> MetadataImage:
+        """Return an image newer than a version, or raise :class:`KafkaTimeoutError`."""
+        self._check_usable()
+        return await self._metadata.updated(since_version, deadline)
+
+    def add_metadata_listener(self, listener: Callable[[MetadataImage], object]) -> None:
+        """Have a function called with each new image, on the loop; it must not wait."""
+        self._metadata.add_listener(listener)
+
+    def update_leaders(
+        self,
+        current_leaders: Mapping[TopicPartition, tuple[int, int]],
+        node_endpoints: Iterable[Endpoint] = (),
+    ) -> None:
+        """Take leaders as news that came with a produce or fetch error (KIP-951).
+
+        ``current_leaders`` are ``(leader id, leader epoch)`` by partition. Metadata are asked for
+        all the same.
+        """
+        self._metadata.update_leaders(current_leaders, node_endpoints)
+
+    async def topic(self, name: str, deadline: float) -> TopicMetadata:
+        """Return a topic that exists, from memory or by asking until the deadline.
+
+        Raises what a broker says of the topic where asking again is of no use, else
+        :class:`KafkaTimeoutError` that names the last answer.
+        """
+        self.track_topics([name])
+        while True:
+            image = self.metadata
+            topic = image.topic(name)
+            if topic is not None and topic.error_code == ErrorCode.NONE:
+                return topic
+            error = error_for(topic.error_code, topic=name) if topic is not None else None
+            if error is not None:
+                if not error.retriable:
+                    raise error
+                self.request_metadata_update()
+            try:
+                await self.metadata_updated(image.version, deadline)
+            except KafkaTimeoutError as timed_out:
+                if error is not None:
+                    raise KafkaTimeoutError(
+                        f"no metadata of topic {name!r} in time: {error}", topic=name
+                    ) from error
+                raise timed_out
+
+    # -- nodes -------------------------------------------------------------------------------------
+
+    def any_node(self) -> int:
+        """Return the node that is best asked for what every node knows."""
+        return self._pool.candidates()[0]
+
+    def controller(self) -> int | None:
+        """Return the node to which administrative requests go, None while there is none."""
+        return self.metadata.controller_id
+
+    def knows_node(self, node_id: int) -> bool:
+        """Say whether the address of a node is known."""
+        return self._pool.knows(node_id)
+
+    def learn_node(self, node: Node) -> None:
+        """Take note of a node that an answer named, before metadata do."""
+        self._pool.learn(node)
+
+    def api_versions(self, node_id: int) -> PeerVersions | None:
+        """Return what a node offers, None before it was first connected to."""
+        return self._pool.versions(node_id)
+
+    async def coordinator(self, kind: CoordinatorType, key: str, deadline: float) -> int:
+        """Return the node that coordinates a group or transactional id."""
+        self._check_usable()
+        return await self._coordinators.find(kind, key, deadline)
+
+    def forget_coordinator(self, kind: CoordinatorType, key: str) -> None:
+        """Ask for a coordinator again when it is next needed."""
+        self._coordinators.forget(kind, key)
+
+    # -- requests ----------------------------------------------------------------------------------
+
+    async def send(
+        self,
+        node_id: int,
+        request: Message | VersionedRequest,
+        *,
+        timeout_ms: int | None = None,
+        min_version: int | None = None,
+        max_version: int | None = None,
+        lane: Lane = "main",
+    ) -> Any:
+        """Send a request to a node and return its response; None where there is none (acks 0).
+
+        Requests of one lane leave in the order of the calls. Raises :class:`NodeUnavailableError`
+        (not connected, so certainly not applied), :class:`NodeDisconnectedError` and
+        :class:`RequestTimeoutError` (look at ``.definite``), :class:`MalformedResponseError`, and
+        :class:`UnsupportedVersionError`. Who gives up waiting does not undo the request.
+        """
+        self._check_usable()
+        timeout = (self.config.request_timeout_ms if timeout_ms is None else timeout_ms) / 1000
+        within = VersionRange(
+            0 if min_version is None else min_version,
+            LAST_VERSION if max_version is None else max_version,
+        )
+        connection = self._pool.connection(node_id, lane)
+        response = await connection.submit(request, timeout, within)
+        if response is None:
+            await connection.drain()
+        return response
+
+    async def send_to_any(self, request: Message | VersionedRequest, deadline: float) -> Any:
+        """Send a request to whichever node is best asked; raises as :meth:`send`."""
+        remaining_ms = max(1, int((deadline - self.clock.now()) * 1000))
+        timeout_ms = min(self.config.request_timeout_ms, remaining_ms)
+        return await self.send(self.any_node(), request, timeout_ms=timeout_ms)
+
+    async def retry(self, attempt: Callable[[], Awaitable[R]], deadline: float, what: str) -> R:
+        """Return what an attempt returns, repeated after errors that pass, until the deadline.
+
+        Raises an error that does not pass as it is, and :class:`KafkaTimeoutError` ("could not
+        ``what`` in time") with the last one as its cause.
+        """
+        failures, last_error = 0, None
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    return await attempt()
+            except KafkaError as error:
+                if not error.retriable:
+                    raise
+                last_error = error
+            except TimeoutError:
+                pass
+            failures += 1
+            wait = self.retry_backoff.delay(failures, self.random.random())
+            if self.clock.now() + wait >= deadline:
+                because = f": {last_error}" if last_error is not None else ""
+                raise KafkaTimeoutError(f"could not {what} in time{because}") from last_error
+            await asyncio.sleep(wait)
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    def _check_usable(self, *, may_be_unstarted: bool = False) -> None:
+        if self.guard.is_forked:
+            self.guard.check()
+        if self._is_closed:
+            raise ClosedError("the client is closed")
+        if not (self._is_started or may_be_unstarted):
+            raise StateError("the client is not started: use it as a context manager")
+
+    def _timeout(self, timeout: float | None) -> float:
+        return self.config.request_timeout_ms / 1000 if timeout is None else timeout
+
+    def _task_failed(self, name: str, error: BaseException) -> None:
+        failure = StateError(f"{name!r} failed by a mistake of pyk: {error!r}")
+        failure.__cause__ = error
+        self._metadata.fail(failure)

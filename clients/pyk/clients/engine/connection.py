@@ -1,0 +1,237 @@
+"""One connection to one broker: write requests, match replies, end in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from pyk.clients.engine.metadata import Node
+from pyk.clients.engine.peer import FIRST_CORRELATION_ID, recognise
+from pyk.clients.errors import (
+    ClosedError,
+    KafkaError,
+    MalformedResponseError,
+    NodeDisconnectedError,
+    RequestTimeoutError,
+)
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.connection import ClientConnection
+from pyk.protocol.errors import ProtocolError
+from pyk.protocol.io import Clock, FrameSizeError, FrameTransport
+from pyk.protocol.negotiation import PeerVersions
+from pyk.protocol.schema import Message
+from pyk.protocol.versions import ALL_VERSIONS, VersionRange
+
+log = logging.getLogger(__name__)
+
+# A broker that asks for more patience than this is not believed.
+LONGEST_THROTTLE_MS = 60_000
+LONGEST_CAUSE = 256
+
+
+@attrs.frozen
+class VersionedRequest:
+    """A request whose content depends on the version that it will have."""
+
+    request_class: type[Message]
+    build: Callable[[int], Message]
+
+    @property
+    def api_key(self) -> int:
+        return self.request_class.api_key
+
+
+@attrs.define(eq=False)
+class PendingRequest:
+    """A request from when it is asked for until its outcome is known."""
+
+    request: Message | VersionedRequest
+    deadline: float
+    answer: asyncio.Future[Any]
+    within: VersionRange = ALL_VERSIONS
+    timer: asyncio.TimerHandle | None = None
+
+    @property
+    def api_key(self) -> ApiKey:
+        return ApiKey(self.request.api_key)
+
+    def message(self, version: int) -> Message:
+        """Return the request as it is sent in a version."""
+        request = self.request
+        return request.build(version) if isinstance(request, VersionedRequest) else request
+
+    def settle(self, reply: Any) -> None:
+        """Hand the reply to who waits for it, if anybody still does."""
+        self._stop_timer()
+        if not self.answer.done():
+            self.answer.set_result(reply)
+
+    def fail(self, error: Exception) -> None:
+        """Tell who waits that there will be no reply."""
+        self._stop_timer()
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+    def _stop_timer(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+
+
+class Connection:
+    """A connection that is established; requests are answered in their order.
+
+    ``on_lost`` is called once, when the connection has ended for whatever reason. All requests that
+    were under way have failed by then. ``on_first_answer`` is called once, when a request was
+    answered after those that established the connection.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        clock: Clock,
+        *,
+        client_id: str,
+        max_response_bytes: int,
+    ) -> None:
+        self.node = node
+        self.versions = PeerVersions({})
+        self.last_used = clock.now()
+        self.throttled_until = 0.0
+        self.was_of_use = False
+        self.on_first_answer: Callable[[], None] | None = None
+        self.on_lost: Callable[[Connection], None] | None = None
+        self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.transport = FrameTransport(self, max_frame_bytes=max_response_bytes)
+        self._clock = clock
+        self._protocol = ClientConnection(client_id, first_correlation_id=FIRST_CORRELATION_ID)
+        self._reason: Exception | None = None
+
+    @property
+    def in_flight_count(self) -> int:
+        """Return how many requests wait for their replies."""
+        return self._protocol.in_flight_count
+
+    @property
+    def is_open(self) -> bool:
+        return not (self.transport.is_closing or self._reason is not None or self.lost.done())
+
+    def write(self, pending: PendingRequest, version: int) -> None:
+        """Send a request at once. One that is never answered (acks 0) is settled with None.
+
+        A request that its version cannot carry fails, with the caller's mistake as its error.
+        """
+        waiting = self._protocol.in_flight_count
+        try:
+            message = pending.message(version)
+            _, parts = self._protocol.send(message, version, context=pending)
+        except (ValueError, TypeError, ProtocolError) as error:
+            pending.fail(error)
+            return
+        self.transport.write(parts)
+        self.last_used = self._clock.now()
+        log.debug("Sent %s v%d to %s", type(message).__name__, version, self.node)
+        if self._protocol.in_flight_count == waiting:
+            pending.settle(None)
+
+    async def drain(self) -> None:
+        """Return when the broker has taken enough of what was written, or is gone."""
+        await self.transport.drain()
+
+    def time_out(self, pending: PendingRequest, seconds: float) -> None:
+        """End the connection because of a request that was not answered in time.
+
+        Replies come in order, so nothing behind it would be answered either.
+        """
+        what = pending.api_key.api_name
+        text = f"{self.node} did not answer {what} within {seconds:g} s"
+        pending.fail(RequestTimeoutError(text, node_id=self.node.node_id))
+        self.abort(
+            NodeDisconnectedError(f"{text}: closed its connection", node_id=self.node.node_id)
+        )
+
+    def close(self, reason: Exception | None = None) -> None:
+        """Send what was written, then end; what is under way fails with ``reason``."""
+        self._reason = (
+            self._reason or reason or ClosedError(f"closed the connection to {self.node}")
+        )
+        self._fail_in_flight()
+        self.transport.close()
+
+    def abort(self, reason: Exception) -> None:
+        """End at once; what is under way fails with ``reason``."""
+        self._reason = self._reason or reason
+        self._fail_in_flight()
+        self.transport.abort()
+
+    # -- what the transport calls ------------------------------------------------------------------
+
+    def frame_received(self, frame: memoryview) -> None:
+        """Match a frame with the request it answers."""
+        try:
+            reply = self._protocol.receive(frame)
+        except ProtocolError as error:
+            self.abort(self._malformed(error))
+            return
+        self.last_used = self._clock.now()
+        self._note_use()
+        throttle_time_ms = getattr(reply.response, "throttle_time_ms", 0)
+        if throttle_time_ms > 0:
+            wait = min(throttle_time_ms, LONGEST_THROTTLE_MS) / 1000
+            self.throttled_until = self.last_used + wait
+        reply.context.settle(reply.response)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Fail what was under way, and say so."""
+        if self._reason is None:
+            self._reason = self._explain(error)
+        self._fail_in_flight()
+        if not self.lost.done():
+            self.lost.set_result(None)
+        if self.on_lost is not None:
+            self.on_lost(self)
+
+    @property
+    def reason(self) -> Exception | None:
+        """Return why the connection has ended."""
+        return self._reason
+
+    def _note_use(self) -> None:
+        """Say once that the connection is good for more than being made."""
+        if not self.was_of_use and self.on_first_answer is not None:
+            self.was_of_use = True
+            self.on_first_answer()
+
+    def _fail_in_flight(self) -> None:
+        for pending in self._protocol.abandon():
+            pending.fail(_again(self._reason))
+
+    def _explain(self, error: Exception | None) -> KafkaError:
+        if isinstance(error, ProtocolError):
+            return self._malformed(error)
+        cause = f": {error}" if error is not None else ""
+        return NodeDisconnectedError(
+            f"{self.node} closed the connection{cause}", node_id=self.node.node_id
+        )
+
+    def _malformed(self, error: ProtocolError) -> MalformedResponseError:
+        heard = recognise(error.first_bytes) if isinstance(error, FrameSizeError) else ""
+        text = heard or str(error)[:LONGEST_CAUSE]
+        malformed = MalformedResponseError(
+            f"{self.node} broke the protocol: {text}", node_id=self.node.node_id
+        )
+        malformed.__cause__ = error
+        return malformed
+
+
+def _again(error: Exception | None) -> Exception:
+    """Return an error of its own for each who waits: raised twice, it would mix tracebacks."""
+    if not isinstance(error, KafkaError):
+        return error or NodeDisconnectedError("the connection ended")
+    copy = type(error)(*error.args)
+    copy.__dict__.update(error.__dict__)
+    copy.__cause__ = error.__cause__
+    return copy

@@ -1,0 +1,116 @@
+"""All connections of a client: one per node and lane, made when first needed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+
+from pyk.clients.engine.metadata import Node
+from pyk.clients.engine.node_connection import Lane, NodeConnection, Surroundings
+from pyk.clients.errors import ClosedError, NodeUnavailableError
+from pyk.protocol.negotiation import PeerVersions
+
+# How long an aborted connection may take to be really gone: the event loop needs a turn or two.
+ABORT_SECONDS = 0.1
+
+
+class ConnectionPool:
+    """The nodes that are known, and the connections to them.
+
+    Bootstrap servers are nodes with ids below 0, until an answer says which brokers there are.
+    """
+
+    def __init__(self, shared: Surroundings) -> None:
+        servers = shared.config.bootstrap_servers
+        self.bootstrap_nodes = {
+            -1 - index: Node(-1 - index, server.host, server.port)
+            for index, server in enumerate(servers)
+        }
+        self._shared = shared
+        self._nodes: dict[int, Node] = {}
+        self._connections: dict[tuple[int, Lane], NodeConnection] = {}
+
+    def knows(self, node_id: int) -> bool:
+        """Say whether the address of a node is known."""
+        return node_id in self._nodes or node_id in self.bootstrap_nodes
+
+    def learn(self, node: Node) -> None:
+        """Take note of a node that an answer named, before metadata do."""
+        if self._nodes.get(node.node_id) != node:
+            self.set_nodes({**self._nodes, node.node_id: node})
+
+    def set_nodes(self, nodes: Mapping[int, Node]) -> None:
+        """Take note of all nodes of the cluster."""
+        self._nodes = dict(nodes)
+        for (node_id, lane), connection in list(self._connections.items()):
+            if node_id in nodes:
+                connection.move_to(nodes[node_id])
+            elif connection.is_unused:
+                del self._connections[node_id, lane]
+
+    def connection(self, node_id: int, lane: Lane) -> NodeConnection:
+        """Return the way to a node; raise :class:`NodeUnavailableError` for one nobody knows."""
+        connection = self._connections.get((node_id, lane))
+        if connection is None:
+            node = self._nodes.get(node_id) or self.bootstrap_nodes.get(node_id)
+            if node is None:
+                raise NodeUnavailableError(f"node {node_id} is not known", node_id=node_id)
+            connection = NodeConnection(node, lane, self._shared)
+            self._connections[node_id, lane] = connection
+        return connection
+
+    def versions(self, node_id: int) -> PeerVersions | None:
+        """Return what a node said it speaks, None before it was connected to."""
+        for (known_id, _), connection in self._connections.items():
+            if known_id == node_id and connection.versions is not None:
+                return connection.versions
+        return None
+
+    def candidates(self) -> list[int]:
+        """Return the nodes that may be asked what any node knows, the best one first.
+
+        Connected ones with little to do come first, those that could not be reached lately last.
+        Without any known node these are the bootstrap servers.
+        """
+        chance = self._shared.random.random
+        nodes = self._nodes or self.bootstrap_nodes
+        return sorted(nodes, key=lambda node_id: (*self._fitness(node_id), chance()))
+
+    def adopt_bootstrap(self) -> None:
+        """Keep connections to bootstrap servers that metadata name as brokers; close the others."""
+        by_address = {(node.host, node.port): node for node in self._nodes.values()}
+        for bootstrap_id, server in self.bootstrap_nodes.items():
+            connection = self._connections.pop((bootstrap_id, "main"), None)
+            if connection is None:
+                continue
+            node = by_address.get((server.host, server.port))
+            if node is None or (node.node_id, "main") in self._connections:
+                connection.close(ClosedError("closed the connection to a bootstrap server"))
+            else:
+                connection.move_to(node)
+                self._connections[node.node_id, "main"] = connection
+
+    async def close(self, reason: ClosedError, deadline: float) -> None:
+        """End all connections; what was written until now is sent if the deadline allows."""
+        connections = list(self._connections.values())
+        for connection in connections:
+            connection.close(reason)
+        remaining = max(0.0, deadline - self._shared.clock.now())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(remaining):
+                for connection in connections:
+                    await connection.wait_closed()
+            return
+        for connection in connections:
+            connection.abort()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ABORT_SECONDS):
+                for connection in connections:
+                    await connection.wait_closed()
+
+    def _fitness(self, node_id: int) -> tuple[bool, bool, int]:
+        connection = self._connections.get((node_id, "main"))
+        if connection is None:
+            return (False, True, 0)
+        return (connection.is_backing_off, not connection.is_connected, connection.load)

@@ -1,0 +1,90 @@
+"""Who coordinates a group or a transactional id."""
+
+from __future__ import annotations
+
+import enum
+import logging
+from typing import TYPE_CHECKING
+
+from pyk.clients.engine.connection import VersionedRequest
+from pyk.clients.engine.metadata import Node
+from pyk.clients.errors import KafkaError, error_for
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+if TYPE_CHECKING:
+    from pyk.clients.engine.client import Client
+
+log = logging.getLogger(__name__)
+
+FIRST_VERSION_WITH_SEVERAL_KEYS = 4
+
+
+class CoordinatorType(enum.IntEnum):
+    """What a coordinator looks after."""
+
+    GROUP = 0
+    TRANSACTION = 1
+    SHARE = 2
+
+
+class Coordinators:
+    """Finds coordinators, remembers them, and forgets them when they turn out to be wrong."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._known: dict[tuple[CoordinatorType, str], int] = {}
+
+    async def find(self, kind: CoordinatorType, key: str, deadline: float) -> int:
+        """Return the node id of a coordinator, from memory or by asking any broker.
+
+        Raises the broker's error if it is not one that passes, else :class:`KafkaTimeoutError`.
+        """
+        known = self._known.get((kind, key))
+        if known is not None and self._client.knows_node(known):
+            return known
+        node_id = await self._client.retry(
+            lambda: self._ask(kind, key, deadline), deadline, f"find the coordinator of {key!r}"
+        )
+        self._known[kind, key] = node_id
+        log.info("%s %r is coordinated by node %d", kind.name.capitalize(), key, node_id)
+        return node_id
+
+    def forget(self, kind: CoordinatorType, key: str) -> None:
+        """Ask again next time: the coordinator has moved, or is not to be reached."""
+        self._known.pop((kind, key), None)
+
+    async def _ask(self, kind: CoordinatorType, key: str, deadline: float) -> int:
+        def request(version: int) -> FindCoordinatorRequest:
+            if version < FIRST_VERSION_WITH_SEVERAL_KEYS:
+                return FindCoordinatorRequest(key=key, key_type=kind)
+            return FindCoordinatorRequest(coordinator_keys=[key], key_type=kind)
+
+        response: FindCoordinatorResponse = await self._client.send_to_any(
+            VersionedRequest(FindCoordinatorRequest, request), deadline
+        )
+        found = _coordinator_of(response, key)
+        if found.error_code != ErrorCode.NONE:
+            raise error_for(found.error_code, found.error_message)
+        self._client.learn_node(Node(found.node_id, found.host, found.port))
+        return found.node_id
+
+
+def _coordinator_of(response: FindCoordinatorResponse, key: str) -> Coordinator:
+    for coordinator in response.coordinators:
+        if coordinator.key == key:
+            return coordinator
+    if response.coordinators:
+        raise KafkaError(f"the broker named a coordinator, but not that of {key!r}")
+    return Coordinator(
+        key=key,
+        node_id=response.node_id,
+        host=response.host,
+        port=response.port,
+        error_code=response.error_code,
+        error_message=response.error_message,
+    )

@@ -1,0 +1,169 @@
+"""From a name to a connection that speaks Kafka, reporting how far it came."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import logging
+from functools import cache
+
+import attrs
+
+from pyk.clients.config import ClientConfig
+from pyk.clients.engine.connection import Connection, PendingRequest
+from pyk.clients.engine.metadata import Node
+from pyk.clients.errors import (
+    ConnectionAttempt,
+    KafkaError,
+    MalformedResponseError,
+    NodeDisconnectedError,
+    NodeUnavailableError,
+    Stage,
+    error_for,
+)
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.io import Address, Clock, Network
+from pyk.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from pyk.protocol.negotiation import PeerVersions, downgraded_api_versions
+
+log = logging.getLogger(__name__)
+
+# Brokers since 2.4 answer this without a second question; later ones tell clients nothing more.
+FIRST_API_VERSIONS = 3
+MAX_DOWNGRADES = 2
+MAX_ADDRESSES = 8
+SOFTWARE_NAME = "pyk"
+
+
+@attrs.define
+class Progress:
+    """How far the attempt to reach a server has come."""
+
+    server: str
+    address: str | None = None
+    stage: Stage = Stage.DNS
+
+    def failed(self, cause: str, hint: str) -> ConnectionAttempt:
+        return ConnectionAttempt(self.server, self.address, self.stage, cause, hint)
+
+
+class Dialer:
+    """Makes connections: resolve the name, connect to one of its addresses, ask for ApiVersions."""
+
+    def __init__(self, config: ClientConfig, clock: Clock, network: Network) -> None:
+        self._config = config
+        self._clock = clock
+        self._network = network
+        self._last_good: dict[str, Address] = {}
+
+    async def dial(self, node: Node, timeout: float, progress: Progress) -> Connection:
+        """Return a connection to a node, whose versions are known.
+
+        ``timeout`` is in seconds for each step of each address. ``progress`` follows the attempt.
+        Raises :class:`NodeUnavailableError` with what happened at each address.
+        """
+        attempts: list[ConnectionAttempt] = []
+        for address in await self._addresses(node, timeout, progress, attempts):
+            progress.address, progress.stage = str(address), Stage.TCP
+            try:
+                async with asyncio.timeout(timeout):
+                    connection = await self._connect(node, address, progress)
+            except (KafkaError, OSError) as error:
+                attempts.append(explained(progress, error, timeout))
+                continue
+            self._last_good[node.host] = address
+            log.debug("Connected to %s", node)
+            return connection
+        raise unavailable(node, attempts)
+
+    async def _addresses(
+        self, node: Node, timeout: float, progress: Progress, attempts: list[ConnectionAttempt]
+    ) -> list[Address]:
+        """Return the addresses of a node, the one that worked last time first."""
+        try:
+            async with asyncio.timeout(timeout):
+                addresses = await self._network.resolve(node.host, node.port)
+        except (OSError, UnicodeError) as error:  # UnicodeError: a label that IDNA cannot encode
+            attempts.append(explained(progress, error, timeout))
+            return []
+        last_good = self._last_good.get(node.host)
+        return sorted(addresses[:MAX_ADDRESSES], key=lambda address: address != last_good)
+
+    async def _connect(self, node: Node, address: Address, progress: Progress) -> Connection:
+        connection = Connection(
+            node,
+            self._clock,
+            client_id=self._config.client_id,
+            max_response_bytes=self._config.max_response_bytes,
+        )
+        try:
+            await self._network.connect(lambda: connection.transport, address)
+            progress.stage = Stage.API_VERSIONS
+            connection.versions = await self._negotiate(connection)
+        except BaseException:
+            connection.abort(NodeUnavailableError(f"gave up connecting to {node}"))
+            raise
+        return connection
+
+    async def _negotiate(self, connection: Connection) -> PeerVersions:
+        """Ask for the versions that the broker speaks, once more where it refuses how we ask."""
+        version = FIRST_API_VERSIONS
+        for _ in range(1 + MAX_DOWNGRADES):
+            response = await self._ask_versions(connection, version)
+            if response.error_code == ErrorCode.NONE:
+                return PeerVersions.from_response(response)
+            if response.error_code != ErrorCode.UNSUPPORTED_VERSION:
+                raise error_for(response.error_code, node_id=connection.node.node_id)
+            version = min(downgraded_api_versions(response), max(0, version - 1))
+        raise MalformedResponseError("it refuses every version of ApiVersions, also version 0")
+
+    async def _ask_versions(self, connection: Connection, version: int) -> ApiVersionsResponse:
+        request = ApiVersionsRequest(
+            client_software_name=SOFTWARE_NAME, client_software_version=software_version()
+        )
+        answer = asyncio.get_running_loop().create_future()
+        connection.write(PendingRequest(request, self._clock.now(), answer), version)
+        response: ApiVersionsResponse = await answer
+        return response
+
+
+@cache
+def software_version() -> str:
+    """Return the version of pyk, as brokers show it among their clients."""
+    try:
+        return importlib.metadata.version("pyk-kafka")
+    except importlib.metadata.PackageNotFoundError:
+        return "0"
+
+
+def unavailable(node: Node, attempts: list[ConnectionAttempt]) -> NodeUnavailableError:
+    """Return the error of a node that none of these attempts reached."""
+    tried = "; ".join(str(attempt) for attempt in attempts) or "its name has no address"
+    return NodeUnavailableError(
+        f"cannot connect to {node}: {tried}", node_id=node.node_id, attempts=attempts
+    )
+
+
+def explained(progress: Progress, error: Exception, timeout: float) -> ConnectionAttempt:
+    """Return a failed attempt in words: what happened, and what to look at first."""
+    if isinstance(error, TimeoutError) and not isinstance(error, KafkaError):
+        return progress.failed(f"no answer within {timeout:g} s", SILENCE[progress.stage])
+    if isinstance(error, ConnectionRefusedError):
+        return progress.failed("connection refused", "is the broker up, and the port right?")
+    cause = error.strerror if isinstance(error, OSError) else None
+    if progress.stage is Stage.DNS:
+        hint = "is the name right, and known on this machine?"
+    elif isinstance(error, NodeDisconnectedError | ConnectionError):
+        hint = "a listener for TLS ends connections like this, and so does an overloaded broker"
+    else:
+        hint = ""
+    text = cause or str(error) or type(error).__name__
+    return progress.failed(text.removeprefix(f"{progress.server} "), hint)
+
+
+SILENCE = {
+    Stage.DNS: "the name server does not answer",
+    Stage.TCP: "a firewall drops packets, or the address is wrong",
+    Stage.API_VERSIONS: "it accepts connections but does not answer: is it a Kafka broker?",
+    Stage.METADATA: "the broker is overloaded, or still starting",
+}

@@ -1,0 +1,266 @@
+"""What the client knows of the cluster: nodes, topics, leaders. Pure.
+
+An image never changes; each answer of a broker makes a new one from the last. Two rules keep an
+answer that is older than what is known from doing harm:
+
+1. A partition goes back to no older leader epoch. Brokers answer from caches that lag, and from the
+   moment a leader has moved, the answers of two brokers contradict each other.
+2. A topic that is said not to exist keeps its partitions, beside the error. For a moment after a
+   broker starts it knows nothing of a topic; a producer that forgot its partitions for this would
+   start their sequence numbers anew, and the broker would take new records for duplicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+from uuid import UUID
+
+import attrs
+
+from pyk.clients.config.values import HOST_MAX_LENGTH, PORTS
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.errors import ErrorCode, MalformedMessageError
+from pyk.protocol.fields import ZERO_UUID
+from pyk.protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+MAX_NODES = 10_000
+TOPIC_MAX_LENGTH = 249
+
+
+@attrs.frozen
+class Node:
+    """A broker and where clients reach it."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        if self.node_id < 0:
+            return f"{host}:{self.port}"
+        return f"node {self.node_id} ({host}:{self.port})"
+
+
+@attrs.frozen
+class PartitionMetadata:
+    """Who leads a partition and who keeps copies of it."""
+
+    partition: int
+    leader_id: int | None
+    """None while there is no leader."""
+    leader_epoch: int | None
+    """None where the broker does not say."""
+    replicas: tuple[int, ...] = ()
+    in_sync_replicas: tuple[int, ...] = ()
+    offline_replicas: tuple[int, ...] = ()
+    error_code: int = 0
+
+
+@attrs.frozen
+class TopicMetadata:
+    """A topic and its partitions; ``partitions[n]`` is partition n."""
+
+    name: str
+    topic_id: UUID | None
+    """None where the broker is too old to know one."""
+    partitions: tuple[PartitionMetadata, ...] = ()
+    is_internal: bool = False
+    error_code: int = 0
+    """What the last answer said; if it is not 0, the partitions are those of the last good one."""
+
+    @property
+    def partition_count(self) -> int:
+        return len(self.partitions)
+
+
+@attrs.frozen(eq=False)
+class MetadataImage:
+    """The cluster as of one moment."""
+
+    version: int = 0
+    """Grows with each image."""
+    received_at: float = 0.0
+    cluster_id: str | None = None
+    controller_id: int | None = None
+    nodes: Mapping[int, Node] = MappingProxyType({})
+    topics: Mapping[str, TopicMetadata] = MappingProxyType({})
+    names: Mapping[UUID, str] = MappingProxyType({})
+    """The name of each topic id."""
+
+    def topic(self, name: str) -> TopicMetadata | None:
+        """Return what is known of a topic, None if it was never heard of."""
+        return self.topics.get(name)
+
+    def topic_by_id(self, topic_id: UUID) -> TopicMetadata | None:
+        """Return the topic of an id."""
+        name = self.names.get(topic_id)
+        return None if name is None else self.topics.get(name)
+
+    def partition(self, topic_partition: TopicPartition) -> PartitionMetadata | None:
+        """Return what is known of a partition, None if it was never heard of."""
+        topic = self.topics.get(topic_partition.topic)
+        if topic is None or not 0 <= topic_partition.partition < len(topic.partitions):
+            return None
+        return topic.partitions[topic_partition.partition]
+
+    def leader(self, topic_partition: TopicPartition) -> int | None:
+        """Return the node id of a partition's leader, None if there is none or it is not known."""
+        partition = self.partition(topic_partition)
+        return None if partition is None else partition.leader_id
+
+    def leader_epoch(self, topic_partition: TopicPartition) -> int | None:
+        """Return the epoch of a partition's leader, None if it is not known."""
+        partition = self.partition(topic_partition)
+        return None if partition is None else partition.leader_epoch
+
+    def updated(
+        self, response: MetadataResponse, tracked: Collection[str] | None, now: float
+    ) -> MetadataImage:
+        """Return the image after an answer.
+
+        ``tracked`` are the topics that somebody wants to know of, None for all; others are
+        forgotten. Raises :class:`MalformedMessageError` for an answer that cannot be true.
+        """
+        nodes = _nodes(response.brokers)
+        kept = {n: t for n, t in self.topics.items() if tracked is not None and n in tracked}
+        for answered in response.topics:
+            if answered.name is None:
+                continue  # asked for by an id that no topic has
+            topic = _topic(answered, nodes)
+            kept[topic.name] = _newer(self.topics.get(topic.name), topic)
+        return attrs.evolve(
+            self,
+            version=self.version + 1,
+            received_at=now,
+            cluster_id=response.cluster_id,
+            controller_id=response.controller_id if response.controller_id in nodes else None,
+            nodes=nodes,
+            topics=kept,
+            names={topic.topic_id: name for name, topic in kept.items() if topic.topic_id},
+        )
+
+    def with_leaders(
+        self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node] = ()
+    ) -> MetadataImage:
+        """Return the image after leaders that came with an error; this one if nothing is new.
+
+        ``leaders`` are ``(leader id, leader epoch)`` by partition, ``nodes`` where those are
+        (KIP-951). Raises :class:`MalformedMessageError` for an address that cannot be one.
+        """
+        all_nodes = {**self.nodes, **{node.node_id: _checked(node) for node in nodes}}
+        topics = dict(self.topics)
+        for topic_partition, (leader_id, leader_epoch) in leaders.items():
+            known = self.partition(topic_partition)
+            if known is None or leader_id not in all_nodes:
+                continue
+            if known.leader_epoch is not None and leader_epoch <= known.leader_epoch:
+                continue
+            topic = topics[topic_partition.topic]
+            partitions = list(topic.partitions)
+            partitions[known.partition] = attrs.evolve(
+                known, leader_id=leader_id, leader_epoch=leader_epoch, error_code=0
+            )
+            topics[topic.name] = attrs.evolve(topic, partitions=tuple(partitions))
+        if topics == self.topics and all_nodes == self.nodes:
+            return self
+        return attrs.evolve(self, version=self.version + 1, nodes=all_nodes, topics=topics)
+
+    def differs_from(self, other: MetadataImage) -> bool:
+        """Say whether there is any news between two images."""
+        return (
+            self.nodes != other.nodes
+            or self.topics != other.topics
+            or self.controller_id != other.controller_id
+        )
+
+
+def _nodes(brokers: list[MetadataResponseBroker]) -> dict[int, Node]:
+    if len(brokers) > MAX_NODES:
+        raise MalformedMessageError(
+            f"metadata name {len(brokers)} brokers; a cluster has {MAX_NODES} at most"
+        )
+    nodes: dict[int, Node] = {}
+    for broker in brokers:
+        node = Node(broker.node_id, broker.host, broker.port, broker.rack)
+        if node.node_id in nodes or node.node_id < 0:
+            raise MalformedMessageError(f"metadata name broker {node.node_id} twice or below 0")
+        nodes[node.node_id] = _checked(node)
+    return nodes
+
+
+def _checked(node: Node) -> Node:
+    """Return a node whose address is one: what it says ends up in look-ups and in logs."""
+    for what, text in (("host", node.host), ("rack", node.rack or "")):
+        if len(text) > HOST_MAX_LENGTH or not text.isprintable():
+            raise MalformedMessageError(
+                f"broker {node.node_id} has the {what} {text[:64]!r}, which cannot be one"
+            )
+    if not node.host or node.port not in PORTS:
+        raise MalformedMessageError(
+            f"broker {node.node_id} is at {node.host!r}, port {node.port}, which is no address"
+        )
+    return node
+
+
+def _topic(answered: MetadataResponseTopic, nodes: Mapping[int, Node]) -> TopicMetadata:
+    name = answered.name or ""
+    if len(name) > TOPIC_MAX_LENGTH or not name.isprintable():
+        raise MalformedMessageError(f"metadata name a topic {name[:64]!r}, which cannot be one")
+    found = sorted(answered.partitions, key=lambda partition: partition.partition_index)
+    if [partition.partition_index for partition in found] != list(range(len(found))):
+        raise MalformedMessageError(
+            f"metadata of topic {name!r} do not number its partitions from 0 to {len(found) - 1}"
+        )
+    return TopicMetadata(
+        name=name,
+        topic_id=answered.topic_id if answered.topic_id != ZERO_UUID else None,
+        partitions=tuple(_partition(partition, nodes) for partition in found),
+        is_internal=answered.is_internal,
+        error_code=answered.error_code,
+    )
+
+
+def _partition(answered: MetadataResponsePartition, nodes: Mapping[int, Node]) -> PartitionMetadata:
+    has_leader = answered.leader_id in nodes
+    return PartitionMetadata(
+        partition=answered.partition_index,
+        leader_id=answered.leader_id if has_leader else None,
+        leader_epoch=answered.leader_epoch if answered.leader_epoch >= 0 else None,
+        replicas=tuple(answered.replica_nodes),
+        in_sync_replicas=tuple(answered.isr_nodes),
+        offline_replicas=tuple(answered.offline_replicas),
+        error_code=answered.error_code,
+    )
+
+
+def _newer(known: TopicMetadata | None, answered: TopicMetadata) -> TopicMetadata:
+    """Return the newer of what is known and what was answered, partition by partition."""
+    if known is None or known.topic_id != answered.topic_id:
+        if known is not None and answered.error_code != ErrorCode.NONE:
+            return attrs.evolve(known, error_code=answered.error_code)
+        return answered
+    if answered.error_code != ErrorCode.NONE and not answered.partitions:
+        return attrs.evolve(known, error_code=answered.error_code)
+    partitions = [
+        known.partitions[new.partition]
+        if new.partition < len(known.partitions) and _is_stale(known.partitions[new.partition], new)
+        else new
+        for new in answered.partitions
+    ]
+    return attrs.evolve(answered, partitions=tuple(partitions))
+
+
+def _is_stale(known: PartitionMetadata, answered: PartitionMetadata) -> bool:
+    return (
+        known.leader_epoch is not None
+        and answered.leader_epoch is not None
+        and answered.leader_epoch < known.leader_epoch
+    )

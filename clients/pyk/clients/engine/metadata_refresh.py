@@ -1,0 +1,64 @@
+"""When to ask for metadata again. Pure."""
+
+from __future__ import annotations
+
+import attrs
+
+from pyk.clients.engine.backoff import Backoff
+
+
+@attrs.define
+class MetadataRefresh:
+    """Decides when the next question for metadata is due; the driver asks.
+
+    There are three reasons to ask: metadata are old, somebody found them wrong, or somebody needs a
+    topic that was not asked for before. The second one is slowed down as long as the answers bring
+    nothing new (KIP-580): a leader that is missing would else be asked for in a loop. The third one
+    is not: nothing is known of how that topic is doing.
+    """
+
+    max_age: float
+    backoff: Backoff
+    last_answer: float | None = None
+    failing_since: float | None = None
+    _is_requested: bool = True
+    _is_urgent: bool = True
+    _not_before: float = 0.0
+    _failures: int = 0
+    _answers_without_news: int = 0
+
+    def request(self) -> None:
+        """Ask soon: what is known seems to be wrong."""
+        self._is_requested = True
+
+    def request_at_once(self) -> None:
+        """Ask now: something is needed that was not asked for before."""
+        self._is_requested = self._is_urgent = True
+
+    def due_in(self, now: float) -> float:
+        """Return the seconds until the next question is due; 0.0 when it is."""
+        if self._is_urgent and not self._failures:
+            return 0.0
+        if self._is_requested or self._failures or self.last_answer is None:
+            return max(0.0, self._not_before - now)
+        return max(0.0, self.last_answer + self.max_age - now)
+
+    def asked(self) -> None:
+        """Learn that the question is under way; requests from now on are for the next one."""
+        self._is_requested = self._is_urgent = False
+
+    def answered(self, now: float, chance: float, *, has_news: bool) -> None:
+        """Learn that the question was answered."""
+        self.last_answer = now
+        self.failing_since = None
+        self._failures = 0
+        self._answers_without_news = 0 if has_news else self._answers_without_news + 1
+        self._not_before = now + self.backoff.delay(max(1, self._answers_without_news), chance)
+
+    def failed(self, now: float, chance: float) -> None:
+        """Learn that no answer could be had."""
+        if self.failing_since is None:
+            self.failing_since = now
+        self._failures += 1
+        self._is_requested = True
+        self._not_before = now + self.backoff.delay(self._failures, chance)

@@ -1,0 +1,279 @@
+"""The way to one node on one lane: connects when there is something to send, and again later."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import deque
+from typing import Any, Literal
+
+import attrs
+
+from pyk.clients.config import ClientConfig
+from pyk.clients.engine.backoff import Backoff
+from pyk.clients.engine.connection import Connection, PendingRequest, VersionedRequest
+from pyk.clients.engine.dialer import Dialer, Progress
+from pyk.clients.engine.metadata import Node
+from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect
+from pyk.clients.engine.supervisor import Supervisor
+from pyk.clients.errors import (
+    ClosedError,
+    NodeUnavailableError,
+    RequestTimeoutError,
+    UnsupportedVersionError,
+)
+from pyk.protocol.errors import UnsupportedVersionError as NoCommonVersionError
+from pyk.protocol.io import Clock
+from pyk.protocol.negotiation import PeerVersions
+from pyk.protocol.schema import Message
+from pyk.protocol.versions import VersionRange
+
+log = logging.getLogger(__name__)
+
+Lane = Literal["main", "fetch", "group"]
+
+
+@attrs.frozen
+class Surroundings:
+    """What all connections of a client share."""
+
+    config: ClientConfig
+    clock: Clock
+    random: random.Random
+    dialer: Dialer
+    supervisor: Supervisor
+    limiter: ConnectLimiter
+
+
+class NodeConnection:
+    """Sends requests to a node in the order in which they are given, over one connection at a time.
+
+    A request waits here while the node is being connected to, backed off from, or has asked for
+    patience (KIP-219). What was not written when the connection ended, or could not be made,
+    certainly was not applied, and says so.
+    """
+
+    def __init__(self, node: Node, lane: Lane, shared: Surroundings) -> None:
+        config = shared.config
+        self.node = node
+        self.lane = lane
+        self.progress = Progress(f"{node.host}:{node.port}")
+        self.versions: PeerVersions | None = None
+        self._shared = shared
+        self._reconnect = Reconnect(
+            Backoff(config.reconnect_backoff_ms / 1000, config.reconnect_backoff_max_ms / 1000),
+            Backoff(
+                config.socket_connection_setup_timeout_ms / 1000,
+                config.socket_connection_setup_timeout_max_ms / 1000,
+            ),
+        )
+        self._waiting: deque[PendingRequest] = deque()
+        self._connection: Connection | None = None
+        self._connecting: asyncio.Task[None] | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._throttle_timer: asyncio.TimerHandle | None = None
+        self._closed: ClosedError | None = None
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connection is not None
+
+    @property
+    def is_backing_off(self) -> bool:
+        """Say whether the node could not be reached lately."""
+        return self._connection is None and self._reconnect.failures > 0
+
+    @property
+    def load(self) -> int:
+        """Return how many requests wait here or at the node."""
+        in_flight = self._connection.in_flight_count if self._connection else 0
+        return in_flight + len(self._waiting)
+
+    @property
+    def is_unused(self) -> bool:
+        """Say whether there is nothing here to be kept."""
+        return self._connection is None and not self._waiting and self._connecting is None
+
+    def submit(
+        self, request: Message | VersionedRequest, timeout: float, within: VersionRange
+    ) -> asyncio.Future[Any]:
+        """Take a request and return the future of its reply; ``timeout`` is in seconds from now."""
+        loop = asyncio.get_running_loop()
+        deadline = self._shared.clock.now() + timeout
+        pending = PendingRequest(request, deadline, loop.create_future(), within)
+        if self._closed is not None:
+            pending.fail(self._closed)
+            return pending.answer
+        pending.timer = loop.call_at(deadline, self._expire, pending, timeout)
+        if self._connection is not None and not self._waiting and not self._is_throttled():
+            self._write(self._connection, pending)
+        else:
+            self._waiting.append(pending)
+            self._proceed()
+        return pending.answer
+
+    async def drain(self) -> None:
+        """Return when the node has taken enough of what was written to it."""
+        if self._connection is not None:
+            await self._connection.drain()
+
+    def move_to(self, node: Node) -> None:
+        """Take note of the node's address; a connection to an older one stays while it works."""
+        if (node.host, node.port) != (self.node.host, self.node.port):
+            self._reconnect.moved()
+        self.node = node
+
+    def close(self, reason: ClosedError) -> None:
+        """End the connection for good; what waits fails with ``reason``."""
+        self._closed = reason
+        self._fail_waiting(reason)
+        for timer in (self._idle_timer, self._throttle_timer):
+            if timer is not None:
+                timer.cancel()
+        if self._connecting is not None:
+            self._connecting.cancel()
+        if self._connection is not None:
+            self._connection.close(reason)
+
+    async def wait_closed(self) -> None:
+        """Return when the connection has really ended, after :meth:`close`."""
+        if self._connection is not None:
+            await self._connection.lost
+
+    def abort(self) -> None:
+        """End the connection at once, whatever was not written yet."""
+        if self._connection is not None:
+            self._connection.abort(self._closed or ClosedError("closed"))
+
+    # -- sending -----------------------------------------------------------------------------------
+
+    def _proceed(self) -> None:
+        """Do what the requests that wait here need: a connection, or the end of a throttle."""
+        if self._connection is None:
+            if self._connecting is None and self._closed is None:
+                self._connecting = self._shared.supervisor.spawn(
+                    f"connect to {self.node} ({self.lane})", self._connect()
+                )
+        elif self._is_throttled():
+            if self._throttle_timer is None:
+                when = self._connection.throttled_until
+                loop = asyncio.get_running_loop()
+                self._throttle_timer = loop.call_at(when, self._end_throttle)
+        else:
+            self._flush(self._connection)
+
+    def _flush(self, connection: Connection) -> None:
+        while self._waiting and connection.is_open:
+            pending = self._waiting.popleft()
+            if not pending.answer.done():
+                self._write(connection, pending)
+
+    def _write(self, connection: Connection, pending: PendingRequest) -> None:
+        try:
+            version = connection.versions.version_for(pending.api_key, pending.within)
+        except NoCommonVersionError as error:
+            pending.fail(
+                UnsupportedVersionError(f"{self.node}: {error}", node_id=self.node.node_id)
+            )
+            return
+        connection.write(pending, version)
+
+    def _expire(self, pending: PendingRequest, timeout: float) -> None:
+        """Give up a request whose time is over, whether anybody still waits for it or not."""
+        if pending not in self._waiting:
+            if self._connection is not None:
+                self._connection.time_out(pending, timeout)
+            return
+        self._waiting.remove(pending)
+        pending.fail(
+            RequestTimeoutError(
+                f"{pending.api_key.api_name} could not be sent to {self.node} within {timeout:g} s",
+                node_id=self.node.node_id,
+                definite=True,
+            )
+        )
+
+    def _is_throttled(self) -> bool:
+        until = self._connection.throttled_until if self._connection else 0.0
+        return until > self._shared.clock.now()
+
+    def _end_throttle(self) -> None:
+        self._throttle_timer = None
+        self._proceed()
+
+    def _fail_waiting(self, error: ClosedError | NodeUnavailableError) -> None:
+        while self._waiting:
+            pending = self._waiting.popleft()
+            if isinstance(error, NodeUnavailableError):
+                again = NodeUnavailableError(
+                    str(error.args[0]), node_id=error.node_id, attempts=error.attempts
+                )
+                pending.fail(again)
+            else:
+                pending.fail(ClosedError(*error.args))
+
+    # -- connecting --------------------------------------------------------------------------------
+
+    async def _connect(self) -> None:
+        """Connect, or fail what waits; go on as long as something waits."""
+        shared, reconnect = self._shared, self._reconnect
+        try:
+            while self._waiting and self._connection is None:
+                await asyncio.sleep(reconnect.due_in(shared.clock.now()))
+                await asyncio.sleep(shared.limiter.due_in(shared.clock.now()))
+                self.progress = Progress(f"{self.node.host}:{self.node.port}")
+                timeout = reconnect.setup_timeout_for(shared.random.random())
+                try:
+                    connection = await shared.dialer.dial(self.node, timeout, self.progress)
+                except NodeUnavailableError as error:
+                    reconnect.failed(shared.clock.now(), shared.random.random())
+                    log.info("%s", error)
+                    self._fail_waiting(error)
+                else:
+                    self._take(connection)
+        finally:
+            self._connecting = None
+
+    def _take(self, connection: Connection) -> None:
+        if self._closed is not None or not connection.is_open:
+            connection.abort(self._closed or ClosedError("closed"))
+            self._reconnect.failed(self._shared.clock.now(), self._shared.random.random())
+            return
+        self._connection = connection
+        self.versions = connection.versions
+        connection.on_lost = self._lost
+        connection.on_first_answer = self._reconnect.proved
+        self._watch_idleness()
+        self._proceed()
+
+    def _lost(self, connection: Connection) -> None:
+        self._connection = None
+        now, chance = self._shared.clock.now(), self._shared.random.random()
+        if connection.was_of_use:
+            self._reconnect.lost(now, chance)
+        else:
+            self._reconnect.failed(now, chance)
+        for timer in (self._idle_timer, self._throttle_timer):
+            if timer is not None:
+                timer.cancel()
+        self._idle_timer = self._throttle_timer = None
+        if self._closed is None:
+            log.info("Lost the connection to %s: %s", self.node, connection.reason)
+            if self._waiting:
+                self._proceed()
+
+    def _watch_idleness(self) -> None:
+        """Close the connection once it was not used for long; look again when that may be."""
+        connection = self._connection
+        if connection is None:
+            return
+        max_idle = self._shared.config.connections_max_idle_ms / 1000
+        idle_from = connection.last_used + max_idle
+        if connection.in_flight_count == 0 and self._shared.clock.now() >= idle_from:
+            log.debug("Closing the connection to %s, which is idle", self.node)
+            connection.close()
+            return
+        loop = asyncio.get_running_loop()
+        again_at = max(idle_from, self._shared.clock.now() + max_idle / 10)
+        self._idle_timer = loop.call_at(again_at, self._watch_idleness)

@@ -1,0 +1,27 @@
+"""Tell what a peer that is no Kafka broker speaks, by the first bytes it sends. Pure."""
+
+from __future__ import annotations
+
+TLS_ALERT = b"\x15\x03"
+TLS_HANDSHAKE = b"\x16\x03"
+HTML = (b"<!doc", b"<html", b"<?xml", b"<head")
+
+# The correlation id of the first request on a connection. Any id will do for a broker; these four
+# bytes, "\r\n\r\n", end a line for every protocol that reads lines. A web server that would wait
+# for the rest of its request line until somebody times out answers at once that it is none.
+FIRST_CORRELATION_ID = int.from_bytes(b"\r\n\r\n", "big")
+
+
+def recognise(first_bytes: bytes) -> str:
+    """Return in plain words what a peer seems to be, empty if nothing is recognised."""
+    if first_bytes.startswith((TLS_ALERT, TLS_HANDSHAKE)):
+        return "it speaks TLS: this is a broker's SSL listener, or another TLS server"
+    if first_bytes.startswith(b"HTTP/") or first_bytes[:5].lower() in HTML:
+        return "it speaks HTTP: this is a web server, not a Kafka broker"
+    if first_bytes.startswith(b"SSH-"):
+        return "it speaks SSH: this is no Kafka broker"
+    if first_bytes.startswith((b"220 ", b"220-", b"* OK", b"+OK")):
+        return "it is a mail or file server, not a Kafka broker"
+    if first_bytes.startswith((b"-ERR", b"-DENIED")):
+        return "it is a Redis server, not a Kafka broker"
+    return ""

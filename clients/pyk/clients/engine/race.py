@@ -1,0 +1,64 @@
+"""Ask several, and take the first answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
+
+from pyk.clients.errors import KafkaError
+
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+class NoAnswerError(Exception):
+    """All who were asked have failed; ``errors`` says how, in the order in which they did."""
+
+    def __init__(self, errors: list[KafkaError]) -> None:
+        super().__init__(errors)
+        self.errors = errors
+
+
+async def first_answer(
+    candidates: Iterable[C], ask: Callable[[C], Awaitable[R]], head_start: float
+) -> R:
+    """Return the first answer that any candidate gives.
+
+    They are asked in their order, each ``head_start`` seconds after the one before, or at once when
+    all before have failed: one that is silent costs that long, not its whole time-out (RFC 8305
+    does so for addresses). Raises :class:`NoAnswerError`; only a :class:`KafkaError` is a failure
+    to answer, all else is raised as it is.
+    """
+    waiting = deque(candidates)
+    asked: set[asyncio.Task[R]] = set()
+    errors: list[KafkaError] = []
+    try:
+        while waiting or asked:
+            if waiting:
+                asked.add(asyncio.ensure_future(_asked(ask, waiting.popleft())))
+            done, asked = await asyncio.wait(
+                asked,
+                timeout=head_start if waiting else None,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            answers = [task.result() for task in done if not _failed(task, errors)]
+            if answers:
+                return answers[0]
+        raise NoAnswerError(errors)
+    finally:
+        for task in asked:
+            task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+
+
+async def _asked(ask: Callable[[C], Awaitable[R]], candidate: C) -> R:
+    return await ask(candidate)
+
+
+def _failed(task: asyncio.Task[R], errors: list[KafkaError]) -> bool:
+    error = task.exception()
+    if isinstance(error, KafkaError):
+        errors.append(error)
+    return isinstance(error, KafkaError)

@@ -1,0 +1,72 @@
+"""When a node may be connected to again. Pure."""
+
+from __future__ import annotations
+
+import attrs
+
+from pyk.clients.engine.backoff import Backoff
+
+
+@attrs.define
+class Reconnect:
+    """Backs off from a node that cannot be reached, or that is reached in vain.
+
+    A connection counts as a success only once a request was answered on it, ApiVersions apart. A
+    broker that accepts and then closes, because it wants a password or is overloaded, is backed off
+    from like one that refuses.
+    """
+
+    backoff: Backoff
+    setup_timeout: Backoff
+    """How long connecting may take: longer after each failure (KIP-601)."""
+    failures: int = 0
+    _not_before: float = 0.0
+
+    def due_in(self, now: float) -> float:
+        """Return the seconds until the node may be connected to; 0.0 at once."""
+        return max(0.0, self._not_before - now)
+
+    def setup_timeout_for(self, chance: float) -> float:
+        """Return the seconds that the next attempt may take."""
+        return self.setup_timeout.delay(self.failures + 1, chance)
+
+    def failed(self, now: float, chance: float) -> None:
+        """Learn that the node could not be connected to, or closed before it was of any use."""
+        self.failures += 1
+        self._not_before = now + self.backoff.delay(self.failures, chance)
+
+    def proved(self) -> None:
+        """Learn that the connection was of use."""
+        self.failures = 0
+
+    def lost(self, now: float, chance: float) -> None:
+        """Learn that a connection ended."""
+        if self.failures:
+            self.failed(now, chance)
+        else:
+            self._not_before = now + self.backoff.delay(1, chance)
+
+    def moved(self) -> None:
+        """Learn that the node has a new address: what was wrong with the old one says nothing."""
+        self.failures = 0
+        self._not_before = 0.0
+
+
+@attrs.define
+class ConnectLimiter:
+    """Caps how often a client connects at all, whatever goes wrong anywhere else.
+
+    A bucket of tokens: ``burst`` at once, then ``rate`` a second.
+    """
+
+    rate: float = 50.0
+    burst: float = 200.0
+    _tokens: float = 200.0
+    _filled_at: float = 0.0
+
+    def due_in(self, now: float) -> float:
+        """Take a token and return the seconds until it may be used."""
+        gained = (now - self._filled_at) * self.rate
+        self._tokens = min(self.burst, self._tokens + gained) - 1
+        self._filled_at = now
+        return max(0.0, -self._tokens / self.rate)
