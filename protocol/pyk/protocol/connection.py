@@ -61,7 +61,8 @@ class Reply(NamedTuple):
     """A response and what belonged to its request."""
 
     correlation_id: int
-    response: Message
+    response: Any
+    """The response message of the request's API."""
     context: Any
 
 

@@ -48,20 +48,20 @@ def _problem_of_struct(struct: Struct, path: str, version: int) -> str | None:
 def _problem(kind: Kind, value: Any, path: str, version: int) -> str | None:
     if isinstance(kind, StructKind):
         if not isinstance(value, kind.struct):
-            return f"{path} is a {type(value).__name__}, not a {kind.name}"
+            return f"{path} is of type {type(value).__name__}, not {kind.name}"
         return _problem_of_struct(value, f"{path}.", version)
     if isinstance(kind, ArrayKind):
         return _problem_of_array(kind.of, value, path, version)
     try:
         _try(kind, value)
     except Exception as mistake:
-        return f"{path} is a {type(value).__name__} that does not fit {kind.name}: {mistake}"
+        return f"{path}: a value of type {type(value).__name__} does not fit {kind.name}: {mistake}"
     return None
 
 
 def _problem_of_array(of: Kind, value: Any, path: str, version: int) -> str | None:
     if not isinstance(value, list | tuple):
-        return f"{path} is a {type(value).__name__}, not a list"
+        return f"{path} is of type {type(value).__name__}, not list"
     problems = (_problem(of, item, f"{path}[{index}]", version) for index, item in enumerate(value))
     return next(filter(None, problems), None)
 

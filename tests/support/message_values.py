@@ -1,0 +1,74 @@
+"""Hypothesis strategies for messages in JSON form, made from Kafka's definitions."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from hypothesis import strategies as st
+
+from golden.protocol_facts import Facts
+from support.table_codec import (
+    NUMBERS,
+    UNKNOWN_TAGS,
+    contains,
+    default_of,
+    fields_at,
+    is_struct,
+    json_name,
+)
+
+TEXT = st.text(max_size=6) | st.sampled_from(["x" * 126, "x" * 127, "x" * 128, "ü" * 300])
+DATA = st.binary(max_size=6) | st.sampled_from([bytes(127), bytes(128), bytes(20_000)])
+UNKNOWN = st.dictionaries(st.integers(200, 2**32 - 1), st.binary(max_size=200), max_size=2)
+
+
+def message_values(schema: Facts, version: int) -> st.SearchStrategy[Any]:
+    """Return a strategy for all that a message can be at one version."""
+    return _struct(schema, schema["fields"], version)
+
+
+def _struct(schema: Facts, fields: list[Facts], version: int) -> st.SearchStrategy[Any]:
+    here = [field for field in fields if contains(field["versions"], version)]
+    known = st.fixed_dictionaries(
+        {json_name(field): _field(schema, field, version) for field in here}
+    )
+    if not contains(schema["flexibleVersions"], version):
+        return known
+    return st.builds(_with_unknown_tags, known, UNKNOWN)
+
+
+def _with_unknown_tags(value: dict[str, Any], unknown: dict[int, bytes]) -> dict[str, Any]:
+    tags = [{"tag": tag, "data": data.hex()} for tag, data in sorted(unknown.items())]
+    return {**value, UNKNOWN_TAGS: tags} if tags else value
+
+
+def _field(schema: Facts, field: Facts, version: int) -> st.SearchStrategy[Any]:
+    values = _of_type(schema, field, field["type"], version)
+    if contains(field.get("nullableVersions"), version):
+        values = st.none() | values
+    if contains(field.get("taggedVersions"), version):
+        values = st.just(default_of(schema, field, version)) | values
+    return values
+
+
+def _of_type(schema: Facts, field: Facts, kind: str, version: int) -> st.SearchStrategy[Any]:
+    if kind.startswith("[]"):
+        item = _of_type(schema, field, kind[2:], version)
+        most = 3 if is_struct(kind) else 130
+        return st.lists(item, max_size=3) | st.lists(item, min_size=most, max_size=most)
+    if is_struct(kind):
+        return _struct(schema, fields_at(schema, field), version)
+    if kind in ("bytes", "records"):
+        return DATA.map(bytes.hex)
+    if kind in NUMBERS and kind != "float64":
+        bits = 8 * struct.calcsize(NUMBERS[kind])
+        lowest = 0 if kind.startswith("u") else -(2 ** (bits - 1))
+        return st.integers(lowest, lowest + 2**bits - 1)
+    simple: dict[str, st.SearchStrategy[Any]] = {
+        "string": TEXT,
+        "bool": st.booleans(),
+        "uuid": st.uuids().map(str),
+        "float64": st.floats(allow_nan=False),
+    }
+    return simple[kind]

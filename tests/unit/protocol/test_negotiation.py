@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol import ApiKey, UnsupportedVersionError, VersionRange
+from pyk.protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+)
+from pyk.protocol.negotiation import (
+    PeerVersions,
+    client_versions,
+    downgraded_api_versions,
+    request_header_version,
+    response_header_version,
+)
+
+
+def response(*apis: tuple[int, int, int], transaction_version: int = 0) -> ApiVersionsResponse:
+    return ApiVersionsResponse(
+        api_keys=[
+            ApiVersion(api_key=key, min_version=lowest, max_version=highest)
+            for key, lowest, highest in apis
+        ],
+        finalized_features=[
+            FinalizedFeatureKey(
+                name="transaction.version",
+                max_version_level=transaction_version,
+                min_version_level=transaction_version,
+            )
+        ],
+        finalized_features_epoch=5,
+    )
+
+
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [((1, 0, 12), 12), ((1, 4, 99), 18), ((1, 0, 4), 4), ((1, 18, 18), 18)],
+)
+def test_the_highest_version_that_both_know_is_chosen(
+    offered: tuple[int, int, int], chosen: int
+) -> None:
+    assert PeerVersions.from_response(response(offered)).version_for(ApiKey.FETCH) == chosen
+
+
+def test_the_caller_may_narrow_the_choice() -> None:
+    peer = PeerVersions.from_response(response((1, 0, 18)))
+
+    assert peer.version_for(ApiKey.FETCH, VersionRange(0, 12)) == 12
+
+
+@pytest.mark.parametrize(
+    ("offered", "words"),
+    [
+        ((2, 0, 11), "does not offer Fetch"),
+        ((1, 0, 3), "offers Fetch versions 0-3, but 4-18 are needed"),
+        ((1, 19, 30), "offers Fetch versions 19-30"),
+        ((1, 9, 3), "does not offer Fetch"),
+    ],
+)
+def test_no_common_version_is_an_error_that_names_both_ranges(
+    offered: tuple[int, int, int], words: str
+) -> None:
+    with pytest.raises(UnsupportedVersionError, match=words):
+        PeerVersions.from_response(response(offered)).version_for(ApiKey.FETCH)
+
+
+def test_apis_from_the_future_are_left_out() -> None:
+    peer = PeerVersions.from_response(response((9999, 0, 1), (-5, 0, 1), (3, 0, 13)))
+
+    assert list(peer.apis) == [ApiKey.METADATA]
+
+
+def test_features_that_the_cluster_has_switched_on_are_known() -> None:
+    peer = PeerVersions.from_response(response(transaction_version=2))
+
+    assert peer.finalized_features == {"transaction.version": 2}
+    assert peer.finalized_features_epoch == 5
+
+
+@pytest.mark.parametrize(
+    ("transaction_version", "api_key", "is_transactional", "highest"),
+    [
+        (0, ApiKey.PRODUCE, True, 11),
+        (1, ApiKey.PRODUCE, True, 11),
+        (2, ApiKey.PRODUCE, True, 13),
+        (0, ApiKey.PRODUCE, False, 13),
+        (1, ApiKey.END_TXN, False, 4),
+        (2, ApiKey.END_TXN, False, 5),
+        (1, ApiKey.TXN_OFFSET_COMMIT, False, 4),
+        (2, ApiKey.TXN_OFFSET_COMMIT, False, 6),
+        (2, ApiKey.ADD_PARTITIONS_TO_TXN, False, 3),
+        (2, ApiKey.INIT_PRODUCER_ID, False, 5),
+    ],
+)
+def test_new_transactions_need_the_whole_cluster(
+    transaction_version: int, api_key: ApiKey, is_transactional: bool, highest: int
+) -> None:
+    peer = PeerVersions.from_response(
+        response((api_key, 0, 99), transaction_version=transaction_version)
+    )
+
+    assert peer.version_for(api_key, is_transactional=is_transactional) == highest
+
+
+def test_clients_send_no_version_that_brokers_serve_in_another_way() -> None:
+    assert client_versions(ApiKey.PRODUCE).lowest == 3
+    assert client_versions(ApiKey.FETCH).lowest == 4
+    assert client_versions(ApiKey.OFFSET_FETCH).lowest == 1
+
+
+@pytest.mark.parametrize(
+    ("refusal", "version"),
+    [
+        (response((18, 0, 3)), 3),
+        (response(), 0),
+        (response((18, 0, 99)), ApiKey.API_VERSIONS.versions.highest),
+        (response((18, 50, 99)), 0),
+        (response((18, 3, 0)), 0),
+    ],
+)
+def test_a_refused_api_versions_is_asked_again_in_a_version_that_the_broker_has(
+    refusal: ApiVersionsResponse, version: int
+) -> None:
+    assert downgraded_api_versions(refusal) == version
+
+
+@pytest.mark.parametrize(
+    ("api_key", "version", "request_header", "response_header"),
+    [
+        (ApiKey.HEARTBEAT, 3, 1, 0),
+        (ApiKey.HEARTBEAT, 4, 2, 1),
+        (ApiKey.API_VERSIONS, 2, 1, 0),
+        (ApiKey.API_VERSIONS, 3, 2, 0),
+        (ApiKey.CONTROLLED_SHUTDOWN, 0, 0, 0),
+        (ApiKey.CONTROLLED_SHUTDOWN, 1, 1, 0),
+        (ApiKey.SASL_HANDSHAKE, 1, 1, 0),
+        (ApiKey.DESCRIBE_CLUSTER, 0, 2, 1),
+    ],
+)
+def test_header_versions_follow_the_encoding_of_the_body(
+    api_key: ApiKey, version: int, request_header: int, response_header: int
+) -> None:
+    assert request_header_version(api_key, version) == request_header
+    assert response_header_version(api_key, version) == response_header

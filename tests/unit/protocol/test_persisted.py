@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol import (
+    MalformedMessageError,
+    Message,
+    UnknownMessageError,
+    UnsupportedVersionError,
+)
+from pyk.protocol.messages.consumer_protocol import (
+    ConsumerProtocolSubscription,
+    StickyAssignorUserData,
+    TopicAssignment,
+)
+from pyk.protocol.messages.control_records import ControlRecordTypeSchema, EndTxnMarker
+from pyk.protocol.messages.group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    LegacyOffsetCommitKey,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from pyk.protocol.messages.metadata_records import NoOpRecord, TopicRecord
+from pyk.protocol.persisted import (
+    decode_coordinator_key,
+    decode_coordinator_value,
+    decode_metadata_record,
+    decode_sticky_user_data,
+    decode_versioned,
+    encode_coordinator_key,
+    encode_metadata_record,
+    encode_versioned,
+)
+
+SUBSCRIPTION = ConsumerProtocolSubscription(topics=["t"], rack_id="r")
+
+
+def test_a_versioned_message_stands_behind_its_version() -> None:
+    data = encode_versioned(SUBSCRIPTION, 3)
+
+    assert data[:2] == b"\0\3"
+    assert decode_versioned(ConsumerProtocolSubscription, data) == SUBSCRIPTION
+
+
+def test_a_newer_version_is_read_as_the_newest_known_one() -> None:
+    data = b"\0\x09" + SUBSCRIPTION.encode(3) + b"what version 9 adds"
+
+    assert decode_versioned(ConsumerProtocolSubscription, data, accept_newer=True) == SUBSCRIPTION
+
+
+def test_a_newer_version_is_refused_where_it_may_mean_something_else() -> None:
+    with pytest.raises(UnsupportedVersionError):
+        decode_versioned(OffsetCommitValue, b"\0\x09" + OffsetCommitValue().encode(4))
+
+
+@pytest.mark.parametrize("accept_newer", [True, False])
+def test_a_negative_version_is_refused(accept_newer: bool) -> None:
+    with pytest.raises(UnsupportedVersionError):
+        decode_versioned(ConsumerProtocolSubscription, b"\xff\xff", accept_newer=accept_newer)
+
+
+@pytest.mark.parametrize("data", [b"", b"\0"])
+def test_what_is_too_short_for_its_version_is_refused(data: bytes) -> None:
+    with pytest.raises(MalformedMessageError, match="too short"):
+        decode_versioned(ConsumerProtocolSubscription, data)
+    with pytest.raises(MalformedMessageError, match="too short"):
+        decode_coordinator_key(data)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        OffsetCommitKey(group="g", topic="t", partition=1),
+        LegacyOffsetCommitKey(group="g", topic="t", partition=1),
+        GroupMetadataKey(group="g"),
+    ],
+)
+def test_a_coordinator_key_stands_behind_its_type(key: Message) -> None:
+    data = encode_coordinator_key(key)
+
+    assert int.from_bytes(data[:2]) == key.api_key
+    assert decode_coordinator_key(memoryview(data)) == key
+
+
+def test_a_coordinator_key_of_unknown_type_is_named() -> None:
+    with pytest.raises(UnknownMessageError, match="type 99"):
+        decode_coordinator_key(b"\0\x63")
+
+
+def test_a_coordinator_value_is_read_as_its_key_says() -> None:
+    value = GroupMetadataValue(protocol_type="consumer", generation=3)
+
+    data = encode_versioned(value, 4)
+
+    assert decode_coordinator_value(GroupMetadataKey(group="g"), data) == value
+
+
+def test_a_coordinator_record_without_value_is_a_deletion() -> None:
+    assert decode_coordinator_value(GroupMetadataKey(group="g"), None) is None
+
+
+@pytest.mark.parametrize("record", [TopicRecord(name="t"), NoOpRecord()])
+def test_a_metadata_record_stands_behind_its_frame(record: Message) -> None:
+    data = encode_metadata_record(record, 0)
+
+    assert data[:3] == bytes([1, record.api_key, 0])
+    assert decode_metadata_record(data) == record
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"", MalformedMessageError),
+        (b"\x01\x02", MalformedMessageError),
+        (b"\x01\x02\x80\x00", MalformedMessageError),
+        (b"\x02\x02\x00", UnsupportedVersionError),
+        (b"\x01\x02\x09", UnsupportedVersionError),
+        (b"\x01\xff\x7f\x00", UnknownMessageError),
+    ],
+)
+def test_a_bad_metadata_frame_is_refused(data: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        decode_metadata_record(data)
+
+
+def test_user_data_of_the_sticky_assignor_is_read_in_either_version() -> None:
+    before = [TopicAssignment(topic="t", partitions=[0, 2])]
+    new = StickyAssignorUserData(previous_assignment=before, generation=4)
+    old = StickyAssignorUserData(previous_assignment=before)
+
+    assert decode_sticky_user_data(new.encode(1)) == new
+    assert decode_sticky_user_data(old.encode(0)) == old
+    assert decode_sticky_user_data(b"rubbish") == StickyAssignorUserData()
+
+
+def test_control_records_are_versioned() -> None:
+    commit = encode_versioned(ControlRecordTypeSchema(type=1), 0)
+
+    assert commit == b"\0\0\0\1"
+    assert encode_versioned(EndTxnMarker(coordinator_epoch=5), 0) == b"\0\0\0\0\0\5"
+    assert decode_versioned(ControlRecordTypeSchema, commit, accept_newer=True).type == 1
