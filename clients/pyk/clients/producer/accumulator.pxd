@@ -1,0 +1,79 @@
+cimport cython
+
+from pyk.clients.producer.batch cimport ProducerBatch
+from pyk.clients.producer.budget cimport BufferBudget, RoomRequest
+from pyk.clients.producer.delivery cimport Delivery
+from pyk.clients.producer.mutex cimport Mutex
+
+
+cdef class FlushRequest:
+    cdef readonly set remaining
+    cdef readonly object wake
+
+
+@cython.final
+cdef class TopicBatches:
+    cdef readonly str name
+    cdef readonly int partition_count
+    cdef readonly list available
+    cdef readonly list open_batches
+    cdef readonly list loads
+    cdef public int sticky_partition
+    cdef public Py_ssize_t sticky_bytes
+
+
+@cython.final
+cdef class RecordAccumulator:
+    cdef readonly Py_ssize_t batch_size
+    cdef readonly BufferBudget budget
+    cdef readonly dict topics
+    cdef readonly object new_builder
+    cdef public unsigned long engine_thread
+    cdef double _linger
+    cdef bint _is_adaptive
+    cdef object _now
+    cdef object _random
+    cdef object _wakeup
+    cdef object _refusal
+    cdef Mutex _mutex
+    cdef bint _must_wake
+    cdef list _full
+    cdef object _lingering
+    cdef dict _unfinished
+    cdef list _flushes
+    cdef double _wake_at
+
+    @cython.locals(size=Py_ssize_t, must_wake=bint, delivery=Delivery)
+    cpdef Delivery append(
+        self,
+        TopicBatches topic,
+        int partition,
+        long long timestamp,
+        bytes key,
+        bytes value,
+        headers,
+        RoomRequest room=*,
+    )
+    @cython.locals(is_sticky=bint, batch=ProducerBatch, delivery=Delivery)
+    cdef Delivery _place(
+        self,
+        TopicBatches topic,
+        int partition,
+        long long timestamp,
+        bytes key,
+        bytes value,
+        headers,
+        Py_ssize_t size,
+    )
+    cdef int _sticky_partition(self, TopicBatches topic) except -1
+    cdef ProducerBatch _open(self, TopicBatches topic, int partition)
+    cdef _close(self, TopicBatches topic, ProducerBatch batch)
+    cdef _close_full(self, TopicBatches topic, ProducerBatch batch)
+    cdef _wake_for(self, double due_at)
+    cdef bint _hurries(self) except -1
+    cdef _forget_if_empty(self, TopicBatches topic, ProducerBatch batch)
+    cdef list _release(self, ProducerBatch batch)
+
+
+@cython.locals(size=Py_ssize_t)
+cpdef Py_ssize_t record_size(bytes key, bytes value, headers) except -1

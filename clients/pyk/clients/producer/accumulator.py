@@ -1,0 +1,408 @@
+"""The records that a producer accepted and has not sent: one open batch a partition, and a budget.
+
+Application threads append, the sender takes; both under one short lock, which is all that the two
+share. Nothing crosses to the engine's loop per record: the sender is woken when a batch became
+full, and when the first record of a batch starts a linger that ends before the sender would look
+again.
+
+A batch stays open, and grows, until it is full or the sender can really send it: closing it when
+its linger ends would make many small batches where a broker is slow.
+
+The budget (``buffer.memory``) counts the bytes of keys, values and headers and a fixed sum per
+record. Who finds no room waits in line; room that comes free is handed to the first in line, so a
+large record is not starved by small ones.
+
+This module decides and blocks nobody: waiting is done by ``wake`` callbacks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from random import Random
+
+from pyk.clients.errors import KafkaError
+from pyk.clients.producer.batch import Headers, ProducerBatch
+from pyk.clients.producer.budget import BufferBudget, RoomRequest
+from pyk.clients.producer.delivery import Delivery
+from pyk.clients.producer.mutex import Mutex
+from pyk.clients.producer.partitioner import next_sticky_partition
+from pyk.protocol.records import RecordBatchBuilder
+
+RECORD_OVERHEAD_BYTES = 48  # length prefixes in the batch, and the delivery
+NEVER = float("inf")
+AWAKE = float("-inf")
+
+
+class FlushRequest:
+    """A flush that waits for ``remaining`` batches; ``wake`` says that there are none any more."""
+
+    __slots__ = ("remaining", "wake")
+
+    def __init__(self, remaining: set[ProducerBatch], wake: Callable[[], object]) -> None:
+        self.remaining = remaining
+        self.wake = wake
+
+
+class TopicBatches:
+    """The partitions of one topic, each with the batch that is open.
+
+    The lists change when metadata changes; nothing is rebuilt per record.
+    """
+
+    __slots__ = (
+        "available",
+        "loads",
+        "name",
+        "open_batches",
+        "partition_count",
+        "sticky_bytes",
+        "sticky_partition",
+    )
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.partition_count = 0
+        self.available: list[int] = []  # partitions with a leader; all, while none has one
+        self.open_batches: list[ProducerBatch | None] = []
+        self.loads: list[int] = []  # unfinished batches of each partition
+        self.sticky_partition = -1
+        self.sticky_bytes = 0
+
+    def update(self, partition_count: int, available: Sequence[int]) -> None:
+        """Take what metadata says. Batches of partitions that are gone stay until they settle."""
+        missing = partition_count - len(self.open_batches)
+        self.open_batches.extend([None] * missing)
+        self.loads.extend([0] * missing)
+        self.partition_count = partition_count
+        self.available = list(available) or list(range(partition_count))
+        if self.sticky_partition not in self.available:
+            self.sticky_partition = -1
+
+
+class RecordAccumulator:
+    """Where application threads and the sender meet.
+
+    ``wakeup`` is called, from any thread and under no lock, when the sender should look. ``now``
+    gives seconds of the engine's clock; ``linger`` is in seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        batch_size: int,
+        linger: float,
+        buffer_memory: int,
+        new_builder: Callable[[int], RecordBatchBuilder],
+        is_adaptive: bool,
+        now: Callable[[], float],
+        random: Random,
+        wakeup: Callable[[], object],
+    ) -> None:
+        self.batch_size = max(1, batch_size)
+        self.budget = BufferBudget(buffer_memory)
+        self.topics: dict[str, TopicBatches] = {}
+        self.new_builder = new_builder
+        self.engine_thread = 0
+        self._linger = linger
+        self._is_adaptive = is_adaptive
+        self._now = now
+        self._random = random
+        self._wakeup = wakeup
+        self._refusal: KafkaError | None = None
+        self._mutex = Mutex()
+        self._must_wake = False
+        self._full: list[ProducerBatch] = []  # closed, and the sender does not know yet
+        self._lingering: deque[ProducerBatch] = deque()  # by creation; some are closed already
+        self._unfinished: dict[ProducerBatch, None] = {}
+        self._flushes: list[FlushRequest] = []
+        self._wake_at = AWAKE  # when the sender looks by itself; AWAKE: it has yet to look
+
+    def append(  # noqa: PLR0917 - keywords would cost a tenth of the call
+        self,
+        topic: TopicBatches,
+        partition: int,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        room: RoomRequest | None = None,
+    ) -> Delivery | None:
+        """Append a record to the open batch of ``partition`` and return its delivery.
+
+        Partition -1 means any: the one that is being filled. None means that the buffer is full:
+        get in line with :meth:`request_room` and come again with the room that is granted.
+        """
+        size = record_size(key, value, headers)
+        must_wake = False
+        self._mutex.acquire()
+        try:
+            if self._refusal is not None:
+                raise self._refusal
+            if room is None and not self.budget.has_room(size):
+                return None
+            delivery = self._place(topic, partition, timestamp, key, value, headers, size)
+            if room is None:
+                self.budget.available -= size
+            must_wake = self._must_wake
+            self._must_wake = False
+        finally:
+            self._mutex.release()
+        if must_wake:
+            self._wakeup()
+        return delivery
+
+    def request_room(self, size: int, wake: Callable[[], object]) -> RoomRequest:
+        """Get in line for ``size`` bytes; ``wake`` is called once they are granted or refused."""
+        self._mutex.acquire()
+        try:
+            request = self.budget.request(size, wake)
+            wakes = self.budget.grant()
+            self._wake_at = AWAKE
+        finally:
+            self._mutex.release()
+        _call_all(wakes)
+        self._wakeup()  # nothing lingers while somebody waits for room
+        return request
+
+    def cancel_room(self, request: RoomRequest) -> None:
+        """Leave the line, or give back what was granted and not used."""
+        self._mutex.acquire()
+        try:
+            self.budget.cancel(request)
+            wakes = self.budget.grant()
+        finally:
+            self._mutex.release()
+        _call_all(wakes)
+
+    def begin_flush(self, wake: Callable[[], object]) -> FlushRequest:
+        """Let nothing linger until :meth:`end_flush`; call ``wake`` when all of now is settled.
+
+        With nothing to wait for, ``remaining`` is empty and nobody is woken.
+        """
+        self._mutex.acquire()
+        try:
+            request = FlushRequest(set(self._unfinished), wake)
+            self._flushes.append(request)
+            self._wake_at = AWAKE
+        finally:
+            self._mutex.release()
+        self._wakeup()
+        return request
+
+    def end_flush(self, request: FlushRequest) -> None:
+        self._mutex.acquire()
+        try:
+            self._flushes.remove(request)
+        finally:
+            self._mutex.release()
+
+    def refuse(self, error: KafkaError) -> None:
+        """Accept nothing from now on: raise ``error`` to all who come and all who wait for room."""
+        self._mutex.acquire()
+        try:
+            self._refusal = error
+            wakes = self.budget.dismiss()
+        finally:
+            self._mutex.release()
+        _call_all(wakes)
+
+    @property
+    def refusal(self) -> KafkaError | None:
+        """Why nothing is accepted any more."""
+        return self._refusal
+
+    def topic(self, name: str, partition_count: int, available: Sequence[int]) -> TopicBatches:
+        """Take what metadata says of a topic and return its batches."""
+        self._mutex.acquire()
+        try:
+            topic = self.topics.get(name)
+            if topic is None:
+                topic = TopicBatches(name)
+            topic.update(partition_count, available)
+            self.topics[name] = topic
+        finally:
+            self._mutex.release()
+        return topic
+
+    @property
+    def unfinished_batches(self) -> int:
+        return len(self._unfinished)
+
+    def take(self, now: float) -> tuple[list[ProducerBatch], list[ProducerBatch]]:
+        """Return the batches that became full, and those that are open and due, to be closed when
+        they can be sent. Each is returned once.
+
+        From here to the next ``take``, the sender is woken for what happens;
+        :attr:`next_linger_end` is when it should look by itself.
+        """
+        due = []
+        self._mutex.acquire()
+        try:
+            full, self._full = self._full, []
+            latest = NEVER if self._hurries() else now - self._linger
+            while self._lingering and (
+                self._lingering[0].created_at <= latest or not self._lingering[0].is_open
+            ):
+                batch = self._lingering.popleft()
+                if batch.is_open:
+                    due.append(batch)
+            self._wake_at = self.next_linger_end
+        finally:
+            self._mutex.release()
+        return full, due
+
+    @property
+    def next_linger_end(self) -> float:
+        """When the oldest batch that still lingers becomes due."""
+        return self._lingering[0].created_at + self._linger if self._lingering else NEVER
+
+    def close(self, batch: ProducerBatch) -> bool:
+        """Close a batch to send it; False if it became full meanwhile and comes with ``take``."""
+        self._mutex.acquire()
+        try:
+            if not batch.is_open:
+                return False
+            self._close(self.topics[batch.topic], batch)
+            return True
+        finally:
+            self._mutex.release()
+
+    def replace(self, batch: ProducerBatch, pieces: Sequence[ProducerBatch]) -> None:
+        """Let ``pieces`` stand for a batch that was split."""
+        self._mutex.acquire()
+        try:
+            del self._unfinished[batch]
+            self._unfinished.update(dict.fromkeys(pieces))
+            self.topics[batch.topic].loads[batch.partition] += len(pieces) - 1
+            for flush in self._flushes:
+                if batch in flush.remaining:
+                    flush.remaining.remove(batch)
+                    flush.remaining.update(pieces)
+        finally:
+            self._mutex.release()
+
+    def release(self, batch: ProducerBatch) -> None:
+        """Give back the room of a batch whose result is known."""
+        self._mutex.acquire()
+        try:
+            wakes = self._release(batch)
+        finally:
+            self._mutex.release()
+        _call_all(wakes)
+
+    # From here on the caller holds the lock.
+
+    def _place(  # noqa: PLR0917
+        self,
+        topic: TopicBatches,
+        partition: int,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        size: int,
+    ) -> Delivery:
+        is_sticky = partition < 0
+        if is_sticky:
+            partition = self._sticky_partition(topic)
+        while True:
+            batch = topic.open_batches[partition]
+            if batch is None:
+                batch = self._open(topic, partition)
+            try:
+                delivery = batch.append(timestamp, key, value, headers)
+            except BaseException:
+                self._forget_if_empty(topic, batch)
+                raise
+            if delivery is not None:
+                batch.charged_bytes += size
+                if batch.size >= self.batch_size:
+                    self._close_full(topic, batch)
+                return delivery
+            self._close_full(topic, batch)
+            if is_sticky:
+                partition = self._sticky_partition(topic)
+
+    def _sticky_partition(self, topic: TopicBatches) -> int:
+        partition = topic.sticky_partition
+        if partition < 0 or (
+            topic.sticky_bytes >= self.batch_size and topic.open_batches[partition] is None
+        ):
+            loads = topic.loads if self._is_adaptive else None
+            partition = next_sticky_partition(self._random, topic.available, loads)
+            topic.sticky_partition = partition
+            topic.sticky_bytes = 0
+        return partition
+
+    def _open(self, topic: TopicBatches, partition: int) -> ProducerBatch:
+        batch = ProducerBatch(
+            topic.name,
+            partition,
+            self.new_builder(self.batch_size),
+            self._now(),
+            self.engine_thread,
+        )
+        topic.open_batches[partition] = batch
+        topic.loads[partition] += 1
+        self._unfinished[batch] = None
+        self._lingering.append(batch)
+        self._wake_for(AWAKE if self._hurries() else batch.created_at + self._linger)
+        return batch
+
+    def _close(self, topic: TopicBatches, batch: ProducerBatch) -> None:
+        batch.is_open = False
+        topic.open_batches[batch.partition] = None
+        if batch.partition == topic.sticky_partition:
+            topic.sticky_bytes += batch.size
+
+    def _close_full(self, topic: TopicBatches, batch: ProducerBatch) -> None:
+        self._close(topic, batch)
+        if batch.partition == topic.sticky_partition:
+            topic.sticky_bytes = self.batch_size  # the next record would not have fitted: move on
+        self._full.append(batch)
+        self._wake_for(AWAKE)
+
+    def _wake_for(self, due_at: float) -> None:
+        if due_at < self._wake_at:
+            self._wake_at = AWAKE
+            self._must_wake = True
+
+    def _hurries(self) -> bool:
+        """Nothing lingers while somebody flushes or waits for room."""
+        return bool(self._flushes) or self.budget.is_contended
+
+    def _forget_if_empty(self, topic: TopicBatches, batch: ProducerBatch) -> None:
+        """Undo :meth:`_open` for a record that could not be encoded."""
+        if batch.count == 0:
+            self._close(topic, batch)
+            self._release(batch)
+
+    def _release(self, batch: ProducerBatch) -> list[Callable[[], object]]:
+        del self._unfinished[batch]
+        self.topics[batch.topic].loads[batch.partition] -= 1
+        self.budget.available += batch.charged_bytes
+        wakes = self.budget.grant()
+        for flush in self._flushes:
+            if batch in flush.remaining:
+                flush.remaining.remove(batch)
+                if not flush.remaining:
+                    wakes.append(flush.wake)
+        return wakes
+
+
+def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
+    """Return what a record takes of the buffer's budget, in bytes."""
+    size = RECORD_OVERHEAD_BYTES
+    if key is not None:
+        size += len(key)
+    if value is not None:
+        size += len(value)
+    for name, header in headers:
+        size += 2 * RECORD_OVERHEAD_BYTES + len(name) + (len(header) if header is not None else 0)
+    return size
+
+
+def _call_all(wakes: list[Callable[[], object]]) -> None:
+    for wake in wakes:
+        wake()

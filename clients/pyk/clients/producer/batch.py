@@ -1,0 +1,158 @@
+"""One batch of a producer: filled by the accumulator, sent by the sender, settled by an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pyk.clients.errors import KafkaError
+from pyk.clients.producer.delivery import BatchResult, Delivery
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.records import Record, RecordBatchBuilder, read_batches
+from pyk.protocol.records import restamp as restamp_data
+
+_MAX_BYTES = (1 << 31) - 1  # the batch that is split was no larger
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+class ProducerBatch:
+    """Records on their way to one partition.
+
+    While it is open, only the accumulator touches it, under its lock; once closed it belongs to the
+    sender, on the engine's loop. ``created_at`` is in seconds of the engine's clock.
+    """
+
+    __slots__ = (
+        "_builder",
+        "attempts",
+        "base_sequence",
+        "charged_bytes",
+        "count",
+        "created_at",
+        "data",
+        "is_given_up",
+        "is_in_flight",
+        "is_open",
+        "last_error",
+        "may_be_written",
+        "partition",
+        "place",
+        "producer_epoch",
+        "producer_id",
+        "result",
+        "retry_at",
+        "size",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        builder: RecordBatchBuilder,
+        created_at: float,
+        engine_thread: int = 0,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.place = TopicPartition(topic, partition)
+        self.created_at = created_at
+        self.result = BatchResult(topic, partition, engine_thread)
+        self.is_open = True
+        self.count = 0
+        self.size = builder.size  # bytes on the wire; before sealing, an upper bound
+        self.charged_bytes = 0  # what the buffer's budget gets back at the end
+        self.data: memoryview | None = None
+        self.producer_id = -1
+        self.producer_epoch = -1
+        self.base_sequence = -1
+        self.attempts = 0
+        self.retry_at = 0.0
+        self.may_be_written = False
+        self.is_in_flight = False
+        self.is_given_up = False
+        self.last_error: KafkaError | None = None
+        self._builder: RecordBatchBuilder | None = builder
+
+    def append(
+        self, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers
+    ) -> Delivery | None:
+        """Add a record and return its delivery; None if it does not fit any more."""
+        builder = self._builder
+        index = builder.append(timestamp, key, value, headers)  # type: ignore[union-attr]
+        if index < 0:
+            return None
+        self.count = index + 1
+        self.size = builder.size  # type: ignore[union-attr]
+        delivery = Delivery.__new__(Delivery)
+        delivery._batch = self.result
+        delivery._index = index
+        delivery._timestamp = timestamp
+        return delivery
+
+    def seal(
+        self, producer_id: int = -1, producer_epoch: int = -1, base_sequence: int = -1
+    ) -> None:
+        """Compress, stamp and checksum what was appended; from now on the bytes stand."""
+        builder, self._builder = self._builder, None
+        assert builder is not None, "a batch is sealed once"
+        self.data = builder.seal(
+            producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=base_sequence
+        )
+        self.size = len(self.data)
+        self._stamp(producer_id, producer_epoch, base_sequence)
+
+    def restamp(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
+        """Give the batch another place in its partition's order; it certainly is not written."""
+        assert self.data is not None, "only a sealed batch has a place to change"
+        # A copy: a request that gave up may still hold the old bytes in a buffer of its connection.
+        data = bytearray(self.data)
+        restamp_data(data, producer_id, producer_epoch, base_sequence)
+        self.data = memoryview(data)
+        self.may_be_written = False
+        self._stamp(producer_id, producer_epoch, base_sequence)
+
+    def _stamp(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.base_sequence = base_sequence
+
+    def __repr__(self) -> str:
+        return (
+            f"<ProducerBatch {self.topic}-{self.partition}: {self.count} records, sequence "
+            f"{self.base_sequence} of {self.producer_id}/{self.producer_epoch}>"
+        )
+
+
+def halve(
+    batch: ProducerBatch, new_builder: Callable[[int], RecordBatchBuilder]
+) -> tuple[ProducerBatch, ProducerBatch]:
+    """Return two batches with the records of ``batch``, which was refused as too large.
+
+    They are not sealed yet. The deliveries of ``batch`` follow them.
+    """
+    assert batch.data is not None
+    (whole,) = read_batches(batch.data)
+    records = list(whole)
+    middle = len(records) // 2
+    first = _batch_of(batch, records[:middle], new_builder)
+    second = _batch_of(batch, records[middle:], new_builder)
+    first.charged_bytes = batch.charged_bytes // 2
+    second.charged_bytes = batch.charged_bytes - first.charged_bytes
+    batch.result.split([(0, first.result), (middle, second.result)])
+    return first, second
+
+
+def _batch_of(
+    batch: ProducerBatch,
+    records: Sequence[Record],
+    new_builder: Callable[[int], RecordBatchBuilder],
+) -> ProducerBatch:
+    builder = new_builder(_MAX_BYTES)
+    piece = ProducerBatch(
+        batch.topic, batch.partition, builder, batch.created_at, batch.result.engine_thread
+    )
+    for record in records:
+        piece.append(record.timestamp, record.key, record.value, record.headers)
+    piece.is_open = False
+    return piece

@@ -1,0 +1,17 @@
+cimport cython
+
+
+@cython.final
+cdef class RoomRequest:
+    cdef readonly Py_ssize_t size
+    cdef readonly object wake
+    cdef public bint is_granted
+
+
+@cython.final
+cdef class BufferBudget:
+    cdef readonly Py_ssize_t total
+    cdef public Py_ssize_t available
+    cdef object _requests
+
+    cpdef bint has_room(self, Py_ssize_t size)

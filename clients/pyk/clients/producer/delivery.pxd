@@ -1,0 +1,46 @@
+cimport cython
+
+
+@cython.final
+@cython.freelist(64)
+cdef class RecordMetadata:
+    cdef readonly str topic
+    cdef readonly int partition
+    cdef readonly long long offset
+    cdef readonly long long timestamp
+
+
+@cython.final
+cdef class BatchResult:
+    cdef readonly str topic
+    cdef readonly int partition
+    cdef readonly unsigned long engine_thread
+    cdef readonly bint is_done
+    cdef public bint is_observed
+    cdef readonly long long base_offset
+    cdef readonly long long log_append_time
+    cdef readonly int count
+    cdef readonly object error
+    cdef readonly dict record_errors
+    cdef readonly list pieces
+    cdef object _callbacks
+
+    cpdef tuple piece_of(self, int index)
+    cpdef add_callback(self, int index, callback)
+    cdef _run_callbacks(self)
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(4096)
+cdef class Delivery:
+    cdef BatchResult _batch
+    cdef int _index
+    cdef long long _timestamp
+
+    @cython.locals(batch=BatchResult)
+    cdef BatchResult _settled(self)
+    @cython.locals(batch=BatchResult)
+    cdef object _error(self)
+    @cython.locals(batch=BatchResult, offset=cython.longlong, timestamp=cython.longlong)
+    cdef RecordMetadata _metadata(self)

@@ -1,0 +1,317 @@
+"""What became of records: one result for a batch, one small slot for each record that asks.
+
+A result for every record would cost more than encoding it. So :class:`BatchResult` is filled in
+once when its batch is written or given up, and a :class:`Delivery` is only (batch, index,
+timestamp): it becomes something to wait on when somebody waits. Compiled, deliveries live outside
+of the cyclic collector: it would walk every one of them, and what they point to never points back
+for longer than the batch is under way.
+
+Threads: one thread completes a batch, the engine's; any thread may ask. The queue of callbacks is
+the meeting point. Whoever adds one looks afterwards whether the batch is settled, whoever settles
+it looks afterwards whether there are callbacks, and ``popleft`` hands each to one of them only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+import functools
+import logging
+import threading
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Any
+
+from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
+
+log = logging.getLogger(__name__)
+
+
+class RecordMetadata:
+    """Where a record was written.
+
+    ``offset`` is -1 where nobody knows it: ``acks=0``, or a broker that had the record already and
+    forgot its place. ``timestamp`` is the one that the log holds, in milliseconds since 1970.
+    """
+
+    __slots__ = ("offset", "partition", "timestamp", "topic")
+
+    def __init__(self, topic: str, partition: int, offset: int, timestamp: int) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.timestamp = timestamp
+
+    def __repr__(self) -> str:
+        return (
+            f"RecordMetadata(topic={self.topic!r}, partition={self.partition}, "
+            f"offset={self.offset}, timestamp={self.timestamp})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RecordMetadata):
+            return NotImplemented
+        return self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RecordMetadata, self._values()
+
+    def _values(self) -> tuple[str, int, int, int]:
+        return self.topic, self.partition, self.offset, self.timestamp
+
+
+class BatchResult:
+    """What became of the records of one batch; shared by their deliveries.
+
+    A batch that was too large for the broker is split: then ``pieces`` says which result now stands
+    for which records, as (index of the piece's first record, result).
+    """
+
+    __slots__ = (
+        "_callbacks",
+        "base_offset",
+        "count",
+        "engine_thread",
+        "error",
+        "is_done",
+        "is_observed",
+        "log_append_time",
+        "partition",
+        "pieces",
+        "record_errors",
+        "topic",
+    )
+
+    def __init__(self, topic: str, partition: int, engine_thread: int = 0) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.engine_thread = engine_thread
+        self.is_done = False
+        self.is_observed = False
+        self.base_offset = -1
+        self.log_append_time = -1
+        self.count = 0
+        self.error: KafkaError | None = None
+        self.record_errors: dict[int, KafkaError] = {}
+        self.pieces: list[tuple[int, BatchResult]] | None = None
+        self._callbacks: deque[tuple[int, Callable[[], object]]] = deque()
+
+    def complete(self, base_offset: int, log_append_time: int = -1) -> None:
+        """Tell everybody that the batch was written from ``base_offset`` on."""
+        self.base_offset = base_offset
+        self.log_append_time = log_append_time
+        self.is_done = True
+        self._run_callbacks()
+
+    def fail(
+        self, error: KafkaError, count: int, record_errors: dict[int, KafkaError] | None = None
+    ) -> None:
+        """Tell everybody that the ``count`` records of the batch were not written for ``error``.
+
+        ``record_errors`` holds the errors of single records, where the broker named them.
+        """
+        self.error = error
+        self.count = count
+        if record_errors:
+            self.record_errors = record_errors
+        self.is_done = True
+        self._run_callbacks()
+
+    def split(self, pieces: list[tuple[int, BatchResult]]) -> None:
+        """Let ``pieces`` stand for the records of this batch from now on."""
+        self.pieces = pieces
+        for _, piece in pieces:
+            piece.is_observed = self.is_observed
+        self._run_callbacks()
+
+    def piece_of(self, index: int) -> tuple[int, BatchResult]:
+        """Return the piece with the record ``index``, and the index where it starts."""
+        assert self.pieces is not None
+        return self.pieces[bisect_right(self.pieces, index, key=_first_index) - 1]
+
+    def add_callback(self, index: int, callback: Callable[[], object]) -> None:
+        """Call ``callback`` once it is known what became of record ``index``; now, if it is."""
+        self.is_observed = True
+        self._callbacks.append((index, callback))
+        if self.is_done or self.pieces is not None:
+            self._run_callbacks()
+
+    def discard_callback(self, index: int, callback: Callable[[], object]) -> None:
+        """Forget a callback that nobody waits for any more."""
+        with contextlib.suppress(ValueError):  # it runs at this moment, or went to a piece
+            self._callbacks.remove((index, callback))
+
+    def _run_callbacks(self) -> None:
+        while True:
+            try:
+                index, callback = self._callbacks.popleft()
+            except IndexError:
+                return
+            if self.pieces is not None:
+                first, piece = self.piece_of(index)
+                piece.add_callback(index - first, callback)
+            else:
+                _call(callback)
+
+    def __del__(self) -> None:
+        if self.error is not None and not self.is_observed:
+            log.error(
+                "%d records for partition %d of topic %r were not delivered: %s",
+                self.count,
+                self.partition,
+                self.topic,
+                self.error,
+            )
+
+
+class Delivery:
+    """The fate of one record that a producer accepted.
+
+    Wait for it with :meth:`result` in blocking code and with ``await`` in async code, on any loop,
+    or be called back. Who does none of this loses nothing but the answer: what could not be
+    delivered is then logged, once per batch.
+    """
+
+    __slots__ = ("_batch", "_index", "_timestamp")
+
+    def __init__(self, batch: BatchResult, index: int, timestamp: int = -1) -> None:
+        self._batch = batch
+        self._index = index
+        self._timestamp = timestamp
+
+    def done(self) -> bool:
+        """Return whether it is known what became of the record."""
+        return self._settled().is_done
+
+    def result(self, timeout: float | None = None) -> RecordMetadata:
+        """Wait for the record to be written and return where; raise what went wrong instead.
+
+        ``KafkaTimeoutError`` after ``timeout`` seconds means that the producer is still at it.
+        """
+        self._wait(timeout)
+        error = self._error()
+        if error is not None:
+            raise _fresh(error)
+        return self._metadata()
+
+    def exception(self, timeout: float | None = None) -> KafkaError | None:
+        """Wait like :meth:`result` and return what went wrong, None if nothing did."""
+        self._wait(timeout)
+        return self._error()
+
+    def add_done_callback(self, function: Callable[[Delivery], object]) -> None:
+        """Call ``function(delivery)`` once the outcome is known; now, if it is.
+
+        It runs on the producer's own thread, so it must be quick and must not wait.
+        """
+        self._settled().add_callback(self._index, functools.partial(function, self))
+
+    def __await__(self) -> Generator[Any, None, RecordMetadata]:
+        if not self._settled().is_done:
+            yield from self._arrival()
+        self._batch.is_observed = True
+        error = self._error()
+        if error is not None:
+            raise _fresh(error)
+        return self._metadata()
+
+    def __repr__(self) -> str:
+        batch = self._settled()
+        place = f"partition {batch.partition} of {batch.topic!r}"
+        if not batch.is_done:
+            return f"<Delivery to {place}: under way>"
+        error = self._error()
+        if error is not None:
+            return f"<Delivery to {place}: {error!r}>"
+        return f"<Delivery to {place}: offset {self._metadata().offset}>"
+
+    def _settled(self) -> BatchResult:
+        """Return the result that stands for this record now, after any splits."""
+        while self._batch.pieces is not None:
+            first, batch = self._batch.piece_of(self._index)
+            self._batch = batch
+            self._index -= first
+        return self._batch
+
+    def _error(self) -> KafkaError | None:
+        batch = self._settled()
+        return batch.record_errors.get(self._index, batch.error)
+
+    def _metadata(self) -> RecordMetadata:
+        batch = self._settled()
+        offset = batch.base_offset + self._index if batch.base_offset >= 0 else -1
+        timestamp = batch.log_append_time if batch.log_append_time >= 0 else self._timestamp
+        return RecordMetadata(batch.topic, batch.partition, offset, timestamp)
+
+    def _wait(self, timeout: float | None) -> None:
+        batch = self._settled()
+        batch.is_observed = True
+        if batch.is_done:
+            return
+        if threading.get_ident() == batch.engine_thread:
+            raise StateError(
+                "waiting for a delivery on the thread that delivers it would never end; "
+                "await the delivery, or use add_done_callback"
+            )
+        waiter = threading.Lock()
+        waiter.acquire()
+        index, settled = self._index, waiter.release
+        batch.add_callback(index, settled)
+        if waiter.acquire(timeout=-1 if timeout is None else max(0.0, timeout)):
+            return
+        batch.discard_callback(index, settled)
+        raise KafkaTimeoutError(
+            f"the delivery is not settled after {timeout} s; the producer goes on trying",
+            topic=batch.topic,
+            partition=batch.partition,
+        )
+
+    def _arrival(self) -> Generator[Any, None, None]:
+        """Wait on the running loop, whichever it is, until the outcome is known."""
+        batch, index = self._settled(), self._index
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        settled = functools.partial(_finish, future)
+        if threading.get_ident() != batch.engine_thread:
+            settled = functools.partial(_finish_elsewhere, loop, future)
+        batch.add_callback(index, settled)
+        try:
+            yield from future
+        except BaseException:
+            batch.discard_callback(index, settled)
+            raise
+
+
+def _first_index(piece: tuple[int, BatchResult]) -> int:
+    return piece[0]
+
+
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():  # cancelled: whoever waited gave up, the record goes its way
+        future.set_result(None)
+
+
+def _finish_elsewhere(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
+    try:
+        loop.call_soon_threadsafe(_finish, future)
+    except RuntimeError:
+        log.debug("The loop that awaited a delivery is closed")
+
+
+def _call(callback: Callable[[], object]) -> None:
+    try:
+        callback()
+    except Exception:
+        log.exception("A delivery callback failed")
+
+
+def _fresh(error: KafkaError) -> KafkaError:
+    """Return a copy to raise: one object raised by many would gather all their tracebacks."""
+    fresh = copy.copy(error)
+    fresh.__cause__ = error.__cause__
+    return fresh

@@ -1,0 +1,182 @@
+"""The batches of one partition on their way to its leader, in order. Pure.
+
+Up to ``max_in_flight`` batches of a partition are under way at once. As long as all goes well they
+are answered in the order in which they were sent. What happens else:
+
+1. A batch is refused, or nobody knows what became of it. It keeps its place and is sent again, the
+   same bytes. Batches that were sent after it are refused by the broker as out of order, so they
+   are sent again too, one after the other, and nothing new while one of them waits.
+2. A batch is given up (its time is over, or it can never succeed) while later ones have their
+   places already: there is a gap. If one of the later ones succeeds, the broker had the batch after
+   all, and the gap was none. If the oldest of them is out of order, the broker has none of them.
+3. Nothing is in doubt any more, but the broker's order and ours cannot be brought together: the
+   partition restarts. What was refused gets new places in a new epoch, which also fences whatever
+   copy of the given-up batch may still be on its way to the broker (KIP-360). So later records
+   neither fail nor come twice.
+
+Without idempotence there are no places, and a retry may bring a batch in twice; the order of
+sending is kept all the same.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from pyk.clients.producer.batch import ProducerBatch
+from pyk.clients.producer.sequences import PartitionSequence, ProducerIdentity, sequence_after
+from pyk.clients.topic_partition import TopicPartition
+
+NEVER = float("inf")
+
+
+class PartitionQueue:
+    """Decides which batch of a partition may be sent; ``sequence`` is None without idempotence."""
+
+    __slots__ = (
+        "due",
+        "has_gap",
+        "must_restart",
+        "needs_new_producer_id",
+        "node_id",
+        "queued",
+        "sequence",
+        "topic_partition",
+        "unsettled",
+    )
+
+    def __init__(self, topic_partition: TopicPartition, *, is_idempotent: bool) -> None:
+        self.topic_partition = topic_partition
+        self.sequence = PartitionSequence() if is_idempotent else None
+        self.queued: deque[ProducerBatch] = deque()  # full, never sent
+        self.due: ProducerBatch | None = None  # still open, but its linger is over
+        self.unsettled: list[ProducerBatch] = []  # sent once at least, oldest first
+        self.node_id = -1  # where those in flight are
+        self.has_gap = False
+        self.must_restart = is_idempotent  # to begin at all is to restart
+        self.needs_new_producer_id = False
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.unsettled or self.queued or self.due)
+
+    @property
+    def has_in_flight(self) -> bool:
+        return any(batch.is_in_flight for batch in self.unsettled)
+
+    @property
+    def has_retries(self) -> bool:
+        return any(not batch.is_in_flight for batch in self.unsettled)
+
+    def oldest(self) -> ProducerBatch | None:
+        """Return the oldest batch that somebody still waits for."""
+        for batch in self.unsettled:
+            if not batch.is_given_up:
+                return batch
+        return self.queued[0] if self.queued else self.due
+
+    def waiting(self) -> list[ProducerBatch]:
+        """Return all batches that are not under way, in order."""
+        retries = [batch for batch in self.unsettled if not batch.is_in_flight]
+        return [*retries, *self.queued, *([self.due] if self.due else [])]
+
+    def retry_at(self) -> float:
+        """Return when the next retry may go, unless it waits for more than its time."""
+        return NEVER if self.has_in_flight or not self.unsettled else self.unsettled[0].retry_at
+
+    def is_ready_to_restart(self) -> bool:
+        """The order has to begin anew, and no batch of the old one is under way."""
+        if self.has_in_flight:
+            return False
+        return self.must_restart or (self.has_gap and not self.unsettled)
+
+    def restart(self, identity: ProducerIdentity | None) -> bool:
+        """Begin a new order with what is refused so far; False while it needs a new producer id."""
+        assert self.sequence is not None
+        if self.sequence.can_restart() and not self.needs_new_producer_id:
+            self.sequence.restart()
+        elif identity is not None and identity.producer_id != self.sequence.producer_id:
+            self.sequence.start(identity)
+        else:
+            self.needs_new_producer_id = True
+            return False
+        self.has_gap = self.must_restart = self.needs_new_producer_id = False
+        for batch in self.unsettled:
+            self.sequence.stamp(batch)
+        return True
+
+    def next_batch(self, now: float, node_id: int, max_in_flight: int) -> ProducerBatch | None:
+        """Return what may be sent to the leader ``node_id`` now: a retry, a full or a due batch."""
+        if self.must_restart:
+            return None
+        if self.has_in_flight:
+            is_calm = self.node_id == node_id and not self.has_gap and not self.has_retries
+            if not is_calm or len(self.unsettled) >= max_in_flight:
+                return None
+        elif self.unsettled:
+            return self.unsettled[0] if self.unsettled[0].retry_at <= now else None
+        elif self.has_gap:
+            return None
+        return self.queued[0] if self.queued else self.due
+
+    def send(self, batch: ProducerBatch, node_id: int) -> None:
+        """Give ``batch`` its place, if it has none, and count it as under way."""
+        if batch.attempts == 0 and batch not in self.unsettled:
+            self._begin(batch)
+        batch.attempts += 1
+        batch.is_in_flight = True
+        self.node_id = node_id
+
+    def settle(self, batch: ProducerBatch) -> None:
+        """The batch was written; if there was a gap before it, there was none after all."""
+        self.unsettled.remove(batch)
+        batch.is_in_flight = False
+        self.has_gap = False
+
+    def keep(self, batch: ProducerBatch, retry_at: float) -> None:
+        """The batch keeps its place, to be sent again."""
+        batch.is_in_flight = False
+        batch.retry_at = retry_at
+
+    def drop(self, batch: ProducerBatch) -> None:
+        """Give a batch up; its place may become a gap. One in flight stays until it is answered."""
+        batch.is_given_up = True
+        if batch in self.unsettled:
+            self._leave(batch)
+        elif batch is self.due:
+            self.due = None
+        else:
+            self.queued.remove(batch)
+
+    def split(self, batch: ProducerBatch, pieces: Sequence[ProducerBatch]) -> None:
+        """Put ``pieces``, which hold its records in order, into the place of a refused batch."""
+        place = self.unsettled.index(batch)
+        self.unsettled[place : place + 1] = pieces
+        sequence = batch.base_sequence
+        for piece in pieces:
+            piece.seal(batch.producer_id, batch.producer_epoch, sequence)
+            if self.sequence is not None:
+                sequence = sequence_after(piece)
+
+    def _begin(self, batch: ProducerBatch) -> None:
+        if batch is self.due:
+            self.due = None
+        else:
+            self.queued.popleft()
+        if self.sequence is not None:
+            self.sequence.stamp(batch)
+        else:
+            batch.seal()
+        self.unsettled.append(batch)
+
+    def _leave(self, batch: ProducerBatch) -> None:
+        if batch.is_in_flight:
+            return
+        is_last = self.unsettled[-1] is batch
+        self.unsettled.remove(batch)
+        if self.sequence is None or self.must_restart:
+            return
+        if is_last and not batch.may_be_written:
+            self.sequence.roll_back(batch)
+        else:
+            self.has_gap = True

@@ -1,0 +1,38 @@
+"""Choose the partition of a record that names none. Pure.
+
+A record with a key goes where every Kafka client would put it: by its murmur2 hash
+(:func:`pyk.protocol.records.murmur2.partition_for_key`). A record without one sticks to the
+partition that is being filled and moves on after each batch (KIP-480, KIP-794), so that batches
+become full instead of many. Which partition is next is drawn with the odds of KIP-794: the more
+batches of a partition are under way, the less it gets, so a slow broker does not fill the
+producer's buffer.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from random import Random
+
+Partitioner = Callable[[bytes | None, Sequence[int], Sequence[int]], int]
+"""A user's own choice: ``partitioner(key, all_partitions, available_partitions) -> partition``.
+
+``key`` is the serialized key; a partition is available while it has a leader. The signature is the
+one that kafka-python and aiokafka use.
+"""
+
+
+def next_sticky_partition(
+    random: Random, available: Sequence[int], loads: Sequence[int] | None
+) -> int:
+    """Return the partition that is filled next.
+
+    ``loads`` holds the unfinished batches of every partition of the topic, by partition number;
+    None gives all the same odds (``partitioner.adaptive.partitioning.enable=false``).
+    """
+    if loads is None or len(available) == 1:
+        return available[random.randrange(len(available))]
+    most = max(loads[partition] for partition in available)
+    weights = list(accumulate(most + 1 - loads[partition] for partition in available))
+    return available[bisect_right(weights, random.randrange(weights[-1]))]

@@ -1,0 +1,369 @@
+"""What a producer sends now, to whom, and what the answers mean for its batches. Pure.
+
+The driver (:mod:`pyk.clients.producer.sender_loop`) asks :meth:`Sender.poll` what to do, does it,
+and reports how it ended with :meth:`Sender.answered` or :meth:`Sender.failed`. Each returns what is
+due to others: results to hand out, leaders that were learnt, metadata that turned out old.
+
+Each round of ``poll`` takes at most one batch from each partition, as a request may hold; whoever
+was served goes to the end of the line, so a request that is full leaves nobody out for long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import attrs
+
+from pyk.clients.engine.backoff import Backoff
+from pyk.clients.errors import (
+    InvalidRecordError,
+    KafkaError,
+    KafkaTimeoutError,
+    MalformedResponseError,
+    UnknownCodeError,
+    error_for,
+)
+from pyk.clients.producer.accumulator import RecordAccumulator
+from pyk.clients.producer.batch import ProducerBatch, halve
+from pyk.clients.producer.outcome import (
+    Fate,
+    Verdict,
+    conclude,
+    verdict_of_code,
+    verdict_of_error,
+)
+from pyk.clients.producer.partition_queue import NEVER, PartitionQueue
+from pyk.clients.producer.produce_call import ProduceCall
+from pyk.clients.producer.sequences import ProducerIdentity
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+    ProduceResponse,
+)
+
+LeaderOf = Callable[[TopicPartition], int | None]
+
+
+@attrs.frozen(kw_only=True)
+class SenderSettings:
+    """The options that matter here; times are in seconds."""
+
+    is_idempotent: bool
+    max_in_flight: int
+    max_request_size: int
+    delivery_timeout: float
+    backoff: Backoff
+
+
+@attrs.define
+class Settlement:
+    """The end of a batch: hand its result out and give its room back."""
+
+    batch: ProducerBatch
+    base_offset: int = -1
+    log_append_time: int = -1
+    error: KafkaError | None = None
+    record_errors: dict[int, KafkaError] | None = None
+
+
+@attrs.define
+class Plan:
+    """What the driver does next."""
+
+    calls: list[ProduceCall] = attrs.Factory(list)
+    settlements: list[Settlement] = attrs.Factory(list)
+    needs_producer_id: bool = False
+    needs_metadata: bool = False
+    look_again_at: float = NEVER
+
+
+@attrs.define
+class Consequences:
+    """What follows from the end of one call."""
+
+    settlements: list[Settlement] = attrs.Factory(list)
+    leaders: dict[TopicPartition, tuple[int, int]] = attrs.Factory(dict)
+    needs_metadata: bool = False
+
+
+@attrs.define
+class NodeLoad:
+    """The requests under way to one node."""
+
+    in_flight: int = 0
+    muted_until: float = 0.0
+
+
+class Sender:
+    """The decisions of one producer's sending side; ``now`` is the engine's clock, in seconds."""
+
+    def __init__(
+        self, accumulator: RecordAccumulator, settings: SenderSettings, random: Random
+    ) -> None:
+        self._accumulator = accumulator
+        self._settings = settings
+        self._random = random
+        self._identity: ProducerIdentity | None = None
+        # A queue is kept when its topic vanishes: its sequence must go on where it was (a topic
+        # that is gone for a moment must not make new records look like duplicates).
+        self._queues: dict[TopicPartition, PartitionQueue] = {}
+        self._active: dict[PartitionQueue, None] = {}  # those with batches, the next to serve first
+        self._nodes: dict[int, NodeLoad] = {}
+
+    @property
+    def in_flight_requests(self) -> int:
+        return sum(node.in_flight for node in self._nodes.values())
+
+    def poll(self, now: float, leader_of: LeaderOf) -> Plan:
+        """Return what is to be done at ``now``."""
+        plan = Plan()
+        self._take(now)
+        self._expire(now, plan)
+        while self._add_round(now, leader_of, plan):
+            pass
+        plan.look_again_at = self._look_again_at(now)
+        return plan
+
+    def producer_id_received(self, identity: ProducerIdentity) -> None:
+        """Go on with a new producer id where one is needed."""
+        self._identity = identity
+
+    def producer_id_refused(self, error: KafkaError) -> list[Settlement]:
+        """Give up what cannot be sent without a producer id."""
+        return [
+            settlement
+            for queue in self._active
+            if queue.needs_new_producer_id
+            for batch in queue.waiting()
+            if (settlement := self._give_up(queue, batch, error))
+        ]
+
+    def abandon(self, error: KafkaError) -> list[Settlement]:
+        """Give up everything, whatever its state."""
+        self._take(NEVER)
+        return [
+            settlement
+            for queue in self._active
+            for batch in [*queue.unsettled, *queue.waiting()]
+            if not batch.is_given_up and (settlement := self._give_up(queue, batch, error))
+        ]
+
+    def answered(
+        self, call: ProduceCall, response: ProduceResponse | None, now: float
+    ) -> Consequences:
+        """Take the answer to a call; None where none was asked for (``acks=0``)."""
+        node = self._nodes[call.node_id]
+        node.in_flight -= 1
+        consequences = Consequences()
+        if response is None:
+            for batch in call.batches.values():
+                self._conclude(batch, Verdict.WRITTEN, None, now, consequences)
+            return consequences
+        if response.throttle_time_ms > 0:
+            node.muted_until = now + response.throttle_time_ms / 1000
+        for batch, answer in call.answers(response):
+            if answer is None:
+                batch.last_error = MalformedResponseError(
+                    f"node {call.node_id} left {batch.place} out of its answer"
+                )
+                self._conclude(batch, Verdict.UNKNOWN, None, now, consequences)
+            else:
+                self._judge(call.node_id, batch, answer, now, consequences)
+        return consequences
+
+    def failed(self, call: ProduceCall, error: KafkaError, now: float) -> Consequences:
+        """Take it that there is no answer to a call."""
+        self._nodes[call.node_id].in_flight -= 1
+        consequences = Consequences(needs_metadata=True)
+        for batch in call.batches.values():
+            batch.last_error = error
+            self._conclude(batch, verdict_of_error(error), None, now, consequences)
+        return consequences
+
+    # What to send.
+
+    def _take(self, now: float) -> None:
+        full, due = self._accumulator.take(now)
+        for batch in full:
+            queue = self._queue(batch)
+            if queue.due is batch:  # it became full while it waited to be sent
+                queue.due = None
+            queue.queued.append(batch)
+        for batch in due:
+            self._queue(batch).due = batch
+
+    def _queue(self, batch: ProducerBatch) -> PartitionQueue:
+        queue = self._queues.get(batch.place)
+        if queue is None:
+            queue = PartitionQueue(batch.place, is_idempotent=self._settings.is_idempotent)
+            self._queues[batch.place] = queue
+        self._active[queue] = None
+        return queue
+
+    def _expire(self, now: float, plan: Plan) -> None:
+        latest = now - self._settings.delivery_timeout
+        for queue in list(self._active):
+            while (batch := queue.oldest()) is not None and batch.created_at <= latest:
+                settlement = self._give_up(queue, batch, self._timeout_of(batch))
+                if settlement is None:
+                    break
+                plan.settlements.append(settlement)
+            if queue.is_idle:
+                del self._active[queue]
+
+    def _add_round(self, now: float, leader_of: LeaderOf, plan: Plan) -> bool:
+        """Plan at most one batch of each partition, one request a node; False if there is none."""
+        requests: dict[int, list[ProducerBatch]] = {}
+        room: dict[int, int] = {}
+        for queue in list(self._active):
+            if queue.is_ready_to_restart() and not queue.restart(self._identity):
+                plan.needs_producer_id = True
+                continue
+            node_id = leader_of(queue.topic_partition)
+            if node_id is None:
+                plan.needs_metadata = True
+                continue
+            batch = self._sendable(queue, node_id, now)
+            if batch is None or batch.size > room.get(node_id, batch.size):
+                continue
+            if batch.is_open and not self._accumulator.close(batch):
+                continue  # it became full at this moment: the next poll takes it
+            room[node_id] = room.get(node_id, self._settings.max_request_size) - batch.size
+            requests.setdefault(node_id, []).append(batch)
+            queue.send(batch, node_id)
+            del self._active[queue]
+            self._active[queue] = None
+        for node_id, batches in requests.items():
+            self._nodes[node_id].in_flight += 1
+            plan.calls.append(ProduceCall(node_id, batches))
+        return bool(requests)
+
+    def _sendable(self, queue: PartitionQueue, node_id: int, now: float) -> ProducerBatch | None:
+        node = self._nodes.setdefault(node_id, NodeLoad())
+        if node.in_flight >= self._settings.max_in_flight or node.muted_until > now:
+            return None
+        return queue.next_batch(now, node_id, self._settings.max_in_flight)
+
+    def _look_again_at(self, now: float) -> float:
+        """Return when something is due that nobody will report."""
+        times = [self._accumulator.next_linger_end]
+        times += [node.muted_until for node in self._nodes.values() if node.muted_until > now]
+        for queue in self._active:
+            oldest, retry_at = queue.oldest(), queue.retry_at()
+            if oldest is not None:
+                times.append(oldest.created_at + self._settings.delivery_timeout)
+            if retry_at > now:
+                times.append(retry_at)
+        return min(times)
+
+    # What became of it.
+
+    def _judge(
+        self,
+        node_id: int,
+        batch: ProducerBatch,
+        answer: PartitionProduceResponse,
+        now: float,
+        consequences: Consequences,
+    ) -> None:
+        code = ErrorCode(answer.error_code)
+        if code is not ErrorCode.NONE:
+            batch.last_error = error_for(
+                code,
+                answer.error_message,
+                topic=batch.topic,
+                partition=batch.partition,
+                node_id=node_id,
+            )
+            consequences.needs_metadata |= code.refresh
+        if answer.current_leader.leader_id >= 0:
+            leader = answer.current_leader
+            consequences.leaders[batch.place] = leader.leader_id, leader.leader_epoch
+        self._conclude(batch, verdict_of_code(code), answer, now, consequences)
+
+    def _conclude(
+        self,
+        batch: ProducerBatch,
+        verdict: Verdict,
+        answer: PartitionProduceResponse | None,
+        now: float,
+        consequences: Consequences,
+    ) -> None:
+        queue = self._queues[batch.place]
+        # KIP-951: a broker that named the new leader saves us the wait.
+        is_led_elsewhere = batch.place in consequences.leaders
+        delay = self._settings.backoff.delay(batch.attempts, self._random.random())
+        fate = conclude(queue, batch, verdict, now if is_led_elsewhere else now + delay)
+        if fate is Fate.WRITTEN:
+            consequences.settlements.append(_success(batch, answer))
+        elif fate is Fate.FAILED:
+            consequences.settlements.append(_failure(batch, answer))
+        elif fate is Fate.SPLIT:
+            pieces = halve(batch, self._accumulator.new_builder)
+            queue.split(batch, pieces)
+            self._accumulator.replace(batch, pieces)
+
+    def _give_up(
+        self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError
+    ) -> Settlement | None:
+        """Drop a batch; None if it is open and became full at this moment: it comes again."""
+        if batch.is_open and not self._accumulator.close(batch):
+            return None
+        queue.drop(batch)
+        return Settlement(batch, error=error)
+
+    def _timeout_of(self, batch: ProducerBatch) -> KafkaTimeoutError:
+        may_be_written = batch.may_be_written or batch.is_in_flight
+        reason = (
+            f"the last error was: {batch.last_error}" if batch.last_error else "it was never sent"
+        )
+        return KafkaTimeoutError(
+            f"{batch.count} records for {batch.place} were not acknowledged within "
+            f"delivery_timeout_ms={self._settings.delivery_timeout * 1000:.0f}; {reason}",
+            topic=batch.topic,
+            partition=batch.partition,
+            definite=not may_be_written,
+        )
+
+
+def _success(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> Settlement:
+    if answer is None:
+        return Settlement(batch)
+    return Settlement(batch, answer.base_offset, answer.log_append_time_ms)
+
+
+def _failure(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> Settlement:
+    error = batch.last_error
+    assert error is not None
+    error.definite = not (batch.may_be_written or isinstance(error, UnknownCodeError))
+    if answer is None or not answer.record_errors:
+        return Settlement(batch, error=error)
+    others = InvalidRecordError(
+        "refused together with other records of its batch, which the broker found invalid",
+        topic=batch.topic,
+        partition=batch.partition,
+    )
+    return Settlement(
+        batch,
+        error=others,
+        record_errors={
+            refused.batch_index: _record_error(batch, error, refused)
+            for refused in answer.record_errors
+        },
+    )
+
+
+def _record_error(
+    batch: ProducerBatch, error: KafkaError, refused: BatchIndexAndErrorMessage
+) -> KafkaError:
+    if not refused.batch_index_error_message:
+        return error
+    return error_for(
+        ErrorCode.INVALID_RECORD,
+        refused.batch_index_error_message,
+        topic=batch.topic,
+        partition=batch.partition,
+    )

@@ -1,0 +1,108 @@
+"""Objects for the tests of the producer's pure parts, with good defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from pyk.clients.engine.backoff import Backoff
+from pyk.clients.producer.accumulator import RecordAccumulator
+from pyk.clients.producer.batch import ProducerBatch
+from pyk.clients.producer.partition_queue import PartitionQueue
+from pyk.clients.producer.sender import Sender, SenderSettings
+from pyk.clients.producer.sequences import ProducerIdentity
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.records import RecordBatchBuilder, read_batches
+from support.virtual_time import VirtualClock
+
+PLACE = TopicPartition("orders", 0)
+IDENTITY = ProducerIdentity(7, 0)
+
+
+class Wakeups:
+    """Counts how often the sender was woken."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self) -> None:
+        self.count += 1
+
+
+def make_accumulator(
+    clock: VirtualClock | None = None, wakeups: Wakeups | None = None, **options: Any
+) -> RecordAccumulator:
+    """An accumulator of one topic, ``orders``, with ``partitions`` (1)."""
+    partitions = options.pop("partitions", 1)
+    settings: dict[str, Any] = {
+        "batch_size": 16_384,
+        "linger": 0.005,
+        "buffer_memory": 1 << 20,
+        "is_adaptive": True,
+        "new_builder": lambda max_bytes: RecordBatchBuilder(max_bytes=max_bytes),
+        "random": Random(1),
+    }
+    accumulator = RecordAccumulator(
+        now=(clock or VirtualClock()).now, wakeup=wakeups or Wakeups(), **(settings | options)
+    )
+    accumulator.topic("orders", partitions, range(partitions))
+    return accumulator
+
+
+def put(accumulator: RecordAccumulator, *values: bytes, partition: int = 0) -> list[Any]:
+    """Append values to ``orders`` and return their deliveries, None where there was no room."""
+    topic = accumulator.topics["orders"]
+    return [accumulator.append(topic, partition, 1_000, None, value, ()) for value in values]
+
+
+def make_sender(accumulator: RecordAccumulator, **options: Any) -> Sender:
+    settings: dict[str, Any] = {
+        "is_idempotent": True,
+        "max_in_flight": 5,
+        "max_request_size": 1 << 20,
+        "delivery_timeout": 120.0,
+        "backoff": Backoff(0.1, 1.0),
+    }
+    sender = Sender(accumulator, SenderSettings(**(settings | options)), Random(1))
+    sender.producer_id_received(IDENTITY)
+    return sender
+
+
+def make_batch(*values: bytes, created_at: float = 0.0) -> ProducerBatch:
+    batch = ProducerBatch("orders", 0, RecordBatchBuilder(), created_at)
+    for value in values or (b"value",):
+        batch.append(1_000, None, value, ())
+    batch.is_open = False
+    return batch
+
+
+def make_queue(*batches: ProducerBatch, is_idempotent: bool = True) -> PartitionQueue:
+    """A queue that has its producer id and holds ``batches``."""
+    queue = PartitionQueue(PLACE, is_idempotent=is_idempotent)
+    if is_idempotent:
+        assert queue.restart(IDENTITY)
+    queue.queued.extend(batches)
+    return queue
+
+
+def send_all(queue: PartitionQueue, node_id: int = 1) -> list[ProducerBatch]:
+    """Send what the queue lets go now, and return it."""
+    sent = []
+    while (batch := queue.next_batch(0.0, node_id, 5)) is not None:
+        queue.send(batch, node_id)
+        sent.append(batch)
+    return sent
+
+
+def place_of(batch: ProducerBatch) -> tuple[int, int, int]:
+    """Return (producer id, epoch, base sequence) as they stand in the bytes of a batch."""
+    (header,) = read_batches(batch.data or b"")
+    return header.producer_id, header.producer_epoch, header.base_sequence
+
+
+def values_of(batches: Sequence[ProducerBatch]) -> list[list[bytes | None]]:
+    return [
+        [record.value for whole in read_batches(batch.data or b"") for record in whole]
+        for batch in batches
+    ]

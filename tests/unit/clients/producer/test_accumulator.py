@@ -1,0 +1,306 @@
+"""Where application threads and the sender meet."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from pyk.clients.errors import ClosedError
+from pyk.clients.producer.accumulator import NEVER, RECORD_OVERHEAD_BYTES
+from support.producer_parts import Wakeups, make_accumulator, put, values_of
+from support.virtual_time import VirtualClock
+
+
+def take_all(accumulator, now=NEVER):
+    """Take and seal everything that is full or due, in order."""
+    full, due = accumulator.take(now)
+    for batch in due:
+        assert accumulator.close(batch)
+    for batch in full + due:
+        batch.seal()
+    return full + due
+
+
+def test_records_of_a_partition_stay_in_order_through_batches():
+    accumulator = make_accumulator(batch_size=200)
+    values = [b"value %d" % n for n in range(50)]
+
+    put(accumulator, *values)
+
+    batches = values_of(take_all(accumulator))
+    assert len(batches) > 3
+    assert [value for batch in batches for value in batch] == values
+
+
+def test_a_batch_lingers_before_it_is_due():
+    clock = VirtualClock(10.0)
+    accumulator = make_accumulator(clock, linger=0.005)
+    put(accumulator, b"a")
+
+    assert accumulator.take(10.004) == ([], [])
+    assert accumulator.next_linger_end == 10.005
+    full, due = accumulator.take(10.005)
+    assert full == []
+    assert [batch.count for batch in due] == [1]
+
+
+def test_a_batch_is_due_once_and_grows_until_it_is_closed():
+    accumulator = make_accumulator()
+    put(accumulator, b"a")
+    (batch,) = accumulator.take(NEVER)[1]
+
+    put(accumulator, b"b")
+
+    assert accumulator.take(NEVER) == ([], [])
+    assert accumulator.close(batch)
+    assert batch.count == 2
+
+
+def test_a_due_batch_that_becomes_full_comes_as_full_and_cannot_be_closed_twice():
+    accumulator = make_accumulator(batch_size=200)
+    put(accumulator, b"a")
+    (batch,) = accumulator.take(NEVER)[1]
+
+    put(accumulator, b"x" * 150)
+
+    assert not accumulator.close(batch)
+    assert accumulator.take(0.0)[0][0] is batch
+
+
+def test_the_sender_is_woken_once_for_the_first_linger_and_once_for_a_full_batch():
+    wakeups = Wakeups()
+    accumulator = make_accumulator(wakeups=wakeups, batch_size=200)
+    accumulator.take(0.0)
+
+    put(accumulator, b"a", b"b")
+    assert wakeups.count == 1
+    accumulator.take(0.0)
+    put(accumulator, b"c")
+    assert wakeups.count == 1
+    put(accumulator, b"x" * 150, b"y" * 150)
+    assert wakeups.count == 2
+
+
+def test_nobody_is_woken_before_the_sender_has_looked():
+    wakeups = Wakeups()
+    accumulator = make_accumulator(wakeups=wakeups, batch_size=1)
+
+    put(accumulator, *[b"value"] * 100)
+
+    assert wakeups.count == 0
+
+
+def test_each_record_goes_by_itself_with_batch_size_zero():
+    accumulator = make_accumulator(batch_size=0)
+
+    put(accumulator, b"a", b"b")
+
+    assert [batch.count for batch in accumulator.take(0.0)[0]] == [1, 1]
+
+
+def test_records_without_a_partition_fill_one_batch_before_the_next_partition():
+    accumulator = make_accumulator(partitions=6, batch_size=300)
+
+    put(accumulator, *[b"x" * 50] * 200, partition=-1)
+
+    full, _ = accumulator.take(0.0)
+    assert {batch.count for batch in full} == {4}
+    assert len({batch.partition for batch in full}) == 6
+
+
+def test_a_partition_that_is_stuck_gets_less():
+    accumulator = make_accumulator(partitions=2, batch_size=300, buffer_memory=1 << 30)
+    counts = [0, 0]
+    for _ in range(500):
+        put(accumulator, *[b"x" * 50] * 4, partition=-1)
+        for batch in accumulator.take(0.0)[0]:
+            counts[batch.partition] += 1
+            if batch.partition == 1:
+                accumulator.release(batch)
+
+    assert counts[1] > 10 * counts[0]
+
+
+def test_partitions_without_a_leader_are_left_out_while_others_have_one():
+    accumulator = make_accumulator(batch_size=100)
+    accumulator.topic("orders", 4, [2])
+
+    put(accumulator, *[b"x" * 90] * 20, partition=-1)
+
+    assert {batch.partition for batch in accumulator.take(0.0)[0]} == {2}
+
+
+def test_a_full_buffer_takes_no_more_and_a_released_batch_makes_room():
+    size = RECORD_OVERHEAD_BYTES + 100
+    accumulator = make_accumulator(buffer_memory=2 * size)
+
+    deliveries = put(accumulator, b"x" * 100, b"x" * 100, b"x" * 100)
+    assert [delivery is None for delivery in deliveries] == [False, False, True]
+
+    (batch,) = take_all(accumulator)
+    accumulator.release(batch)
+    assert put(accumulator, b"x" * 100) != [None]
+
+
+def test_room_is_granted_in_line_and_to_nobody_else_before():
+    accumulator = make_accumulator(buffer_memory=1_000)
+    put(accumulator, b"x" * 900)
+    woken = []
+    large = accumulator.request_room(800, lambda: woken.append("large"))
+    small = accumulator.request_room(60, lambda: woken.append("small"))
+
+    assert put(accumulator, b"") == [None]  # there is room, but others stand in line
+    (batch,) = take_all(accumulator)
+    accumulator.release(batch)
+
+    assert woken == ["large", "small"]
+    assert large.is_granted
+    assert small.is_granted
+    topic = accumulator.topics["orders"]
+    assert accumulator.append(topic, 0, 1, None, b"x" * 752, (), large) is not None
+    assert accumulator.budget.available == 1_000 - 860
+
+
+def test_room_that_is_not_wanted_any_more_goes_to_the_next():
+    accumulator = make_accumulator(buffer_memory=1_000)
+    put(accumulator, b"x" * 900)
+    first = accumulator.request_room(900, lambda: None)
+    second = accumulator.request_room(900, lambda: None)
+    third = accumulator.request_room(900, lambda: None)
+    (batch,) = take_all(accumulator)
+    accumulator.release(batch)
+
+    accumulator.cancel_room(second)
+    assert not third.is_granted
+    accumulator.cancel_room(first)
+
+    assert third.is_granted
+    accumulator.cancel_room(third)
+    assert accumulator.budget.available == 1_000
+
+
+def test_nothing_lingers_while_somebody_waits_for_room():
+    wakeups = Wakeups()
+    accumulator = make_accumulator(wakeups=wakeups, buffer_memory=1_000, linger=60.0)
+    put(accumulator, b"x" * 900)
+    accumulator.take(0.0)
+
+    accumulator.request_room(900, lambda: None)
+
+    assert wakeups.count == 1
+    assert len(accumulator.take(0.0)[1]) == 1
+
+
+def test_nothing_lingers_during_a_flush_and_it_ends_with_the_last_batch():
+    accumulator = make_accumulator(partitions=2, linger=60.0)
+    put(accumulator, b"a", partition=0)
+    put(accumulator, b"b", partition=1)
+    woken = Wakeups()
+
+    flush = accumulator.begin_flush(woken)
+    first, second = take_all(accumulator, now=0.0)
+    put(accumulator, b"later")
+    accumulator.release(first)
+    assert woken.count == 0
+    accumulator.release(second)
+
+    assert woken.count == 1
+    assert not flush.remaining
+    accumulator.end_flush(flush)
+    assert accumulator.unfinished_batches == 1
+
+
+def test_a_flush_waits_for_the_halves_of_a_batch():
+    accumulator = make_accumulator(linger=60.0)
+    put(accumulator, b"a", b"b")
+    woken = Wakeups()
+    flush = accumulator.begin_flush(woken)
+    (whole,) = take_all(accumulator)
+    other = make_accumulator()
+    put(other, b"a")
+    put(other, b"b")
+    halves = take_all(other) + take_all(make_and_fill())
+
+    accumulator.replace(whole, halves)
+    accumulator.release(halves[0])
+    assert woken.count == 0
+    accumulator.release(halves[1])
+
+    assert woken.count == 1
+    accumulator.end_flush(flush)
+
+
+def make_and_fill():
+    accumulator = make_accumulator()
+    put(accumulator, b"b")
+    return accumulator
+
+
+def test_a_flush_of_nothing_has_nothing_to_wait_for():
+    accumulator = make_accumulator()
+
+    assert not accumulator.begin_flush(lambda: None).remaining
+
+
+def test_a_closed_producer_refuses_who_comes_and_who_waits():
+    accumulator = make_accumulator(buffer_memory=1_000)
+    put(accumulator, b"x" * 900)
+    woken = Wakeups()
+    request = accumulator.request_room(500, woken)
+
+    accumulator.refuse(ClosedError("closed"))
+
+    assert woken.count == 1
+    assert not request.is_granted
+    with pytest.raises(ClosedError):
+        put(accumulator, b"a")
+
+
+def test_a_record_that_cannot_be_encoded_leaves_nothing_behind():
+    accumulator = make_accumulator()
+    topic = accumulator.topics["orders"]
+
+    with pytest.raises(UnicodeEncodeError):
+        accumulator.append(topic, 0, 1, None, b"value", (("\ud800", b""),))
+
+    assert accumulator.unfinished_batches == 0
+    assert accumulator.budget.available == accumulator.budget.total
+    assert take_all(accumulator) == []
+    assert put(accumulator, b"next") != [None]
+
+
+def test_new_partitions_are_used_and_vanished_ones_keep_their_batches():
+    accumulator = make_accumulator()
+    put(accumulator, b"a")
+
+    topic = accumulator.topic("orders", 3, [0, 1, 2])
+    accumulator.append(topic, 2, 1, None, b"b", ())
+    accumulator.topic("orders", 1, [0])
+
+    assert [batch.partition for batch in take_all(accumulator)] == [0, 2]
+
+
+def test_many_threads_lose_nothing_and_keep_their_own_order():
+    accumulator = make_accumulator(batch_size=500, buffer_memory=1 << 30, partitions=3)
+    taken = []
+
+    def produce(name: int) -> None:
+        for number in range(2_000):
+            put(accumulator, b"%d-%d" % (name, number), partition=number % 3)
+
+    threads = [threading.Thread(target=produce, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        taken += accumulator.take(0.0)[0]
+    for batch in taken:
+        batch.seal()
+    taken += take_all(accumulator)
+
+    for partition in range(3):
+        batches = values_of([batch for batch in taken if batch.partition == partition])
+        values = [value for batch in batches for value in batch]
+        for name in range(4):
+            mine = [value for value in values if value.startswith(b"%d-" % name)]
+            assert mine == [b"%d-%d" % (name, n) for n in range(partition, 2_000, 3)]
