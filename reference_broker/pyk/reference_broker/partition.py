@@ -1,0 +1,234 @@
+"""One partition on this broker: who leads it, and how far its records may be read.
+
+The leader appends; the high watermark is the offset up to which all replicas in sync have the
+records, and only up to there consumers read. With one replica that is the log's end, so the high
+watermark moves with the append itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum, auto
+from uuid import UUID
+
+import attrs
+
+from pyk.reference_broker.filesystem import Buffer
+from pyk.reference_broker.storage import (
+    AppendOrigin,
+    EpochEntry,
+    FencedLeaderEpochError,
+    FileRecords,
+    Log,
+    LogAppendResult,
+    NotEnoughReplicasError,
+    NotLeaderError,
+    OffsetAndTimestamp,
+    OffsetOutOfRangeError,
+    UnknownLeaderEpochError,
+)
+from pyk.reference_broker.topic_partition import TopicPartition
+
+NO_LEADER = -1
+EARLIEST_TIMESTAMP = -2
+LATEST_TIMESTAMP = -1
+MAX_TIMESTAMP = -3
+
+
+class Isolation(Enum):
+    """Up to where a reader may see."""
+
+    READ_UNCOMMITTED = auto()  # the high watermark
+    READ_COMMITTED = auto()  # the last stable offset
+    LOG_END = auto()  # everything: replicas and coordinators
+
+
+@attrs.frozen
+class PartitionRead:
+    """What a fetch finds in a partition: records, and the offsets as they are at this moment."""
+
+    records: FileRecords
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+
+
+class Partition:
+    """A partition. Belongs to the broker's loop.
+
+    Listeners are called with the partition when its high watermark, log end or leader moves.
+    """
+
+    def __init__(
+        self, topic_partition: TopicPartition, topic_id: UUID, node_id: int, log: Log
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.log = log
+        self.leader_id = NO_LEADER
+        self.leader_epoch = -1
+        self.replicas: tuple[int, ...] = ()
+        self.in_sync_replicas: tuple[int, ...] = ()
+        self._node_id = node_id
+        self._listeners: list[Callable[[Partition], None]] = []
+
+    def __repr__(self) -> str:
+        return f"Partition({self.topic_partition}, leader {self.leader_id}, {self.log})"
+
+    @property
+    def is_leader(self) -> bool:
+        return self.leader_id == self._node_id
+
+    @property
+    def high_watermark(self) -> int:
+        return self.log.high_watermark
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The offset below which all transactions are decided; there are none yet."""
+        return self.log.high_watermark
+
+    @property
+    def log_start_offset(self) -> int:
+        return self.log.log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        return self.log.log_end_offset
+
+    def add_listener(self, listener: Callable[[Partition], None]) -> None:
+        self._listeners.append(listener)
+
+    def remove_listener(self, listener: Callable[[Partition], None]) -> None:
+        self._listeners.remove(listener)
+
+    def become_leader(
+        self, leader_epoch: int, replicas: tuple[int, ...], in_sync_replicas: tuple[int, ...]
+    ) -> None:
+        """Lead from now on. An epoch that is not newer than the last changes only the replicas."""
+        self.replicas, self.in_sync_replicas = replicas, in_sync_replicas
+        if leader_epoch > self.leader_epoch:
+            self.leader_id, self.leader_epoch = self._node_id, leader_epoch
+            self.log.leader_epochs.assign(leader_epoch, self.log.log_end_offset)
+        self._advance_high_watermark()
+        self._notify()
+
+    def resign(self, leader_id: int, leader_epoch: int) -> None:
+        """Lead no longer: ``leader_id`` does, nobody if it is -1."""
+        self.leader_id, self.leader_epoch = leader_id, leader_epoch
+        self._notify()
+
+    def append(
+        self,
+        records: Buffer,
+        *,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        needs_all_replicas: bool = False,
+    ) -> LogAppendResult:
+        """Append a batch as leader; raise the ``LogError`` that says why not.
+
+        ``needs_all_replicas`` (acks=all) refuses while fewer than ``min.insync.replicas`` are in
+        sync.
+        """
+        self._require_leader()
+        if needs_all_replicas and len(self.in_sync_replicas) < self.log.config.min_insync_replicas:
+            raise NotEnoughReplicasError(
+                f"{len(self.in_sync_replicas)} replicas of {self.topic_partition} are in sync, "
+                f"min.insync.replicas is {self.log.config.min_insync_replicas}"
+            )
+        result = self.log.append_as_leader(records, self.leader_epoch, origin)
+        if not result.is_duplicate:
+            self._advance_high_watermark()
+            self._notify()
+        return result
+
+    def read(
+        self,
+        offset: int,
+        max_bytes: int,
+        isolation: Isolation = Isolation.READ_UNCOMMITTED,
+        *,
+        current_leader_epoch: int = -1,
+        min_one_batch: bool = True,
+    ) -> PartitionRead:
+        """Return the records from ``offset`` on that a reader may see; raise a ``LogError``.
+
+        ``current_leader_epoch`` is what the reader believes, -1 if it does not say (KIP-320).
+        """
+        self.check_leader_epoch(current_leader_epoch)
+        up_to_offset = self.end_offset(isolation)
+        records = self.log.read(offset, max_bytes, up_to_offset, min_one_batch=min_one_batch)
+        return PartitionRead(
+            records, self.high_watermark, self.last_stable_offset, self.log_start_offset
+        )
+
+    def end_offset(self, isolation: Isolation) -> int:
+        """Return the first offset that a reader may not see."""
+        if isolation is Isolation.LOG_END:
+            return self.log.log_end_offset
+        if isolation is Isolation.READ_COMMITTED:
+            return self.last_stable_offset
+        return self.log.high_watermark
+
+    def list_offset(
+        self,
+        timestamp_ms: int,
+        isolation: Isolation = Isolation.READ_UNCOMMITTED,
+        *,
+        current_leader_epoch: int = -1,
+    ) -> OffsetAndTimestamp | None:
+        """Return what ListOffsets asks for, None if no record is that new.
+
+        -1 asks for the end, -2 for the start, -3 for the record with the largest timestamp.
+        """
+        self.check_leader_epoch(current_leader_epoch)
+        if timestamp_ms == EARLIEST_TIMESTAMP:
+            start = self.log.log_start_offset
+            return OffsetAndTimestamp(start, -1, self.log.leader_epochs.epoch_of(start))
+        if timestamp_ms == LATEST_TIMESTAMP:
+            return OffsetAndTimestamp(self.end_offset(isolation), -1, self.leader_epoch)
+        if timestamp_ms == MAX_TIMESTAMP:
+            return self.log.find_newest_record()
+        found = self.log.find_timestamp(timestamp_ms)
+        return found if found is not None and found.offset < self.end_offset(isolation) else None
+
+    def end_offset_of_epoch(self, epoch: int, *, current_leader_epoch: int = -1) -> EpochEntry:
+        """Return what OffsetForLeaderEpoch asks for: where the records of an epoch end."""
+        self.check_leader_epoch(current_leader_epoch)
+        return self.log.leader_epochs.end_offset_of(epoch, self.log.log_end_offset)
+
+    def delete_records(self, offset: int) -> int:
+        """Let the log begin at ``offset``, -1 for the high watermark; return where it begins."""
+        self._require_leader()
+        if offset < -1:
+            raise OffsetOutOfRangeError(f"cannot delete records of {self} up to offset {offset}")
+        self.log.advance_log_start_offset(self.high_watermark if offset == -1 else offset)
+        self._notify()
+        return self.log.log_start_offset
+
+    def check_leader_epoch(self, current_leader_epoch: int) -> None:
+        """Raise unless this broker leads, in the epoch that the client knows."""
+        if current_leader_epoch not in (-1, self.leader_epoch):
+            message = (
+                f"the leader epoch of {self.topic_partition} is {self.leader_epoch}, "
+                f"not {current_leader_epoch}"
+            )
+            if current_leader_epoch < self.leader_epoch:
+                raise FencedLeaderEpochError(message)
+            raise UnknownLeaderEpochError(message)
+        self._require_leader()
+
+    def _require_leader(self) -> None:
+        if self.leader_id != self._node_id:
+            raise NotLeaderError(
+                f"node {self._node_id} does not lead {self.topic_partition}, "
+                f"{'nobody' if self.leader_id == NO_LEADER else f'node {self.leader_id}'} does"
+            )
+
+    def _advance_high_watermark(self) -> None:
+        """Move to the smallest log end of the replicas in sync: there is only this one."""
+        self.log.high_watermark = self.log.log_end_offset
+
+    def _notify(self) -> None:
+        for listener in tuple(self._listeners):
+            listener(self)

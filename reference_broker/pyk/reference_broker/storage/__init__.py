@@ -1,0 +1,59 @@
+"""Logs on disk, in Kafka's own files."""
+
+from pyk.reference_broker.storage.batch_validation import AppendOrigin
+from pyk.reference_broker.storage.errors import (
+    CorruptRecordsError,
+    FencedLeaderEpochError,
+    InvalidProducerEpochError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    InvalidTransactionStateError,
+    LogError,
+    NotEnoughReplicasError,
+    NotLeaderError,
+    OffsetOutOfRangeError,
+    OutOfOrderSequenceError,
+    RecordError,
+    RecordTooLargeError,
+    SegmentTooSmallError,
+    StorageError,
+    UnknownLeaderEpochError,
+    UnsupportedCompressionTypeError,
+)
+from pyk.reference_broker.storage.file_records import NO_RECORDS, FileRecords
+from pyk.reference_broker.storage.flushing import Flush
+from pyk.reference_broker.storage.leader_epochs import EpochEntry
+from pyk.reference_broker.storage.log import Log, LogAppendResult
+from pyk.reference_broker.storage.log_manager import LogManager
+from pyk.reference_broker.storage.maintenance import Task
+from pyk.reference_broker.storage.offset_lookup import OffsetAndTimestamp
+
+__all__ = [
+    "NO_RECORDS",
+    "AppendOrigin",
+    "CorruptRecordsError",
+    "EpochEntry",
+    "FencedLeaderEpochError",
+    "FileRecords",
+    "Flush",
+    "InvalidProducerEpochError",
+    "InvalidRecordError",
+    "InvalidTimestampError",
+    "InvalidTransactionStateError",
+    "Log",
+    "LogAppendResult",
+    "LogError",
+    "LogManager",
+    "NotEnoughReplicasError",
+    "NotLeaderError",
+    "OffsetAndTimestamp",
+    "OffsetOutOfRangeError",
+    "OutOfOrderSequenceError",
+    "RecordError",
+    "RecordTooLargeError",
+    "SegmentTooSmallError",
+    "StorageError",
+    "Task",
+    "UnknownLeaderEpochError",
+    "UnsupportedCompressionTypeError",
+]

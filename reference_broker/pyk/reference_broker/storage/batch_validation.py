@@ -1,0 +1,250 @@
+"""What a leader checks of a batch before it appends it, and what it changes in it.
+
+1. Exactly one batch of format 2, whole, from offset 0, no larger than ``max.message.bytes``.
+2. Its CRC, and its counts against each other. Nobody but the broker writes control batches.
+3. Every record, decompressed: well formed, without gaps, with a key if the topic is compacted, not
+   stamped too far from the broker's clock.
+
+The batch is stored byte for byte; only its place (base offset, leader epoch) is set. Where the
+topic wants other timestamps or another codec, the header or all of it is made anew.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import Enum, auto
+
+import attrs
+from crc32c import crc32c
+
+from pyk.protocol.records import (
+    Compression,
+    RecordBatch,
+    RecordBatchError,
+    RecordBlock,
+    UnsupportedCompressionError,
+    UnsupportedMagicError,
+    parse_batch,
+)
+from pyk.protocol.records.batch import COMPRESSION_MASK, HEADER_BYTES, LENGTH_END, LOG_APPEND_TIME
+from pyk.protocol.records.compression import compress, decompress
+from pyk.reference_broker.config import LogConfig
+from pyk.reference_broker.filesystem import Buffer
+from pyk.reference_broker.storage.errors import (
+    CorruptRecordsError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    InvalidTransactionStateError,
+    LogError,
+    RecordError,
+    RecordTooLargeError,
+    UnsupportedCompressionTypeError,
+)
+from pyk.reference_broker.topic_partition import TopicPartition
+
+NO_TIMESTAMP = -1
+MAX_RECORD_ERRORS = 100
+
+_PLACE = struct.Struct(">qii")  # base offset, batch length, leader epoch
+_ATTRIBUTES_AT, _MAX_TIMESTAMP_AT = 21, 35
+_CRC = struct.Struct(">I")
+_ATTRIBUTES = struct.Struct(">h")
+_MAX_TIMESTAMP = struct.Struct(">q")
+_PLACE_BYTES = 16
+
+
+class AppendOrigin(Enum):
+    """Who appends: a client's produce request, or a coordinator of this broker."""
+
+    CLIENT = auto()
+    COORDINATOR = auto()
+
+
+@attrs.define
+class ValidatedBatch:
+    """A batch as it will be stored, but for its place. ``header`` begins at byte 16."""
+
+    header: Buffer
+    records: Buffer
+    max_timestamp: int
+    log_append_time_ms: int
+
+    @property
+    def size(self) -> int:
+        return _PLACE_BYTES + len(self.header) + len(self.records)
+
+    def parts_at(self, base_offset: int, leader_epoch: int) -> tuple[Buffer, ...]:
+        """Return the bytes to write when the batch gets this place."""
+        place = _PLACE.pack(base_offset, self.size - LENGTH_END, leader_epoch)
+        return (place, self.header, self.records)
+
+
+def parse_single_batch(records: Buffer, partition: TopicPartition) -> RecordBatch:
+    """Return the one batch in ``records``; its CRC and records are not looked at yet."""
+    view = memoryview(records)
+    try:
+        batch = parse_batch(view)
+    except UnsupportedMagicError as error:
+        raise InvalidRecordError(f"batch for {partition} refused: {error}") from error
+    except RecordBatchError as error:
+        raise CorruptRecordsError(f"batch for {partition} refused: {error}") from error
+    if batch is None:
+        raise CorruptRecordsError(f"no whole batch for {partition} in {len(view)} bytes")
+    if batch.size_in_bytes != len(view):
+        raise InvalidRecordError(
+            f"{len(view) - batch.size_in_bytes} bytes follow the batch for {partition}: "
+            "send one batch to a partition in one request"
+        )
+    return batch
+
+
+def check_header(
+    batch: RecordBatch, partition: TopicPartition, config: LogConfig, origin: AppendOrigin
+) -> None:
+    """Raise the ``LogError`` for what the header of a batch alone tells."""
+    if batch.size_in_bytes > config.max_message_bytes:
+        raise RecordTooLargeError(
+            f"batch of {batch.size_in_bytes} bytes for {partition} exceeds max.message.bytes="
+            f"{config.max_message_bytes}; raise the limit or send smaller batches"
+        )
+    try:
+        batch.check()
+    except RecordBatchError as error:
+        # A client may send again what was damaged on its way, not what it made wrong.
+        is_damaged = crc32c(batch.data[_ATTRIBUTES_AT:]) != batch.crc
+        refusal = CorruptRecordsError if is_damaged else InvalidRecordError
+        raise refusal(f"batch for {partition} refused: {error}") from error
+    if origin is AppendOrigin.CLIENT:
+        _check_client_batch(batch, partition)
+
+
+def validate_records(
+    batch: RecordBatch, partition: TopicPartition, config: LogConfig, now_ms: int
+) -> ValidatedBatch:
+    """Check every record, and return the batch as it will be stored."""
+    try:
+        block = batch.open()
+    except UnsupportedCompressionError as error:
+        message = f"batch for {partition} refused: {error}"
+        raise UnsupportedCompressionTypeError(message) from error
+    except RecordBatchError as error:
+        raise InvalidRecordError(f"batch for {partition} refused: {error}") from error
+    if block.count == 0 or not block.are_offsets_dense:
+        raise InvalidRecordError(f"batch for {partition} refused: it has no records, or gaps")
+    if config.is_compacted and block.null_key_count:
+        raise _error_of_keyless_records(block, partition)
+    uses_append_time = config.message_timestamp_type == "LogAppendTime"
+    if not uses_append_time:
+        _check_timestamps(block, partition, config, now_ms)
+    return _as_stored(batch, block, config, now_ms if uses_append_time else NO_TIMESTAMP)
+
+
+def _check_client_batch(batch: RecordBatch, partition: TopicPartition) -> None:
+    reason = ""
+    if batch.base_offset != 0:
+        reason = f"its base offset is {batch.base_offset}, a producer's is 0"
+    elif batch.count != batch.last_offset_delta + 1:
+        reason = f"{batch.count} records cannot have {batch.last_offset_delta + 1} offsets"
+    elif batch.is_control:
+        reason = "only brokers write control batches"
+    elif batch.has_producer_id and batch.base_sequence < 0:
+        reason = f"producer {batch.producer_id} gave it sequence number {batch.base_sequence}"
+    elif batch.has_producer_id and batch.producer_epoch < 0:
+        reason = f"producer {batch.producer_id} gave it epoch {batch.producer_epoch}"
+    if reason:
+        raise InvalidRecordError(f"batch for {partition} refused: {reason}")
+    if batch.is_transactional:
+        raise InvalidTransactionStateError(
+            f"batch for {partition} refused: producer {batch.producer_id} has no open transaction"
+        )
+
+
+def _check_timestamps(
+    block: RecordBlock, partition: TopicPartition, config: LogConfig, now_ms: int
+) -> None:
+    earliest = now_ms - config.message_timestamp_before_max_ms
+    latest = now_ms + config.message_timestamp_after_max_ms
+    # The block knows its newest record. For the oldest, all must be asked, but only where topics
+    # have a limit that can matter.
+    if block.max_timestamp <= latest and earliest <= NO_TIMESTAMP:
+        return
+    errors = [
+        RecordError(
+            index,
+            f"timestamp {record.timestamp} of the record is not from {earliest} to {latest}",
+        )
+        for index, record in enumerate(block)
+        if record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest
+    ]
+    if errors:
+        raise _summary(InvalidTimestampError, errors, partition)
+
+
+def _error_of_keyless_records(block: RecordBlock, partition: TopicPartition) -> LogError:
+    errors = [
+        RecordError(index, f"the topic of {partition} is compacted: its records need a key")
+        for index, record in enumerate(block)
+        if record.key is None
+    ]
+    return _summary(InvalidRecordError, errors, partition)
+
+
+def _summary(
+    error: type[LogError], errors: list[RecordError], partition: TopicPartition
+) -> LogError:
+    message = f"{len(errors)} records for {partition} refused: {errors[0].message}"
+    return error(message, errors[:MAX_RECORD_ERRORS])
+
+
+def _as_stored(
+    batch: RecordBatch, block: RecordBlock, config: LogConfig, append_time_ms: int
+) -> ValidatedBatch:
+    max_timestamp = append_time_ms if append_time_ms >= 0 else block.max_timestamp
+    attributes = batch.attributes & ~LOG_APPEND_TIME
+    if append_time_ms >= 0:
+        attributes |= LOG_APPEND_TIME
+    records: Buffer = batch.data[HEADER_BYTES:]
+    target = _target_compression(config, batch.compression_type)
+    if target is not batch.compression_type:
+        records = compress(target, _decompressed(batch), _level_of(target, config))
+        attributes = attributes & ~COMPRESSION_MASK | target.codec
+    elif attributes == batch.attributes and max_timestamp == batch.max_timestamp:
+        header = batch.data[_PLACE_BYTES:HEADER_BYTES]
+        return ValidatedBatch(header, records, max_timestamp, append_time_ms)
+    new_header = _new_header(batch, attributes, max_timestamp, records)
+    return ValidatedBatch(new_header, records, max_timestamp, append_time_ms)
+
+
+def _new_header(
+    batch: RecordBatch, attributes: int, max_timestamp: int, records: Buffer
+) -> bytearray:
+    header = bytearray(batch.data[:HEADER_BYTES])
+    _ATTRIBUTES.pack_into(header, _ATTRIBUTES_AT, attributes)
+    _MAX_TIMESTAMP.pack_into(header, _MAX_TIMESTAMP_AT, max_timestamp)
+    crc = crc32c(records, crc32c(header[_ATTRIBUTES_AT:]))
+    _CRC.pack_into(header, _PLACE_BYTES + 1, crc)
+    return header[_PLACE_BYTES:]
+
+
+def _target_compression(config: LogConfig, source: Compression) -> Compression:
+    if config.compression_type == "producer":
+        return source
+    if config.compression_type == "uncompressed":
+        return Compression.NONE
+    return Compression(config.compression_type)
+
+
+def _level_of(compression: Compression, config: LogConfig) -> int | None:
+    levels = {
+        Compression.GZIP: config.compression_gzip_level,
+        Compression.LZ4: config.compression_lz4_level,
+        Compression.ZSTD: config.compression_zstd_level,
+    }
+    level = levels.get(compression)
+    return None if compression is Compression.GZIP and level == -1 else level
+
+
+def _decompressed(batch: RecordBatch) -> Buffer:
+    return decompress(
+        batch.compression_type, batch.data[HEADER_BYTES:], batch.max_decompressed_bytes
+    )

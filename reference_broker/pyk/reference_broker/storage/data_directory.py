@@ -1,0 +1,127 @@
+"""The data directory of a broker: whose it is, and which logs are in it."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+from uuid import UUID
+
+import attrs
+
+from pyk.reference_broker.filesystem import FileSystem, Lock
+from pyk.reference_broker.storage.errors import StorageError
+from pyk.reference_broker.storage.meta_properties import (
+    MetaProperties,
+    mark_clean_shutdown,
+    read_meta_properties,
+    take_clean_shutdown,
+    write_meta_properties,
+)
+from pyk.reference_broker.storage.partition_metadata import encode_id
+from pyk.reference_broker.topic_partition import TopicPartition
+
+LOCK_FILE = ".lock"
+DELETE_SUFFIX = "-delete"
+
+_MAX_NAME_LENGTH = 255
+_LOG_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})")
+
+
+@attrs.define
+class DataDirectory:
+    """A data directory that is locked for one broker. ``close`` lets others in."""
+
+    filesystem: FileSystem
+    path: str
+    properties: MetaProperties
+    was_shut_down_cleanly: bool
+    previous_broker_epoch: int | None
+    _lock: Lock
+
+    @classmethod
+    def open(
+        cls,
+        filesystem: FileSystem,
+        path: str,
+        *,
+        node_id: int,
+        cluster_id: str | None,
+        random: Random,
+    ) -> DataDirectory:
+        """Lock the directory for this node, and make it if there is none.
+
+        ``cluster_id`` None takes that of the directory, or makes a new one. Raises ``StorageError``
+        if the directory is in use, or belongs to another node or cluster.
+        """
+        try:
+            filesystem.make_directory(path)
+            lock = filesystem.lock(f"{path}/{LOCK_FILE}")
+        except OSError as error:
+            raise StorageError(f"cannot use data directory {path}: {error}") from error
+        try:
+            properties = _properties(filesystem, path, node_id, cluster_id, random)
+            broker_epoch = take_clean_shutdown(filesystem, path)
+        except BaseException:
+            lock.release()
+            raise
+        return cls(filesystem, path, properties, broker_epoch is not None, broker_epoch, lock)
+
+    def path_of(self, partition: TopicPartition) -> str:
+        """Return the directory of a log."""
+        return f"{self.path}/{partition}"
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the partitions that have a log here."""
+        found = []
+        for name in self.filesystem.list_directory(self.path):
+            match = _LOG_DIRECTORY.fullmatch(name)
+            if match and self.filesystem.is_directory(f"{self.path}/{name}"):
+                found.append(TopicPartition(match[1], int(match[2])))
+        return found
+
+    def rename_for_deletion(self, partition: TopicPartition, deletion_id: UUID) -> str:
+        """Take the name from a log, so that a new one can have it; return its new path."""
+        suffix = f".{deletion_id.hex}{DELETE_SUFFIX}"
+        name = str(partition)[: _MAX_NAME_LENGTH - len(suffix)] + suffix
+        target = f"{self.path}/{name}"
+        self.filesystem.rename(self.path_of(partition), target)
+        self.filesystem.sync_directory(self.path)
+        return target
+
+    def remove_deleted(self) -> None:
+        """Remove the logs whose deletion a stop interrupted."""
+        for name in self.filesystem.list_directory(self.path):
+            if name.endswith(DELETE_SUFFIX):
+                self.filesystem.remove_tree(f"{self.path}/{name}")
+
+    def close(self, broker_epoch: int | None) -> None:
+        """Unlock the directory; with a broker epoch, everything in it has been written down."""
+        try:
+            if broker_epoch is not None:
+                mark_clean_shutdown(self.filesystem, self.path, broker_epoch)
+        finally:
+            self._lock.release()
+
+
+def random_id(random: Random) -> str:
+    """Return a new random id as Kafka writes them."""
+    while True:
+        text = encode_id(UUID(int=random.getrandbits(128), version=4))
+        if not text.startswith("-"):  # it would look like an option on a command line
+            return text
+
+
+def _properties(
+    filesystem: FileSystem, path: str, node_id: int, cluster_id: str | None, random: Random
+) -> MetaProperties:
+    found = read_meta_properties(filesystem, path)
+    if found is None:
+        found = MetaProperties(cluster_id or random_id(random), node_id, random_id(random))
+        write_meta_properties(filesystem, path, found)
+    if found.node_id != node_id:
+        raise StorageError(f"data directory {path} belongs to node {found.node_id}, not {node_id}")
+    if cluster_id is not None and found.cluster_id != cluster_id:
+        raise StorageError(
+            f"data directory {path} belongs to cluster {found.cluster_id}, not {cluster_id}"
+        )
+    return found

@@ -1,0 +1,39 @@
+"""Records where they lie in a segment file, to be sent from there."""
+
+from __future__ import annotations
+
+from typing import BinaryIO, cast
+
+import attrs
+
+from pyk.protocol.io import FileRegion
+from pyk.reference_broker.filesystem import File
+
+SEND_FROM_FILE_ABOVE_BYTES = 16 * 1024
+
+
+@attrs.frozen
+class FileRecords:
+    """A stretch of a segment: whole batches, the last one possibly cut. ``len()`` is its size."""
+
+    file: File | None
+    position: int
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def read(self) -> bytes:
+        """Return the bytes."""
+        return self.file.read_at(self.position, self.size) if self.file is not None else b""
+
+    def as_part(self) -> bytes | FileRegion:
+        """Return what a transport should send: the file region, or the bytes if they are few."""
+        if self.size <= SEND_FROM_FILE_ABOVE_BYTES or self.file is None:
+            return self.read()
+        if not self.file.has_descriptor:
+            return self.read()
+        return FileRegion(cast(BinaryIO, self.file), self.position, self.size)
+
+
+NO_RECORDS = FileRecords(None, 0, 0)

@@ -1,0 +1,40 @@
+"""Bring a log onto the disk, in three steps of which only the slow one may run in a thread:
+
+flush = log.begin_flush()      # on the loop: writes indexes, notes which files are concerned
+flush.run()                    # anywhere: waits for the disk
+flush.finish()                 # on the loop: the recovery point moves
+
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Sequence
+
+import attrs
+
+from pyk.reference_broker.filesystem import File, FileSystem
+
+
+@attrs.frozen
+class Flush:
+    """What has to reach the disk so that a log is safe up to ``up_to_offset``."""
+
+    filesystem: FileSystem
+    files: Sequence[File]
+    directory: str
+    directory_changes: int  # how many there were when it began; 0 if all of them are on the disk
+    up_to_offset: int
+    _finished: Callable[[Flush], None]
+
+    def run(self) -> None:
+        """Return when all of it is on the disk; raise ``OSError``."""
+        for file in self.files:
+            file.flush()
+        if self.directory_changes:
+            self.filesystem.sync_directory(self.directory)
+            self.filesystem.sync_directory(posixpath.dirname(self.directory))
+
+    def finish(self) -> None:
+        """Tell the log that it has run."""
+        self._finished(self)

@@ -1,0 +1,88 @@
+"""Entries of a fixed size in a file that only grows: what both indexes of a segment are.
+
+New entries stay in memory until ``write``, so an append costs no system call. A process that dies
+before loses them, and the recovery of its log makes them again from the records.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from pyk.reference_broker.filesystem import File, FileSystem
+
+
+class IndexFile:
+    """The entries of one index: those in the file, and behind them those not yet written."""
+
+    __slots__ = ("_entry", "_file", "_filesystem", "_stored", "_unwritten", "path")
+
+    def __init__(self, filesystem: FileSystem, path: str, entry: struct.Struct) -> None:
+        self.path = path
+        self._filesystem = filesystem
+        self._entry = entry
+        self._file: File | None = None
+        self._unwritten = bytearray()
+        self._stored = filesystem.size(path) // entry.size if filesystem.exists(path) else 0
+
+    def __len__(self) -> int:
+        return self._stored + len(self._unwritten) // self._entry.size
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        size = self._entry.size
+        if index >= self._stored:
+            return self._entry.unpack_from(self._unwritten, (index - self._stored) * size)
+        return self._entry.unpack(self._open().read_at(index * size, size))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the file is there and ends with a whole entry."""
+        if not self._filesystem.exists(self.path):
+            return False
+        return self._filesystem.size(self.path) % self._entry.size == 0
+
+    @property
+    def size_in_bytes(self) -> int:
+        return self._stored * self._entry.size + len(self._unwritten)
+
+    def append(self, *values: int) -> None:
+        self._unwritten += self._entry.pack(*values)
+
+    def truncate(self, count: int) -> None:
+        """Keep the first ``count`` entries."""
+        if count <= self._stored:
+            self._unwritten.clear()
+            self._open().truncate(count * self._entry.size)
+            self._stored = count
+        else:
+            del self._unwritten[(count - self._stored) * self._entry.size :]
+
+    def clear(self) -> None:
+        """Remove all entries, whatever the file holds."""
+        self._unwritten.clear()
+        self._stored = 0
+        if self._filesystem.exists(self.path):
+            self._open().truncate(0)
+
+    def write(self) -> File:
+        """Write what is only in memory, and return the file: its owner may want to flush it."""
+        file = self._open()
+        if self._unwritten:
+            file.write_at(self._stored * self._entry.size, [self._unwritten])
+            self._stored = len(self)
+            self._unwritten.clear()
+        return file
+
+    def close(self) -> None:
+        """Write what is only in memory, and let go of the file."""
+        self.write()
+        self.release()
+
+    def release(self) -> None:
+        """Let go of the file; what is only in memory stays there."""
+        self._file = None
+
+    def _open(self) -> File:
+        if self._file is None:
+            self._file = self._filesystem.open(self.path, create=True)
+        return self._file

@@ -1,0 +1,95 @@
+"""Which leader wrote which offsets: the ``leader-epoch-checkpoint`` of a log (KIP-101).
+
+A leader epoch begins at an offset and ends where the next begins. The records carry their epoch
+too, so what a crash takes from the file comes back when the log is recovered.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from pyk.reference_broker.filesystem import FileSystem
+from pyk.reference_broker.storage.checkpoint import malformed, read_lines, write_lines
+
+UNDEFINED_EPOCH = -1
+UNDEFINED_OFFSET = -1
+
+
+class EpochEntry(NamedTuple):
+    """A leader epoch and the first offset it wrote."""
+
+    epoch: int
+    start_offset: int
+
+
+class LeaderEpochs:
+    """The leader epochs of one log, both epochs and offsets rising. ``write`` makes them last."""
+
+    def __init__(self, filesystem: FileSystem, path: str) -> None:
+        self._filesystem = filesystem
+        self._path = path
+        self.entries = self._read()
+        self._is_written = True
+
+    @property
+    def latest_epoch(self) -> int:
+        """The last epoch, -1 if there is none."""
+        return self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """Begin ``epoch`` at ``start_offset``; what contradicts that is forgotten."""
+        if epoch < 0 or epoch <= self.latest_epoch:
+            return
+        kept = [entry for entry in self.entries if entry.start_offset < start_offset]
+        self._replace([*kept, EpochEntry(epoch, start_offset)])
+
+    def epoch_of(self, offset: int) -> int:
+        """Return the epoch that wrote ``offset``, -1 if it is not known."""
+        index = bisect_right(self.entries, offset, key=lambda entry: entry.start_offset)
+        return self.entries[index - 1].epoch if index else UNDEFINED_EPOCH
+
+    def end_offset_of(self, epoch: int, log_end_offset: int) -> EpochEntry:
+        """Return the largest epoch not above ``epoch`` and where it ends; (-1, -1) if unknown."""
+        if epoch < 0 or not self.entries or epoch > self.latest_epoch:
+            return EpochEntry(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
+        if epoch == self.latest_epoch:
+            return EpochEntry(epoch, log_end_offset)
+        above = bisect_right(self.entries, epoch, key=lambda entry: entry.epoch)
+        end = self.entries[above].start_offset
+        # An epoch older than all that are kept ended where the first of them began.
+        return EpochEntry(self.entries[above - 1].epoch if above else epoch, end)
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Forget the epochs that begin at ``end_offset`` or behind it."""
+        kept = [entry for entry in self.entries if entry.start_offset < end_offset]
+        if len(kept) < len(self.entries):
+            self._replace(kept)
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Forget the epochs that end before ``start_offset``."""
+        index = bisect_right(self.entries, start_offset, key=lambda entry: entry.start_offset)
+        if index and self.entries[0].start_offset < start_offset:
+            first = EpochEntry(self.entries[index - 1].epoch, start_offset)
+            self._replace([first, *self.entries[index:]])
+
+    def write(self) -> None:
+        """Write the file, durably, if it does not hold all this."""
+        if not self._is_written:
+            lines = (f"{entry.epoch} {entry.start_offset}" for entry in self.entries)
+            write_lines(self._filesystem, self._path, lines)
+            self._is_written = True
+
+    def _replace(self, entries: list[EpochEntry]) -> None:
+        self.entries = entries
+        self._is_written = False
+
+    def _read(self) -> list[EpochEntry]:
+        entries = []
+        for line in read_lines(self._filesystem, self._path):
+            try:
+                epoch, start_offset = line.split(" ")
+                entries.append(EpochEntry(int(epoch), int(start_offset)))
+            except ValueError:
+                raise malformed(self._path, line) from None
+        return entries

@@ -1,0 +1,229 @@
+"""Open the files of a log, and repair what a crash left of them.
+
+After a clean shutdown everything is believed but an index that is missing or cannot be one. After
+any other stop, the segment with the recovery point and all behind it are read whole: the first
+batch that is torn, damaged or out of order ends the log, and the indexes are made anew.
+"""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from collections.abc import Iterator
+
+import attrs
+
+from pyk.protocol.records import RecordBatch, RecordBatchError, UnsupportedMagicError, parse_batch
+from pyk.protocol.records.batch import LENGTH_END
+from pyk.reference_broker.config import LogConfig
+from pyk.reference_broker.filesystem import FileSystem
+from pyk.reference_broker.filesystem.atomic_write import TEMPORARY_SUFFIX
+from pyk.reference_broker.storage.checkpoint import LEADER_EPOCH_FILE
+from pyk.reference_broker.storage.errors import StorageError
+from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
+from pyk.reference_broker.storage.offset_index import MAX_RELATIVE_OFFSET
+from pyk.reference_broker.storage.producer_snapshots import ProducerSnapshots
+from pyk.reference_broker.storage.producer_state import ProducerStates
+from pyk.reference_broker.storage.segment import (
+    DELETED_SUFFIX,
+    LOG_SUFFIX,
+    SUFFIXES,
+    BatchPlace,
+    LogSegment,
+)
+from pyk.reference_broker.storage.segments import LogSegments
+
+log = logging.getLogger(__name__)
+
+SCAN_WINDOW_BYTES = 1 << 20
+
+
+@attrs.define
+class LoadedLog:
+    """What is on the disk of a log, all of it sound."""
+
+    segments: LogSegments
+    producers: ProducerStates
+    snapshots: ProducerSnapshots
+    leader_epochs: LeaderEpochs
+    log_start_offset: int
+    log_end_offset: int
+    recovery_point: int
+
+
+def load_log(
+    filesystem: FileSystem,
+    directory: str,
+    config: LogConfig,
+    *,
+    now_ms: int,
+    recovery_point: int,
+    log_start_offset: int,
+    was_shut_down_cleanly: bool,
+) -> LoadedLog:
+    """Return the log in ``directory``; one that does not exist is begun at ``log_start_offset``."""
+    filesystem.make_directory(directory)
+    _remove_leftovers(filesystem, directory)
+    segments = LogSegments()
+    for base_offset in _base_offsets(filesystem, directory):
+        segments.add(LogSegment.load(filesystem, directory, base_offset))
+    leader_epochs = LeaderEpochs(filesystem, f"{directory}/{LEADER_EPOCH_FILE}")
+
+    repair = _Repair(filesystem, segments, leader_epochs, config)
+    repair.rebuild_unsound_indexes()
+    if not was_shut_down_cleanly and len(segments):
+        recovery_point = min(recovery_point, repair.recover_from(recovery_point))
+    log_end_offset = segments.active.next_offset() if len(segments) else log_start_offset
+    if log_end_offset < log_start_offset:
+        repair.remove(segments)
+        log_end_offset = log_start_offset
+    if not len(segments):
+        segments.add(LogSegment.create(filesystem, directory, log_start_offset, now_ms))
+    log_start_offset = max(log_start_offset, segments.first.base_offset)
+    leader_epochs.truncate_from_end(log_end_offset)
+    leader_epochs.truncate_from_start(log_start_offset)
+
+    snapshots = ProducerSnapshots(filesystem, directory)
+    producers = ProducerStates()
+    restore_producers(producers, snapshots, segments, log_start_offset, log_end_offset)
+    return LoadedLog(
+        segments,
+        producers,
+        snapshots,
+        leader_epochs,
+        log_start_offset,
+        log_end_offset,
+        recovery_point=min(recovery_point, log_end_offset),
+    )
+
+
+def restore_producers(
+    producers: ProducerStates,
+    snapshots: ProducerSnapshots,
+    segments: LogSegments,
+    log_start_offset: int,
+    log_end_offset: int,
+) -> None:
+    """Make ``producers`` know who wrote the log: from a snapshot, then from what is behind it."""
+    snapshots.load_latest(producers, log_start_offset, log_end_offset)
+    known_to = producers.map_end_offset
+    for segment in segments.from_offset(known_to) if known_to < log_end_offset else ():
+        for batch in segment.batches(known_to):
+            is_new = batch.last_offset >= known_to
+            if is_new and batch.producer_id >= 0 and batch.base_sequence >= 0:
+                producers.add(batch, batch.last_offset)
+    producers.map_end_offset = log_end_offset
+
+
+class _Repair:
+    """Brings the segments of one log back to what their records say."""
+
+    def __init__(
+        self,
+        filesystem: FileSystem,
+        segments: LogSegments,
+        leader_epochs: LeaderEpochs,
+        config: LogConfig,
+    ) -> None:
+        self._filesystem = filesystem
+        self._segments = segments
+        self._leader_epochs = leader_epochs
+        self._config = config
+
+    def rebuild_unsound_indexes(self) -> None:
+        for segment in self._segments:
+            is_sound = segment.offset_index.is_sound(segment.size) and segment.time_index.is_sound()
+            if not is_sound and segment.size:
+                log.warning("Rebuilding the indexes of %s, which are missing or damaged", segment)
+                self._scan(segment)
+
+    def recover_from(self, recovery_point: int) -> int:
+        """Check all from the segment with ``recovery_point`` on; return where it ends now."""
+        next_offset = 0
+        for segment in self._segments.from_offset(recovery_point):
+            next_offset, lost_bytes = self._scan(segment)
+            if lost_bytes:
+                log.warning("Cut %d bytes off %s that are no whole batch", lost_bytes, segment)
+                self.remove(self._segments.above(segment.base_offset))
+                break
+        return next_offset
+
+    def remove(self, segments: LogSegments | list[LogSegment]) -> None:
+        for segment in segments:
+            log.warning("Removing %s: it lies behind the end of what could be recovered", segment)
+            for path in segment.mark_deleted():
+                self._filesystem.remove(path)
+            self._segments.remove(segment)
+
+    def _scan(self, segment: LogSegment) -> tuple[int, int]:
+        """Rebuild one segment; return the offset behind it, and how many bytes had to go."""
+        file_size = segment.size
+        segment.size = 0
+        segment.clear_indexes()
+        next_offset = segment.base_offset
+        for batch in scan_batches(segment, file_size):
+            if not next_offset <= batch.base_offset <= segment.base_offset + MAX_RELATIVE_OFFSET:
+                break
+            place = BatchPlace(batch.size_in_bytes, batch.last_offset, batch.max_timestamp)
+            segment.note(place, self._config.index_interval_bytes)
+            self._leader_epochs.assign(batch.partition_leader_epoch, batch.base_offset)
+            next_offset = batch.next_offset
+        lost_bytes = file_size - segment.size
+        if lost_bytes:
+            segment.cut(segment.size)
+        segment.finish()
+        return next_offset, lost_bytes
+
+
+def scan_batches(segment: LogSegment, end: int) -> Iterator[RecordBatch]:
+    """Yield the batches of a segment, each checked, up to the first that is not sound."""
+    position, window_bytes = 0, SCAN_WINDOW_BYTES
+    while position < end:
+        window = memoryview(segment.file.read_at(position, min(window_bytes, end - position)))
+        used = 0
+        try:
+            while (batch := parse_batch(window, used)) is not None:
+                batch.check()
+                yield batch
+                used += batch.size_in_bytes
+        except UnsupportedMagicError:
+            _refuse_old_format(segment, window[used:])
+            return
+        except RecordBatchError:
+            return
+        if used == 0:
+            if len(window) < window_bytes or len(window) < LENGTH_END:
+                return
+            window_bytes = LENGTH_END + int.from_bytes(window[8:LENGTH_END])
+            if position + window_bytes > end:
+                return
+        else:
+            window_bytes = SCAN_WINDOW_BYTES
+        position += used
+
+
+def _refuse_old_format(segment: LogSegment, data: memoryview) -> None:
+    """Raise if ``data`` is a sound message of before Kafka 0.11: it must not be cut off."""
+    size = int.from_bytes(data[8:LENGTH_END])
+    stored_crc = int.from_bytes(data[LENGTH_END : LENGTH_END + 4])
+    if size > 4 and zlib.crc32(data[LENGTH_END + 4 : LENGTH_END + size]) == stored_crc:
+        raise StorageError(
+            f"{segment.path}{LOG_SUFFIX} has messages of a format of before Kafka 0.11, which is "
+            "not read; let a Kafka of 3.x rewrite the topic"
+        )
+
+
+def _remove_leftovers(filesystem: FileSystem, directory: str) -> None:
+    """Remove what a crash left of deletions and of files that were about to be replaced."""
+    names = filesystem.list_directory(directory)
+    for name in names:
+        is_index = name.endswith(SUFFIXES[1:])
+        is_orphan = is_index and name.partition(".")[0] + LOG_SUFFIX not in names
+        if name.endswith((DELETED_SUFFIX, TEMPORARY_SUFFIX)) or is_orphan:
+            filesystem.remove(f"{directory}/{name}")
+
+
+def _base_offsets(filesystem: FileSystem, directory: str) -> list[int]:
+    names = filesystem.list_directory(directory)
+    stems = (name[: -len(LOG_SUFFIX)] for name in names if name.endswith(LOG_SUFFIX))
+    return [int(stem) for stem in stems if len(stem) == 20 and stem.isdigit()]

@@ -1,0 +1,499 @@
+"""The log of one partition: segments in a directory, appended to at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import attrs
+
+from pyk.protocol.io import Clock
+from pyk.protocol.records import RecordBatch, RecordBatchError, read_batches
+from pyk.reference_broker.config import LogConfig
+from pyk.reference_broker.filesystem import Buffer, FileSystem
+from pyk.reference_broker.storage.batch_validation import (
+    NO_TIMESTAMP,
+    AppendOrigin,
+    ValidatedBatch,
+    check_header,
+    parse_single_batch,
+    validate_records,
+)
+from pyk.reference_broker.storage.errors import (
+    CorruptRecordsError,
+    OffsetOutOfRangeError,
+    SegmentTooSmallError,
+    StorageError,
+)
+from pyk.reference_broker.storage.file_records import NO_RECORDS, FileRecords
+from pyk.reference_broker.storage.flushing import Flush
+from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
+from pyk.reference_broker.storage.loading import LoadedLog, load_log, restore_producers
+from pyk.reference_broker.storage.offset_lookup import (
+    OffsetAndTimestamp,
+    find_newest_record,
+    find_timestamp,
+)
+from pyk.reference_broker.storage.producer_state import BatchMetadata, ProducerStates
+from pyk.reference_broker.storage.retention import SegmentFacts, count_deletable
+from pyk.reference_broker.storage.segment import BatchPlace, LogSegment
+from pyk.reference_broker.topic_partition import TopicPartition
+
+
+@attrs.frozen
+class LogAppendResult:
+    """Where an append went. For a retry that was appended before: where it went then."""
+
+    base_offset: int
+    last_offset: int
+    log_append_time_ms: int
+    log_start_offset: int
+    is_duplicate: bool = False
+
+
+class Log:
+    """A log. Not thread-safe: it belongs to the broker's loop.
+
+    ``log_start_offset`` is the first offset that can be read, ``log_end_offset`` the next one to be
+    given; below ``recovery_point`` everything is on the disk. ``high_watermark`` is kept by the
+    partition: nothing from there on is deleted.
+    """
+
+    def __init__(
+        self,
+        filesystem: FileSystem,
+        directory: str,
+        topic_partition: TopicPartition,
+        config: LogConfig,
+        loaded: LoadedLog,
+        *,
+        clock: Clock,
+        random: Random,
+    ) -> None:
+        self.directory = directory
+        self.topic_partition = topic_partition
+        self.config = config
+        self.log_start_offset = loaded.log_start_offset
+        self.log_end_offset = loaded.log_end_offset
+        self.high_watermark = loaded.log_start_offset
+        self.recovery_point = loaded.recovery_point
+        self.producers: ProducerStates = loaded.producers
+        self.leader_epochs: LeaderEpochs = loaded.leader_epochs
+        self.last_flush_ms = clock.time_ms()
+        self._filesystem = filesystem
+        self._clock = clock
+        self._random = random
+        self._segments = loaded.segments
+        self._snapshots = loaded.snapshots
+        self._directory_changes = 1  # it may have been made just now
+        self._synced_directory_changes = 0
+        self._deleted_files: list[tuple[int, str]] = []
+        self._is_closed = False
+        self._roll_jitter_ms = self._next_jitter()
+
+    def __repr__(self) -> str:
+        return f"Log({self.topic_partition}, {self.log_start_offset}..{self.log_end_offset})"
+
+    @classmethod
+    def open(
+        cls,
+        filesystem: FileSystem,
+        directory: str,
+        topic_partition: TopicPartition,
+        config: LogConfig,
+        *,
+        clock: Clock,
+        random: Random | None = None,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        was_shut_down_cleanly: bool = False,
+    ) -> Log:
+        """Open the log in ``directory``, repaired where it needs it; begin it if there is none.
+
+        ``recovery_point`` and ``log_start_offset`` are what was last written down of it.
+        """
+        loaded = load_log(
+            filesystem,
+            directory,
+            config,
+            now_ms=clock.time_ms(),
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+            was_shut_down_cleanly=was_shut_down_cleanly,
+        )
+        random = random or Random()  # noqa: S311
+        return cls(
+            filesystem, directory, topic_partition, config, loaded, clock=clock, random=random
+        )
+
+    @property
+    def size(self) -> int:
+        """The bytes of all segments."""
+        return self._segments.size
+
+    @property
+    def segment_base_offsets(self) -> list[int]:
+        """The first offset of each segment, the active one last."""
+        return [segment.base_offset for segment in self._segments]
+
+    @property
+    def unflushed_records(self) -> int:
+        """How many offsets are not known to be on the disk."""
+        return self.log_end_offset - self.recovery_point
+
+    @property
+    def offset_to_flush(self) -> int:
+        """Up to where it is time to flush: finished segments, and with ``flush.ms`` everything."""
+        is_due = self._clock.time_ms() - self.last_flush_ms >= self.config.flush_ms
+        return self.log_end_offset if is_due else self._segments.active.base_offset
+
+    # Appending
+
+    def append_as_leader(
+        self, records: Buffer, leader_epoch: int, origin: AppendOrigin = AppendOrigin.CLIENT
+    ) -> LogAppendResult:
+        """Check the one batch in ``records`` and append it.
+
+        Raises the ``LogError`` that says why it is refused; the log is then as it was before.
+        """
+        self._require_open()
+        batch = parse_single_batch(records, self.topic_partition)
+        check_header(batch, self.topic_partition, self.config, origin)
+        if batch.producer_id >= 0:
+            duplicate = self.producers.check(batch, self.topic_partition)
+            if duplicate is not None:
+                return self._duplicate_result(duplicate)
+        now_ms = self._clock.time_ms()
+        validated = validate_records(batch, self.topic_partition, self.config, now_ms)
+        base_offset = self.log_end_offset
+        last_offset = base_offset + batch.last_offset_delta
+        place = BatchPlace(validated.size, last_offset, validated.max_timestamp)
+        self._write(validated.parts_at(base_offset, leader_epoch), [place], base_offset, now_ms)
+        self._remember(batch, validated, leader_epoch, base_offset)
+        return LogAppendResult(
+            base_offset, last_offset, validated.log_append_time_ms, self.log_start_offset
+        )
+
+    def append_as_follower(self, records: Buffer) -> LogAppendResult | None:
+        """Append the batches in ``records`` as their leader stored them; None if there are none.
+
+        Raises ``CorruptRecordsError`` for a damaged batch, ``OffsetOutOfRangeError`` for one that
+        does not lie behind the log's end.
+        """
+        self._require_open()
+        batches = self._read_followed(records)
+        if not batches:
+            return None
+        places = [BatchPlace(b.size_in_bytes, b.last_offset, b.max_timestamp) for b in batches]
+        first, last = batches[0], batches[-1]
+        self._write([b.data for b in batches], places, first.base_offset, self._clock.time_ms())
+        for batch in batches:
+            self.leader_epochs.assign(batch.partition_leader_epoch, batch.base_offset)
+            if batch.producer_id >= 0 and not batch.is_control:
+                self.producers.add(batch, batch.last_offset)
+        return LogAppendResult(
+            first.base_offset, last.last_offset, NO_TIMESTAMP, self.log_start_offset
+        )
+
+    def _read_followed(self, records: Buffer) -> list[RecordBatch]:
+        expected = self.log_end_offset
+        batches = []
+        try:
+            for batch in read_batches(records):
+                if batch.base_offset < expected:
+                    raise OffsetOutOfRangeError(
+                        f"cannot append offset {batch.base_offset} to {self.topic_partition}: "
+                        f"its next offset is {expected}"
+                    )
+                batches.append(batch)
+                expected = batch.next_offset
+        except RecordBatchError as error:
+            raise CorruptRecordsError(
+                f"batch for {self.topic_partition} refused: {error}"
+            ) from error
+        return batches
+
+    def _write(
+        self, parts: Sequence[Buffer], places: Sequence[BatchPlace], base_offset: int, now_ms: int
+    ) -> None:
+        """Write batches into the active segment, or into a new one if it is full."""
+        size = sum(place.size for place in places)
+        last = places[-1]
+        if size > self.config.max_segment_bytes:
+            raise SegmentTooSmallError(
+                f"{size} bytes for {self.topic_partition} exceed segment.bytes="
+                f"{self.config.max_segment_bytes}; raise it or send smaller batches"
+            )
+        if self._must_roll(size, last, now_ms):
+            self.roll(base_offset)
+        self._segments.active.append(parts, places, self.config.index_interval_bytes)
+        self.log_end_offset = last.last_offset + 1
+
+    def _remember(
+        self, batch: RecordBatch, validated: ValidatedBatch, leader_epoch: int, base_offset: int
+    ) -> None:
+        self.leader_epochs.assign(leader_epoch, base_offset)
+        if batch.producer_id >= 0:
+            batch.max_timestamp = validated.max_timestamp
+            self.producers.add(batch, base_offset + batch.last_offset_delta)
+        if self.unflushed_records >= self.config.flush_messages:
+            self.flush()
+
+    def _duplicate_result(self, known: BatchMetadata) -> LogAppendResult:
+        uses_append_time = self.config.message_timestamp_type == "LogAppendTime"
+        timestamp = known.timestamp if uses_append_time else NO_TIMESTAMP
+        return LogAppendResult(
+            known.base_offset, known.last_offset, timestamp, self.log_start_offset, True
+        )
+
+    # Reading
+
+    def read(
+        self,
+        offset: int,
+        max_bytes: int,
+        up_to_offset: int | None = None,
+        *,
+        min_one_batch: bool = True,
+    ) -> FileRecords:
+        """Return where the records from ``offset`` on lie, at most ``max_bytes`` of one segment.
+
+        They begin with the whole batch that holds ``offset``, even if it is larger, unless
+        ``min_one_batch`` is false. Nothing from ``up_to_offset`` on is returned. Raises
+        ``OffsetOutOfRangeError``.
+        """
+        self._require_open()
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRangeError(
+                f"offset {offset} of {self.topic_partition} is not from {self.log_start_offset} "
+                f"to {self.log_end_offset}"
+            )
+        end_offset = self.log_end_offset if up_to_offset is None else up_to_offset
+        if offset >= end_offset:
+            return NO_RECORDS
+        for segment in self._segments.from_offset(offset):
+            first = segment.locate(offset)
+            if first is not None:
+                available = self._end_position(segment, end_offset) - first.position
+                size = min(available, max(max_bytes, first.size if min_one_batch else 0))
+                is_whole = size >= first.size
+                return FileRecords(segment.file, first.position, size) if is_whole else NO_RECORDS
+        return NO_RECORDS
+
+    def find_timestamp(self, timestamp_ms: int) -> OffsetAndTimestamp | None:
+        """Return the first record at or behind ``timestamp_ms``, None if all are older."""
+        return find_timestamp(self._segments, timestamp_ms, self.log_start_offset)
+
+    def find_newest_record(self) -> OffsetAndTimestamp | None:
+        """Return the first record with the largest timestamp (KIP-734), None in an empty log."""
+        return find_newest_record(self._segments, self.log_start_offset)
+
+    def _end_position(self, segment: LogSegment, end_offset: int) -> int:
+        if end_offset >= self.log_end_offset:
+            return segment.size
+        behind = segment.locate(end_offset)
+        return segment.size if behind is None else behind.position
+
+    # Rolling and flushing
+
+    def roll(self, base_offset: int | None = None) -> None:
+        """Finish the active segment and begin the next one at the log's end, or ``base_offset``."""
+        if base_offset is None:
+            base_offset = self.log_end_offset
+        active = self._segments.active
+        if active.base_offset == base_offset:
+            return
+        active.finish()
+        self.producers.map_end_offset = base_offset
+        self._snapshots.take(self.producers)
+        self._segments.add(self._new_segment(base_offset))
+        self._roll_jitter_ms = self._next_jitter()
+
+    def begin_flush(self, up_to_offset: int | None = None) -> Flush | None:
+        """Return what has to reach the disk up to an offset, or at all; None if it is there."""
+        if up_to_offset is None:
+            up_to_offset = self.log_end_offset
+        has_new_names = self._directory_changes > self._synced_directory_changes
+        if self._is_closed or not (up_to_offset > self.recovery_point or has_new_names):
+            return None
+        self.leader_epochs.write()
+        files = [
+            file
+            for segment in self._segments.from_offset(self.recovery_point)
+            if segment.base_offset < up_to_offset
+            for file in segment.files()
+        ]
+        changes = self._directory_changes if has_new_names else 0
+        return Flush(
+            self._filesystem, files, self.directory, changes, up_to_offset, self._finish_flush
+        )
+
+    def _finish_flush(self, flush: Flush) -> None:
+        self._synced_directory_changes = max(
+            self._synced_directory_changes, flush.directory_changes
+        )
+        # Something may have been cut off meanwhile.
+        up_to_offset = min(flush.up_to_offset, self.log_end_offset)
+        self.recovery_point = max(self.recovery_point, up_to_offset)
+        self.last_flush_ms = self._clock.time_ms()
+
+    def flush(self) -> None:
+        """Return when everything is on the disk; raise ``StorageError``."""
+        flush = self.begin_flush()
+        if flush is None:
+            return
+        try:
+            flush.run()
+        except OSError as error:
+            raise StorageError(f"cannot flush {self.topic_partition}: {error}") from error
+        flush.finish()
+
+    def close(self) -> None:
+        """Bring everything onto the disk and let go of the files."""
+        if self._is_closed:
+            return
+        self.producers.map_end_offset = self.log_end_offset
+        self._snapshots.take(self.producers)
+        self._segments.active.finish()
+        self.flush()
+        self.release()
+
+    def release(self) -> None:
+        """Let go of the files and write nothing: the log is deleted, or the disk is gone."""
+        self._is_closed = True
+        for segment in self._segments:
+            segment.release()
+
+    # Deleting
+
+    def advance_log_start_offset(self, offset: int) -> None:
+        """Let the log begin at ``offset`` (DeleteRecords); its segments go with the next clean-up.
+
+        Raises ``OffsetOutOfRangeError`` beyond the high watermark.
+        """
+        if offset > self.high_watermark:
+            raise OffsetOutOfRangeError(
+                f"cannot delete records of {self.topic_partition} up to {offset}: its high "
+                f"watermark is {self.high_watermark}"
+            )
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            self.leader_epochs.truncate_from_start(offset)
+
+    def delete_old_segments(self, now_ms: int) -> int:
+        """Delete what retention and DeleteRecords let go, and return how many segments that is.
+
+        Their files stay for ``file.delete.delay.ms``, see ``remove_deleted_files``.
+        """
+        self._require_open()
+        count = count_deletable(
+            self._segment_facts(),
+            self.config,
+            log_size=self.size,
+            log_start_offset=self.log_start_offset,
+            high_watermark=self.high_watermark,
+            now_ms=now_ms,
+        )
+        if count == 0:
+            return 0
+        if count == len(self._segments):
+            self.roll()
+        for segment in list(self._segments)[:count]:
+            self._delete(segment, now_ms)
+        self.log_start_offset = max(self.log_start_offset, self._segments.first.base_offset)
+        self.leader_epochs.truncate_from_start(self.log_start_offset)
+        self._snapshots.remove_before(self._segments.first.base_offset)
+        return count
+
+    def remove_deleted_files(self, now_ms: int) -> None:
+        """Remove the files of deleted segments whose delay is over."""
+        due = [path for due_ms, path in self._deleted_files if due_ms <= now_ms]
+        self._deleted_files = [entry for entry in self._deleted_files if entry[0] > now_ms]
+        for path in due:
+            self._filesystem.remove(path)
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut off everything from ``offset`` on; do nothing if the log ends before."""
+        self._require_open()
+        if offset >= self.log_end_offset:
+            return
+        if offset < self._segments.first.base_offset:
+            self.truncate_fully(offset)
+            return
+        for segment in self._segments.above(offset):
+            self._remove(segment)
+        if self._segments.active.base_offset == offset and len(self._segments) > 1:
+            self._remove(self._segments.active)
+        self._segments.active.truncate_to(offset)
+        self._end_at(offset)
+
+    def truncate_fully(self, offset: int) -> None:
+        """Remove all records and let the log begin at ``offset``."""
+        self._require_open()
+        for segment in self._segments:
+            self._remove(segment)
+        self._segments.add(self._new_segment(offset))
+        self.log_start_offset = offset
+        self._end_at(offset)
+
+    def _end_at(self, offset: int) -> None:
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.recovery_point = min(self.recovery_point, offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        self.leader_epochs.truncate_from_end(offset)
+        restore_producers(
+            self.producers, self._snapshots, self._segments, self.log_start_offset, offset
+        )
+
+    def _segment_facts(self) -> Any:
+        segments = list(self._segments)
+        ends = [segment.base_offset for segment in segments[1:]]
+        for segment, end in zip(segments, [*ends, self.log_end_offset], strict=True):
+            yield SegmentFacts(segment.size, end, segment.largest_timestamp_ms)
+
+    def _delete(self, segment: LogSegment, now_ms: int) -> None:
+        self._segments.remove(segment)
+        due_ms = now_ms + self.config.file_delete_delay_ms
+        self._deleted_files += [(due_ms, path) for path in segment.mark_deleted()]
+        self._directory_changes += 1
+
+    def _remove(self, segment: LogSegment) -> None:
+        self._segments.remove(segment)
+        for path in segment.mark_deleted():
+            self._filesystem.remove(path)
+        self._directory_changes += 1
+
+    # Segments
+
+    def _must_roll(self, size: int, last: BatchPlace, now_ms: int) -> bool:
+        active, config = self._segments.active, self.config
+        if active.size + size > config.max_segment_bytes:
+            return True
+        if not active.has_room_for(last.last_offset, config.segment_index_bytes):
+            return True
+        first_timestamp = active.first_timestamp
+        if first_timestamp is None:
+            return False
+        # KIP-33: by the records' clock, so that a restored log is cut as the original was.
+        is_stamped = first_timestamp >= 0
+        age = last.max_timestamp - first_timestamp if is_stamped else now_ms - active.created_ms
+        return age > config.segment_ms - self._roll_jitter_ms
+
+    def _new_segment(self, base_offset: int) -> LogSegment:
+        self._directory_changes += 1
+        preallocated = self.config.max_segment_bytes if self.config.preallocate else 0
+        now_ms = self._clock.time_ms()
+        return LogSegment.create(
+            self._filesystem, self.directory, base_offset, now_ms, preallocated
+        )
+
+    def _next_jitter(self) -> int:
+        return self._random.randrange(
+            min(self.config.segment_jitter_ms, self.config.segment_ms) + 1
+        )
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise StorageError(f"the log of {self.topic_partition} is closed")

@@ -1,0 +1,57 @@
+"""What the logs of a broker need from time to time, and when."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from pyk.reference_broker.config import BrokerConfig
+
+
+class Task(Enum):
+    """Something to do with all logs."""
+
+    DELETE_OLD_SEGMENTS = auto()
+    REMOVE_DELETED_FILES = auto()
+    FLUSH = auto()
+    CHECKPOINT_RECOVERY_POINTS = auto()
+    CHECKPOINT_LOG_START_OFFSETS = auto()
+    CHECKPOINT_HIGH_WATERMARKS = auto()
+    EXPIRE_PRODUCERS = auto()
+
+
+HOUSEKEEPING_INTERVAL_MS = 10_000
+
+
+class MaintenanceSchedule:
+    """Says which tasks are due. Times are in milliseconds, of any one clock."""
+
+    def __init__(self, config: BrokerConfig, now_ms: int) -> None:
+        self._intervals = _intervals(config)
+        delay = config.log_initial_task_delay_ms
+        self._due = {task: now_ms + max(delay, every) for task, every in self._intervals.items()}
+        # Kafka looks for old segments right after the initial delay.
+        self._due[Task.DELETE_OLD_SEGMENTS] = now_ms + delay
+
+    def due(self, now_ms: int) -> list[Task]:
+        """Return the tasks whose time has come, and plan their next time."""
+        tasks = [task for task, due_ms in self._due.items() if due_ms <= now_ms]
+        for task in tasks:
+            self._due[task] = now_ms + self._intervals[task]
+        return tasks
+
+    def next_due_ms(self) -> int:
+        """Return when the next task is due."""
+        return min(self._due.values())
+
+
+def _intervals(config: BrokerConfig) -> dict[Task, int]:
+    wanted = {
+        Task.DELETE_OLD_SEGMENTS: config.log_retention_check_interval_ms,
+        Task.REMOVE_DELETED_FILES: HOUSEKEEPING_INTERVAL_MS,
+        Task.FLUSH: min(config.log_flush_scheduler_interval_ms, HOUSEKEEPING_INTERVAL_MS),
+        Task.CHECKPOINT_RECOVERY_POINTS: config.log_flush_offset_checkpoint_interval_ms,
+        Task.CHECKPOINT_LOG_START_OFFSETS: config.log_flush_start_offset_checkpoint_interval_ms,
+        Task.CHECKPOINT_HIGH_WATERMARKS: config.replica_high_watermark_checkpoint_interval_ms,
+        Task.EXPIRE_PRODUCERS: config.producer_id_expiration_check_interval_ms,
+    }
+    return {task: max(1, interval) for task, interval in wanted.items()}

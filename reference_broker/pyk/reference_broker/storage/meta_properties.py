@@ -1,0 +1,75 @@
+"""The ``meta.properties`` and ``.kafka_cleanshutdown`` of a data directory."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from pyk.reference_broker.filesystem import FileSystem, read_if_exists, write_atomically
+from pyk.reference_broker.storage.errors import StorageError
+from pyk.reference_broker.storage.partition_metadata import decode_id, encode_id
+
+META_PROPERTIES_FILE = "meta.properties"
+CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
+UNKNOWN_BROKER_EPOCH = -1
+
+
+class MetaProperties(NamedTuple):
+    """Which node of which cluster a data directory belongs to. ``directory_id`` is Kafka's text."""
+
+    cluster_id: str
+    node_id: int
+    directory_id: str
+
+
+def read_meta_properties(filesystem: FileSystem, directory: str) -> MetaProperties | None:
+    """Return what the directory says, None if it is new; raise ``StorageError`` if damaged."""
+    path = f"{directory}/{META_PROPERTIES_FILE}"
+    content = read_if_exists(filesystem, path)
+    if content is None:
+        return None
+    lines = [line.strip() for line in content.decode("utf-8", "replace").splitlines()]
+    values = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+    try:
+        if values["version"] != "1":
+            raise StorageError(f"{path} has version {values['version'][:20]!r}; use 1")
+        directory_id = encode_id(decode_id(values["directory.id"]))
+        return MetaProperties(values["cluster.id"], int(values["node.id"]), directory_id)
+    except (KeyError, ValueError) as error:
+        raise StorageError(f"{path} is damaged: {error}") from error
+
+
+def write_meta_properties(
+    filesystem: FileSystem, directory: str, properties: MetaProperties
+) -> None:
+    """Write down whom the directory belongs to, durably."""
+    content = (
+        f"cluster.id={properties.cluster_id}\n"
+        f"directory.id={properties.directory_id}\n"
+        f"node.id={properties.node_id}\n"
+        "version=1\n"
+    )
+    write_atomically(filesystem, f"{directory}/{META_PROPERTIES_FILE}", content.encode())
+
+
+def take_clean_shutdown(filesystem: FileSystem, directory: str) -> int | None:
+    """Return the broker epoch of a clean shutdown, None if the last stop was none.
+
+    The mark is removed: from now on only another clean shutdown makes one.
+    """
+    path = f"{directory}/{CLEAN_SHUTDOWN_FILE}"
+    content = read_if_exists(filesystem, path)
+    if content is None:
+        return None
+    filesystem.remove(path)
+    filesystem.sync_directory(directory)
+    try:
+        return int(json.loads(content)["brokerEpoch"])
+    except (ValueError, KeyError, TypeError):
+        return UNKNOWN_BROKER_EPOCH
+
+
+def mark_clean_shutdown(filesystem: FileSystem, directory: str, broker_epoch: int) -> None:
+    """Leave the mark that everything was written before the broker stopped (KIP-966)."""
+    content = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+    write_atomically(filesystem, f"{directory}/{CLEAN_SHUTDOWN_FILE}", content.encode())

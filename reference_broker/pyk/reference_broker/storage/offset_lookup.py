@@ -1,0 +1,66 @@
+"""Find records by their time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyk.protocol.records import RecordBatch, RecordBatchError, parse_batch
+from pyk.reference_broker.storage.errors import CorruptRecordsError
+from pyk.reference_broker.storage.segment import LogSegment
+from pyk.reference_broker.storage.segments import LogSegments
+from pyk.reference_broker.storage.stored_batches import StoredBatch
+
+
+class OffsetAndTimestamp(NamedTuple):
+    """A record that was found: its offset, its timestamp, and the epoch of who wrote it."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int
+
+
+def find_timestamp(
+    segments: LogSegments, timestamp_ms: int, log_start_offset: int
+) -> OffsetAndTimestamp | None:
+    """Return the first record from ``log_start_offset`` on that is not older, None if all are."""
+    for segment in segments:
+        if segment.newest[0] < timestamp_ms:
+            continue
+        start = max(segment.time_index.offset_before(timestamp_ms), log_start_offset)
+        for stored in segment.batches(start):
+            if stored.max_timestamp >= timestamp_ms and stored.last_offset >= log_start_offset:
+                found = _first_not_older(segment, stored, timestamp_ms, log_start_offset)
+                if found is not None:
+                    return found
+    return None
+
+
+def find_newest_record(segments: LogSegments, log_start_offset: int) -> OffsetAndTimestamp | None:
+    """Return the first record with the largest timestamp of all, None if there is no record."""
+    newest = max(segments, key=lambda segment: segment.newest[0])
+    timestamp, last_offset = newest.newest
+    stored = newest.locate(last_offset) if timestamp >= 0 else None
+    if stored is None:
+        return None
+    return _first_not_older(newest, stored, timestamp, log_start_offset)
+
+
+def _first_not_older(
+    segment: LogSegment, stored: StoredBatch, timestamp_ms: int, log_start_offset: int
+) -> OffsetAndTimestamp | None:
+    for record in _read_batch(segment, stored):
+        if record.timestamp >= timestamp_ms and record.offset >= log_start_offset:
+            return OffsetAndTimestamp(record.offset, record.timestamp, stored.leader_epoch)
+    return None
+
+
+def _read_batch(segment: LogSegment, stored: StoredBatch) -> RecordBatch:
+    data = memoryview(segment.file.read_at(stored.position, stored.size))
+    try:
+        batch = parse_batch(data)
+        if batch is None:
+            raise CorruptRecordsError(f"{segment.path}: the batch at {stored.position} is cut off")
+        batch.check()
+    except RecordBatchError as error:
+        raise CorruptRecordsError(f"{segment.path}: {error}") from error
+    return batch

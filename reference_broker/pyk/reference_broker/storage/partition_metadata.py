@@ -1,0 +1,49 @@
+"""The ``partition.metadata`` of a log: which topic it belongs to, whatever that is called now."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from uuid import UUID
+
+from pyk.reference_broker.filesystem import FileSystem, read_if_exists, write_atomically
+from pyk.reference_broker.storage.errors import StorageError
+
+FILE_NAME = "partition.metadata"
+
+_CONTENT = re.compile(r"version: 0\ntopic_id: ([A-Za-z0-9_-]{22})\n?")
+
+
+def read_topic_id(filesystem: FileSystem, directory: str) -> UUID | None:
+    """Return the id of the topic whose log is in ``directory``, None if it was not written."""
+    path = f"{directory}/{FILE_NAME}"
+    content = read_if_exists(filesystem, path)
+    if not content:  # an empty file is one whose content a power failure took
+        return None
+    found = _CONTENT.fullmatch(content.decode("ascii", "replace"))
+    if found is None:
+        raise StorageError(f"{path} is damaged: it has no version 0 and topic id")
+    return decode_id(found[1])
+
+
+def write_topic_id(filesystem: FileSystem, directory: str, topic_id: UUID) -> None:
+    """Write down which topic the log in ``directory`` belongs to.
+
+    It is not waited for the disk: a new log holds nothing worth waiting for.
+    """
+    content = f"version: 0\ntopic_id: {encode_id(topic_id)}".encode()
+    write_atomically(filesystem, f"{directory}/{FILE_NAME}", content, is_durable=False)
+
+
+def encode_id(identifier: UUID) -> str:
+    """Return Kafka's text form of an id: URL-safe base64 without padding."""
+    return base64.urlsafe_b64encode(identifier.bytes).decode().rstrip("=")
+
+
+def decode_id(text: str) -> UUID:
+    """Return the id of Kafka's text form; raise ``ValueError``."""
+    try:
+        return UUID(bytes=base64.b64decode(text + "==", altchars=b"-_", validate=True))
+    except binascii.Error as error:
+        raise ValueError(f"{text[:100]!r} is no id of 22 letters") from error

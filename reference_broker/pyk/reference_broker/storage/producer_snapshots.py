@@ -1,0 +1,125 @@
+"""Snapshots of the producers of a log: ``.snapshot`` files, named by the offset they reach to.
+
+With one, a log that is opened reads only the records behind it to know its producers again.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from crc32c import crc32c
+
+from pyk.protocol.errors import ProtocolError
+from pyk.protocol.messages.producer_snapshot import ProducerEntry as StoredEntry
+from pyk.protocol.messages.producer_snapshot import ProducerSnapshot
+from pyk.reference_broker.filesystem import FileSystem, read_if_exists, write_atomically
+from pyk.reference_broker.storage.producer_state import (
+    BatchMetadata,
+    ProducerEntry,
+    ProducerStates,
+)
+
+SNAPSHOT_SUFFIX = ".snapshot"
+
+_VERSION = 1
+_HEAD = struct.Struct(">hI")  # version, CRC of what follows
+
+
+class ProducerSnapshots:
+    """The snapshot files in the directory of one log."""
+
+    def __init__(self, filesystem: FileSystem, directory: str) -> None:
+        self._filesystem = filesystem
+        self._directory = directory
+
+    def offsets(self) -> list[int]:
+        """Return the offsets there are snapshots for, rising."""
+        names = self._filesystem.list_directory(self._directory)
+        stems = (name[: -len(SNAPSHOT_SUFFIX)] for name in names if name.endswith(SNAPSHOT_SUFFIX))
+        return sorted(int(stem) for stem in stems if len(stem) == 20 and stem.isdigit())
+
+    def path(self, offset: int) -> str:
+        return f"{self._directory}/{offset:020d}{SNAPSHOT_SUFFIX}"
+
+    def take(self, producers: ProducerStates) -> None:
+        """Write a snapshot of all that is known up to ``map_end_offset``.
+
+        It is not waited for the disk: a snapshot that a power failure damages is not used.
+        """
+        content = encode_snapshot(producers)
+        path = self.path(producers.map_end_offset)
+        write_atomically(self._filesystem, path, content, is_durable=False)
+
+    def load_latest(self, producers: ProducerStates, log_start_offset: int, up_to: int) -> None:
+        """Restore the latest sound snapshot of at most ``up_to``; with none know nothing.
+
+        Snapshots beyond it, and damaged ones, are removed.
+        """
+        for offset in reversed(self.offsets()):
+            if offset <= up_to and (entries := self._read(offset)) is not None:
+                producers.restore(entries, offset)
+                return
+            self._filesystem.remove(self.path(offset))
+        producers.restore([], log_start_offset)
+
+    def remove_before(self, offset: int) -> None:
+        """Remove the snapshots that no segment from ``offset`` on needs."""
+        for old in self.offsets():
+            if old < offset:
+                self._filesystem.remove(self.path(old))
+
+    def _read(self, offset: int) -> list[ProducerEntry] | None:
+        content = read_if_exists(self._filesystem, self.path(offset))
+        return decode_snapshot(content) if content is not None else None
+
+
+def encode_snapshot(producers: ProducerStates) -> bytes:
+    """Return the content of a snapshot file."""
+    entries = [_to_stored(entry) for entry in producers]
+    body = ProducerSnapshot(producer_entries=entries).encode(_VERSION)[4:]
+    return _HEAD.pack(_VERSION, crc32c(body)) + body
+
+
+def decode_snapshot(content: bytes) -> list[ProducerEntry] | None:
+    """Return the producers in a snapshot file, None if it is damaged."""
+    if len(content) < _HEAD.size:
+        return None
+    version, crc = _HEAD.unpack_from(content)
+    if version != _VERSION or crc != crc32c(content[_HEAD.size :]):
+        return None
+    try:
+        snapshot = ProducerSnapshot.decode(content[2:], _VERSION)
+    except ProtocolError:
+        return None
+    return [_from_stored(entry) for entry in snapshot.producer_entries]
+
+
+def _to_stored(entry: ProducerEntry) -> StoredEntry:
+    last = entry.batches[-1] if entry.batches else BatchMetadata(-1, -1, 0, entry.last_timestamp)
+    return StoredEntry(
+        producer_id=entry.producer_id,
+        epoch=entry.epoch,
+        last_sequence=last.last_sequence,
+        last_offset=last.last_offset,
+        offset_delta=last.offset_delta,
+        timestamp=entry.last_timestamp,
+        coordinator_epoch=entry.coordinator_epoch,
+        current_txn_first_offset=entry.current_txn_first_offset,
+    )
+
+
+def _from_stored(stored: StoredEntry) -> ProducerEntry:
+    entry = ProducerEntry(
+        producer_id=stored.producer_id,
+        epoch=stored.epoch,
+        last_timestamp=stored.timestamp,
+        coordinator_epoch=stored.coordinator_epoch,
+        current_txn_first_offset=stored.current_txn_first_offset,
+    )
+    if stored.last_sequence >= 0:
+        entry.batches.append(
+            BatchMetadata(
+                stored.last_sequence, stored.last_offset, stored.offset_delta, stored.timestamp
+            )
+        )
+    return entry

@@ -1,0 +1,229 @@
+"""One segment of a log: a ``.log`` file with its offset index and time index."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pyk.reference_broker.filesystem import Buffer, File, FileSystem
+from pyk.reference_broker.storage.errors import StorageError
+from pyk.reference_broker.storage.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
+from pyk.reference_broker.storage.stored_batches import StoredBatch, walk_batches
+from pyk.reference_broker.storage.time_index import NO_TIMESTAMP, TimeIndex
+
+LOG_SUFFIX = ".log"
+INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+DELETED_SUFFIX = ".deleted"
+SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
+
+
+class BatchPlace(NamedTuple):
+    """What a segment must know of a batch that is appended."""
+
+    size: int
+    last_offset: int
+    max_timestamp: int
+
+
+class LogSegment:
+    """A segment. The file is opened when it is needed, and stays open.
+
+    ``size`` is where the next batch goes; the file may be longer after a failed write or when it
+    is preallocated, until the segment is closed.
+    """
+
+    def __init__(
+        self, filesystem: FileSystem, directory: str, base_offset: int, created_ms: int
+    ) -> None:
+        self.base_offset = base_offset
+        self.created_ms = created_ms
+        self.path = f"{directory}/{base_offset:020d}"
+        self.size = 0
+        self._first_timestamp: int | None = None
+        self._filesystem = filesystem
+        self._file: File | None = None
+        self._has_more_in_file = False
+        self._bytes_since_entry = 0
+        self._newest: tuple[int, int] | None = None
+        self.offset_index = OffsetIndex(filesystem, self.path + INDEX_SUFFIX, base_offset)
+        self.time_index = TimeIndex(filesystem, self.path + TIME_INDEX_SUFFIX, base_offset)
+
+    def __repr__(self) -> str:
+        return f"LogSegment(base_offset={self.base_offset}, size={self.size})"
+
+    @classmethod
+    def create(
+        cls,
+        filesystem: FileSystem,
+        directory: str,
+        base_offset: int,
+        created_ms: int,
+        preallocate_bytes: int = 0,
+    ) -> LogSegment:
+        """Return a new, empty segment; files left behind under its name are emptied."""
+        segment = cls(filesystem, directory, base_offset, created_ms)
+        segment._file = filesystem.open(segment.path + LOG_SUFFIX, create=True)
+        segment._file.truncate(preallocate_bytes)
+        segment._has_more_in_file = preallocate_bytes > 0
+        segment.clear_indexes()
+        return segment
+
+    @classmethod
+    def load(cls, filesystem: FileSystem, directory: str, base_offset: int) -> LogSegment:
+        """Return the segment whose files are in ``directory``."""
+        log_path = f"{directory}/{base_offset:020d}{LOG_SUFFIX}"
+        segment = cls(filesystem, directory, base_offset, filesystem.modified_ms(log_path))
+        segment.size = filesystem.size(log_path)
+        return segment
+
+    @property
+    def file(self) -> File:
+        if self._file is None:
+            self._file = self._filesystem.open(self.path + LOG_SUFFIX)
+        return self._file
+
+    @property
+    def newest(self) -> tuple[int, int]:
+        """The largest timestamp, and the last offset of its batch; (-1, base offset) if empty."""
+        if self._newest is None:
+            self._newest = self.time_index.last_entry()
+        return self._newest
+
+    @property
+    def first_timestamp(self) -> int | None:
+        """The largest timestamp of the first batch, from which its age is counted."""
+        if self._first_timestamp is None and self.size:
+            self._first_timestamp = next(self.batches()).max_timestamp
+        return self._first_timestamp
+
+    @property
+    def largest_timestamp_ms(self) -> int:
+        """The largest timestamp, or where records carry none, when the file was last written."""
+        if self.newest[0] != NO_TIMESTAMP:
+            return self.newest[0]
+        return self._filesystem.modified_ms(self.path + LOG_SUFFIX)
+
+    def has_room_for(self, last_offset: int, max_index_bytes: int) -> bool:
+        """Whether the indexes can take another entry, one with ``last_offset``."""
+        return (
+            last_offset - self.base_offset <= MAX_RELATIVE_OFFSET
+            and self.offset_index.entries.size_in_bytes <= max_index_bytes - 8
+            and self.time_index.entries.size_in_bytes <= max_index_bytes - 12
+        )
+
+    def append(
+        self, parts: Sequence[Buffer], places: Sequence[BatchPlace], index_interval_bytes: int
+    ) -> None:
+        """Write batches, described by ``places``, with one call.
+
+        Raises ``StorageError`` when the disk refuses; what it took of them is cut off again.
+        """
+        self._write(parts)
+        for place in places:
+            self.note(place, index_interval_bytes)
+
+    def note(self, place: BatchPlace, index_interval_bytes: int) -> None:
+        """Take a batch that lies at the end of the file into the segment and its indexes."""
+        if place.max_timestamp > self.newest[0]:
+            self._newest = (place.max_timestamp, place.last_offset)
+        if self._bytes_since_entry > index_interval_bytes:
+            self.offset_index.append(place.last_offset, self.size)
+            self.time_index.append_if_newer(*self.newest)
+            self._bytes_since_entry = 0
+        self.size += place.size
+        self._bytes_since_entry += place.size
+
+    def locate(self, offset: int) -> StoredBatch | None:
+        """Return the first batch that ends at or behind ``offset``, None if all end before."""
+        return next((batch for batch in self.batches(offset) if batch.last_offset >= offset), None)
+
+    def batches(self, from_offset: int | None = None) -> Iterator[StoredBatch]:
+        """Yield the batches, beginning at or somewhat before the one with ``from_offset``."""
+        position = 0
+        if from_offset is not None:
+            position = self.offset_index.position_at_or_before(from_offset)
+        return walk_batches(self.file, position, self.size)
+
+    def next_offset(self) -> int:
+        """Return the offset behind the last batch."""
+        next_offset = self.base_offset
+        for batch in self.batches(self.offset_index.last_entry()[0]):
+            next_offset = batch.last_offset + 1
+        return next_offset
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut off the batch that holds ``offset``, and all behind it."""
+        batch = self.locate(offset)
+        self.offset_index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+        self._newest = None
+        self._bytes_since_entry = 0
+        if batch is not None:
+            self.cut(batch.position)
+        # What the last time index entry does not cover any more is behind the last index entry.
+        for kept in self.batches(self.time_index.last_entry()[1]):
+            if kept.max_timestamp > self.newest[0]:
+                self._newest = (kept.max_timestamp, kept.last_offset)
+
+    def cut(self, size: int) -> None:
+        """Make ``size`` the end of the file; the indexes are left as they are."""
+        self.size = size
+        self.file.truncate(size)
+        self._has_more_in_file = False
+        if size == 0:
+            self._first_timestamp = None
+
+    def clear_indexes(self) -> None:
+        """Empty both indexes, to be filled again by ``index``."""
+        self.offset_index.clear()
+        self.time_index.clear()
+        self._newest = (NO_TIMESTAMP, self.base_offset)
+        self._bytes_since_entry = 0
+
+    def finish(self) -> None:
+        """Write the indexes out and give back preallocated space: nothing more is appended."""
+        self.time_index.append_if_newer(*self.newest)
+        self.offset_index.entries.write()
+        self.time_index.entries.write()
+        self._cut_what_is_no_batch()
+
+    def files(self) -> list[File]:
+        """Return the files, indexes written, for their owner to flush."""
+        return [self.file, self.offset_index.entries.write(), self.time_index.entries.write()]
+
+    def close(self) -> None:
+        """Finish the segment and let go of its files."""
+        self.finish()
+        self.release()
+
+    def release(self) -> None:
+        """Let go of the files. Whoever sends from them keeps them open until it is done."""
+        self._file = None
+        self.offset_index.entries.release()
+        self.time_index.entries.release()
+
+    def mark_deleted(self) -> list[str]:
+        """Rename the files so that they count no more, and return their new paths."""
+        self.release()
+        deleted = []
+        for suffix in SUFFIXES:
+            if self._filesystem.exists(self.path + suffix):
+                target = self.path + suffix + DELETED_SUFFIX
+                self._filesystem.rename(self.path + suffix, target)
+                deleted.append(target)
+        return deleted
+
+    def _write(self, parts: Sequence[Buffer]) -> None:
+        try:
+            self.file.write_at(self.size, parts)
+        except OSError as error:
+            self._has_more_in_file = True
+            with contextlib.suppress(OSError):
+                self._cut_what_is_no_batch()
+            raise StorageError(f"cannot append to {self.path}{LOG_SUFFIX}: {error}") from error
+
+    def _cut_what_is_no_batch(self) -> None:
+        if self._has_more_in_file:
+            self.cut(self.size)

@@ -1,0 +1,93 @@
+"""Batches as they lie in a segment: their headers, read without their records."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pyk.protocol.records.batch import HEADER_BYTES, LENGTH_END, MAGIC
+from pyk.reference_broker.filesystem import File
+from pyk.reference_broker.storage.errors import StorageError
+
+WINDOW_BYTES = 8 * 1024
+
+# base offset, length, leader epoch, magic, attributes, last offset delta, max timestamp,
+# producer id, producer epoch, base sequence
+_HEADER = struct.Struct(">qiib4xhi8xqqhi4x")
+assert _HEADER.size == HEADER_BYTES
+
+
+class StoredBatch(NamedTuple):
+    """The header of a batch and where it lies."""
+
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    attributes: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+
+    @property
+    def end(self) -> int:
+        """Where the next batch begins."""
+        return self.position + self.size
+
+    @property
+    def last_offset_delta(self) -> int:
+        return self.last_offset - self.base_offset
+
+
+def walk_batches(
+    file: File, position: int, end: int, window_bytes: int = WINDOW_BYTES
+) -> Iterator[StoredBatch]:
+    """Yield the batches from ``position``, where one begins, to ``end``.
+
+    Raises ``StorageError`` where there is none: the file was changed behind the log's back.
+    """
+    window, window_start = b"", position
+    while position < end:
+        at = position - window_start
+        if at + HEADER_BYTES > len(window):
+            window, window_start, at = file.read_at(position, window_bytes), position, 0
+        if len(window) < HEADER_BYTES:
+            raise StorageError(f"{file.path}: no batch at position {position}, the file ends")
+        batch = parse_header(window, at, position)
+        if batch is None or batch.end > end:
+            raise StorageError(f"{file.path}: no batch of format 2 at position {position}")
+        yield batch
+        position = batch.end
+
+
+def parse_header(window: bytes | memoryview, at: int, position: int) -> StoredBatch | None:
+    """Return the batch whose header is at ``at`` of ``window``, None if that is no header."""
+    (
+        base_offset,
+        length,
+        leader_epoch,
+        magic,
+        attributes,
+        last_offset_delta,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+    ) = _HEADER.unpack_from(window, at)
+    if magic != MAGIC or length < HEADER_BYTES - LENGTH_END or last_offset_delta < 0:
+        return None
+    return StoredBatch(
+        position,
+        length + LENGTH_END,
+        base_offset,
+        base_offset + last_offset_delta,
+        leader_epoch,
+        attributes,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+    )

@@ -1,0 +1,72 @@
+"""From timestamps to offsets in a segment, sparsely: Kafka's ``.timeindex`` files.
+
+An entry is an int64 timestamp and an int32 relative offset: up to that offset no record is newer.
+Both rise. When the segment is finished, the last entry holds its largest timestamp.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+
+from pyk.reference_broker.filesystem import FileSystem
+from pyk.reference_broker.storage.index_file import IndexFile
+
+ENTRY = struct.Struct(">qi")
+NO_TIMESTAMP = -1
+
+
+class TimeIndex:
+    """The time index of one segment."""
+
+    __slots__ = ("_base_offset", "_last", "entries")
+
+    def __init__(self, filesystem: FileSystem, path: str, base_offset: int) -> None:
+        self.entries = IndexFile(filesystem, path, ENTRY)
+        self._base_offset = base_offset
+        self._last: tuple[int, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def last_entry(self) -> tuple[int, int]:
+        """Return the last (timestamp, offset); (-1, base offset) when there is none."""
+        if self._last is None:
+            count = len(self.entries)
+            timestamp, relative = self.entries[count - 1] if count else (NO_TIMESTAMP, 0)
+            self._last = (timestamp, self._base_offset + relative)
+        return self._last
+
+    def append_if_newer(self, timestamp: int, offset: int) -> None:
+        """Add an entry, unless the last one is as new."""
+        if timestamp > self.last_entry()[0]:
+            self.entries.append(timestamp, offset - self._base_offset)
+            self._last = (timestamp, offset)
+
+    def offset_before(self, timestamp: int) -> int:
+        """Return an offset from which on to look for the first record of at least ``timestamp``."""
+        entries = self.entries
+        index = bisect_right(range(len(entries)), timestamp - 1, key=lambda i: entries[i][0]) - 1
+        return self._base_offset + (entries[index][1] if index >= 0 else 0)
+
+    def truncate_to(self, offset: int) -> None:
+        """Keep the entries below ``offset``."""
+        relative = offset - 1 - self._base_offset
+        entries = self.entries
+        entries.truncate(bisect_right(range(len(entries)), relative, key=lambda i: entries[i][1]))
+        self._last = None
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self.entries.clear()
+        self._last = None
+
+    def is_sound(self) -> bool:
+        """Whether the file can be a time index of this segment."""
+        if not self.entries.is_whole:
+            return False
+        count = len(self.entries)
+        if count == 0:
+            return True
+        first, last = self.entries[0], self.entries[count - 1]
+        return bool(last[0] >= first[0] and last[1] >= first[1] >= 0)

@@ -1,0 +1,83 @@
+"""Logs in memory, and batches to put into them."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from pyk.protocol.records import Compression, RecordBatchBuilder, read_batches
+from pyk.reference_broker.config import LogConfig
+from pyk.reference_broker.filesystem import FileSystem, MemoryFileSystem
+from pyk.reference_broker.storage import Log
+from pyk.reference_broker.topic_partition import TopicPartition
+from support.virtual_time import START_MS, VirtualClock
+
+ORDERS = TopicPartition("orders", 0)
+DIRECTORY = "/data/orders-0"
+
+
+def batch(
+    *values: bytes,
+    key: bytes | None = b"key",
+    timestamp_ms: int = START_MS,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    is_transactional: bool = False,
+    compression: Compression = Compression.NONE,
+) -> bytes:
+    """Return a batch as a producer sends it; its records are a millisecond apart."""
+    builder = RecordBatchBuilder(compression, max_bytes=1 << 24)
+    for index, value in enumerate(values or (b"value",)):
+        assert builder.append(timestamp_ms + index, key, value, ()) == index
+    return bytes(
+        builder.seal(
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+            is_transactional=is_transactional,
+        )
+    )
+
+
+def open_log(
+    filesystem: FileSystem | None = None,
+    *,
+    clock: VirtualClock | None = None,
+    recovery_point: int = 0,
+    log_start_offset: int = 0,
+    was_shut_down_cleanly: bool = False,
+    **config: Any,
+) -> Log:
+    """Open the log of ``ORDERS``; ``config`` holds attributes of ``LogConfig``."""
+    opened = Log.open(
+        filesystem or MemoryFileSystem(),
+        DIRECTORY,
+        ORDERS,
+        LogConfig(**config),
+        clock=clock or VirtualClock(),
+        random=Random(1),
+        recovery_point=recovery_point,
+        log_start_offset=log_start_offset,
+        was_shut_down_cleanly=was_shut_down_cleanly,
+    )
+    opened.high_watermark = opened.log_end_offset
+    return opened
+
+
+def append(log: Log, *values: bytes, leader_epoch: int = 0, **more: Any) -> int:
+    """Append one batch as leader, let the high watermark follow, return the base offset."""
+    result = log.append_as_leader(batch(*values, **more), leader_epoch)
+    log.high_watermark = log.log_end_offset
+    return result.base_offset
+
+
+def values(log: Log, offset: int | None = None, max_bytes: int = 1 << 20) -> list[bytes]:
+    """Return all values from ``offset`` on, or from the log's start, fetch by fetch."""
+    offset = log.log_start_offset if offset is None else offset
+    found = []
+    while (records := log.read(offset, max_bytes)).size:
+        for stored in read_batches(records.read()):
+            found += [r.value for r in stored if r.offset >= offset and r.value is not None]
+            offset = max(offset, stored.next_offset)
+    return found

@@ -1,0 +1,237 @@
+"""Appending to a log and reading from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol.records import read_batches
+from pyk.reference_broker.filesystem import MemoryFileSystem
+from pyk.reference_broker.storage import OffsetOutOfRangeError, SegmentTooSmallError, StorageError
+from support.logs import DIRECTORY, append, batch, open_log, values
+from support.virtual_time import START_MS, VirtualClock
+
+
+def test_records_are_read_as_they_were_appended():
+    log = open_log()
+
+    assert append(log, b"one", b"two") == 0
+    assert append(log, b"three") == 2
+
+    assert values(log) == [b"one", b"two", b"three"]
+    assert (log.log_start_offset, log.log_end_offset) == (0, 3)
+
+
+def test_stored_batch_differs_from_the_sent_one_only_in_its_place():
+    log = open_log()
+    append(log, b"before")
+    sent = batch(b"one", b"two")
+
+    log.append_as_leader(sent, leader_epoch=7)
+
+    stored = log.read(1, 1 << 20).read()
+    (found,) = read_batches(stored)
+    assert (found.base_offset, found.partition_leader_epoch) == (1, 7)
+    assert stored[16:] == sent[16:]
+
+
+def test_read_begins_with_the_batch_that_holds_the_offset():
+    log = open_log()
+    append(log, b"0")
+    append(log, b"1", b"2", b"3")
+
+    (found,) = read_batches(log.read(2, 1 << 20).read())
+
+    assert found.base_offset == 1
+
+
+def test_read_is_cut_at_max_bytes_but_not_within_the_first_batch():
+    log = open_log()
+    append(log, b"0")
+    append(log, b"1")
+    size = len(batch(b"0"))
+
+    assert len(log.read(0, size + 10)) == size + 10
+    assert len(log.read(0, 10)) == size
+    assert len(log.read(0, 10, min_one_batch=False)) == 0
+
+
+def test_read_ends_before_the_offset_it_may_go_up_to():
+    log = open_log()
+    for number in range(5):
+        append(log, b"%d" % number)
+
+    stored = log.read(1, 1 << 20, up_to_offset=3)
+
+    assert [b.base_offset for b in read_batches(stored.read())] == [1, 2]
+    assert len(log.read(3, 1 << 20, up_to_offset=3)) == 0
+
+
+def test_read_at_the_end_is_empty_and_behind_it_out_of_range():
+    log = open_log()
+    append(log, b"0")
+
+    assert len(log.read(1, 100)) == 0
+    with pytest.raises(OffsetOutOfRangeError, match="offset 2 of orders-0 is not from 0 to 1"):
+        log.read(2, 100)
+
+
+def test_segment_is_rolled_when_the_next_batch_does_not_fit():
+    size = len(batch(b"0"))
+    log = open_log(segment_bytes=2 * size)
+
+    for number in range(5):
+        append(log, b"%d" % number)
+
+    assert log.segment_base_offsets == [0, 2, 4]
+    assert values(log) == [b"0", b"1", b"2", b"3", b"4"]
+    assert values(log, 3) == [b"3", b"4"]
+
+
+def test_segment_is_rolled_when_the_records_clock_says_so():
+    log = open_log(segment_ms=1000)
+
+    append(log, b"0", timestamp_ms=START_MS)
+    append(log, b"1", timestamp_ms=START_MS + 1000)
+    append(log, b"2", timestamp_ms=START_MS + 1001)
+
+    assert log.segment_base_offsets == [0, 2]
+
+
+def test_segment_is_rolled_when_its_index_is_full():
+    log = open_log(segment_index_bytes=24, index_interval_bytes=0)
+
+    for number in range(5):
+        append(log, b"%d" % number, timestamp_ms=START_MS + number)
+
+    assert log.segment_base_offsets == [0, 3]
+
+
+def test_batch_larger_than_a_segment_is_refused():
+    log = open_log(segment_bytes=100)
+
+    with pytest.raises(SegmentTooSmallError, match="raise it or send smaller batches"):
+        append(log, bytes(100))
+
+
+def test_sparse_index_leads_to_every_offset():
+    log = open_log(index_interval_bytes=200)
+    for number in range(100):
+        append(log, b"%d" % number)
+
+    for number in range(100):
+        first = next(iter(read_batches(log.read(number, 1).read())))
+        assert first.base_offset == number
+
+
+def test_closed_log_is_reopened_where_it_ended():
+    filesystem = MemoryFileSystem()
+    log = open_log(filesystem, segment_bytes=300)
+    for number in range(10):
+        append(log, b"%d" % number)
+    log.close()
+
+    log = open_log(filesystem, was_shut_down_cleanly=True, recovery_point=10, segment_bytes=300)
+
+    assert values(log) == [b"%d" % number for number in range(10)]
+    assert append(log, b"10") == 10
+
+
+def test_closed_log_refuses():
+    log = open_log()
+    log.close()
+
+    with pytest.raises(StorageError, match="closed"):
+        append(log, b"0")
+
+
+def test_log_start_offset_moves_up_to_the_high_watermark():
+    log = open_log()
+    append(log, b"0", b"1", b"2")
+    log.high_watermark = 2
+
+    log.advance_log_start_offset(2)
+
+    assert log.log_start_offset == 2
+    assert values(log) == [b"2"]
+    with pytest.raises(OffsetOutOfRangeError):
+        log.read(1, 100)
+    with pytest.raises(OffsetOutOfRangeError, match="high watermark is 2"):
+        log.advance_log_start_offset(3)
+
+
+def test_old_segments_are_deleted_by_time_and_their_files_later():
+    filesystem, clock = MemoryFileSystem(), VirtualClock()
+    log = open_log(
+        filesystem, clock=clock, segment_bytes=100, retention_ms=1000, file_delete_delay_ms=50
+    )
+    for number in range(3):
+        append(log, b"%d" % number, timestamp_ms=START_MS + number * 1000)
+
+    assert log.delete_old_segments(START_MS + 2500) == 2
+
+    assert log.segment_base_offsets == [2]
+    assert log.log_start_offset == 2
+    assert values(log) == [b"2"]
+    deleted = f"{DIRECTORY}/{0:020d}.log.deleted"
+    log.remove_deleted_files(START_MS + 2549)
+    assert filesystem.exists(deleted)
+    log.remove_deleted_files(START_MS + 2550)
+    assert not filesystem.exists(deleted)
+
+
+def test_old_segments_are_deleted_by_size():
+    size = len(batch(b"0"))
+    log = open_log(segment_bytes=size, retention_ms=-1, retention_bytes=2 * size)
+
+    for number in range(5):
+        append(log, b"%d" % number)
+
+    assert log.delete_old_segments(START_MS) == 3
+    assert values(log) == [b"3", b"4"]
+
+
+def test_log_whose_records_are_all_old_goes_on_with_an_empty_segment():
+    log = open_log(retention_ms=1000)
+    append(log, b"0", b"1")
+
+    assert log.delete_old_segments(START_MS + 5000) == 1
+
+    assert (log.log_start_offset, log.log_end_offset) == (2, 2)
+    assert append(log, b"2") == 2
+
+
+def test_truncation_removes_the_batch_that_holds_the_offset_and_all_behind_it():
+    log = open_log(segment_bytes=200, index_interval_bytes=0)
+    for number in range(0, 10, 2):
+        append(log, b"%d" % number, b"%d" % (number + 1))
+
+    log.truncate_to(4)
+
+    assert log.log_end_offset == 4
+    assert values(log) == [b"0", b"1", b"2", b"3"]
+    assert append(log, b"again") == 4
+    assert values(log, 4) == [b"again"]
+
+
+def test_truncation_to_a_segments_beginning_lets_that_segment_go():
+    log = open_log(segment_bytes=100)
+    for number in range(3):
+        append(log, b"%d" % number)
+
+    log.truncate_to(1)
+
+    assert values(log) == [b"0"]
+    assert append(log, b"again") == 1
+
+
+def test_follower_stores_what_the_leader_sent():
+    leader, follower = open_log(), open_log()
+    append(leader, b"0", b"1", leader_epoch=3)
+    append(leader, b"2", leader_epoch=4)
+
+    result = follower.append_as_follower(leader.read(0, 1 << 20).read())
+
+    assert result is not None
+    assert (result.base_offset, result.last_offset) == (0, 2)
+    assert follower.read(0, 1 << 20).read() == leader.read(0, 1 << 20).read()
+    assert follower.leader_epochs.entries == [(3, 0), (4, 2)]
