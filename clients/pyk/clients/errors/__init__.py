@@ -17,8 +17,11 @@
     ├── MalformedResponseError          bytes that break the protocol
     ├── ConfigurationError              (ValueError)
     ├── SerializationError              (ValueError)
+    │   └── DeserializationError
+    ├── CommitFailedError, NoOffsetForPartitionError, LogTruncatedError, WakeupError
     └── StateError                      (RuntimeError)
         ├── ClosedError
+        ├── ConcurrentUseError
         └── ForkedClientError
 
 The class of a code is its name in CamelCase: ``GROUP_ID_NOT_FOUND`` is
@@ -94,6 +97,14 @@ from pyk.clients.errors.cluster import (
     UnsupportedEndpointTypeError,
     UnsupportedVersionError,
     VoterNotFoundError,
+)
+from pyk.clients.errors.consumer import (
+    CommitFailedError,
+    ConcurrentUseError,
+    DeserializationError,
+    LogTruncatedError,
+    NoOffsetForPartitionError,
+    WakeupError,
 )
 from pyk.clients.errors.group import (
     CoordinatorLoadInProgressError,
@@ -210,7 +221,9 @@ __all__ = [
     "BufferExhaustedError",
     "ClosedError",
     "ClusterAuthorizationFailedError",
+    "CommitFailedError",
     "ConcurrentTransactionsError",
+    "ConcurrentUseError",
     "ConfigurationError",
     "ConnectionAttempt",
     "ControllerIdNotRegisteredError",
@@ -223,6 +236,7 @@ __all__ = [
     "DelegationTokenNotFoundError",
     "DelegationTokenOwnerMismatchError",
     "DelegationTokenRequestNotAllowedError",
+    "DeserializationError",
     "DuplicateBrokerRegistrationError",
     "DuplicateResourceError",
     "DuplicateSequenceNumberError",
@@ -280,11 +294,13 @@ __all__ = [
     "LeaderNotAvailableError",
     "ListenerNotFoundError",
     "LogDirNotFoundError",
+    "LogTruncatedError",
     "MalformedResponseError",
     "MemberIdRequiredError",
     "MismatchedEndpointTypeError",
     "NetworkError",
     "NewLeaderElectedError",
+    "NoOffsetForPartitionError",
     "NoReassignmentInProgressError",
     "NodeDisconnectedError",
     "NodeUnavailableError",
@@ -356,6 +372,7 @@ __all__ = [
     "UnsupportedSaslMechanismError",
     "UnsupportedVersionError",
     "VoterNotFoundError",
+    "WakeupError",
     "error_for",
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 
 
@@ -31,6 +32,7 @@ class KafkaError(Exception):
         *,
         topic: str | None = None,
         partition: int | None = None,
+        offset: int | None = None,
         node_id: int | None = None,
         definite: bool | None = None,
     ) -> None:
@@ -38,9 +40,17 @@ class KafkaError(Exception):
         super().__init__(message)
         self.topic = topic
         self.partition = partition
+        self.offset = offset
         self.node_id = node_id
         if definite is not None:
             self.definite = definite
+
+    @property
+    def topic_partition(self) -> TopicPartition | None:
+        """The partition it is about, None if it is not about one."""
+        if self.topic is None or self.partition is None:
+            return None
+        return TopicPartition(self.topic, self.partition)
 
     def __str__(self) -> str:
         where = ", ".join(self._where())
@@ -53,6 +63,8 @@ class KafkaError(Exception):
             places.append(f"topic {self.topic!r}")
         if self.partition is not None and f"partition {self.partition}" not in self.args[0]:
             places.append(f"partition {self.partition}")
+        if self.offset is not None and f"offset {self.offset}" not in self.args[0]:
+            places.append(f"offset {self.offset}")
         if (
             self.node_id is not None
             and self.node_id >= 0

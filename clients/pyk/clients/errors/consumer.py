@@ -1,0 +1,43 @@
+"""What a consumer finds out by itself."""
+
+from __future__ import annotations
+
+from pyk.clients.errors.base import KafkaError
+from pyk.clients.errors.client import SerializationError, StateError
+
+
+class CommitFailedError(KafkaError):
+    """The offsets were not committed: the partitions may belong to another member by now.
+
+    What was read since the last commit is read again, by whoever has the partitions now.
+    """
+
+
+class DeserializationError(SerializationError):
+    """A deserializer refused the key or the value of a record, and is the cause of this error.
+
+    ``topic_partition`` and ``offset`` name the record. The position stays before it:
+    ``seek(error.topic_partition, error.offset + 1)`` passes over it.
+    """
+
+
+class NoOffsetForPartitionError(KafkaError):
+    """No offset is committed, and ``auto_offset_reset="none"`` does not say where to begin."""
+
+
+class LogTruncatedError(KafkaError):
+    """Records that were read are gone from the log: an unclean leader election (KIP-320).
+
+    ``offset`` is where the log and what was read part. Raised only with
+    ``auto_offset_reset="none"``; otherwise reading goes on from there.
+    """
+
+
+class ConcurrentUseError(StateError):
+    """The consumer is being used by another thread or task; only one may at a time."""
+
+
+class WakeupError(KafkaError):
+    """``wakeup`` was called."""
+
+    retriable = True
