@@ -1,11 +1,11 @@
 """What can be wrong with record batches. All of it came from outside, so each is a ``ProtocolError``.
 
-    ProtocolError
-    └── RecordBatchError             carries base_offset and next_offset of the batch, where they are known
-        ├── CorruptRecordError           wrong length, CRC, count, varint …
-        ├── UnsupportedMagicError        a batch format that is not read
-        ├── UnsupportedCompressionError  an unknown codec, or one whose package is not installed
-        └── DecompressionLimitError      more data than max_decompressed_bytes comes out of one batch
+ProtocolError
+└── RecordBatchError             carries base_offset and next_offset of the batch, where they are known
+    ├── CorruptRecordError           wrong length, CRC, count, varint …
+    ├── UnsupportedMagicError        a batch format that is not read
+    ├── UnsupportedCompressionError  an unknown codec, or one whose package is not installed
+    └── DecompressionLimitError      more data than max_decompressed_bytes comes out of one batch
 """
 
 from __future__ import annotations
