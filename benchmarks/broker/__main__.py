@@ -1,7 +1,6 @@
 """Measure brokers: ``python -m benchmarks.broker [--runs N]``. Linux only: it reads ``/proc``.
 
 For each broker: time to start, resident memory when idle, and CPU seconds of the *broker's* process
-per million records of 100 bytes in full batches, produced (acks=all) and consumed. The client is
 per million records of 100 bytes in full batches, produced (acks=all) and consumed, by pyk's own
 client for both. Apache Kafka is left out, in plain words, where Java or Maven is missing.
 """
