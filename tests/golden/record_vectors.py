@@ -1,4 +1,4 @@
-"""Golden vectors of record batches and of the primitives in them, written by Apache Kafka's own clients."""
+"""Golden vectors of record batches and their primitives, written by Apache Kafka's clients."""
 
 from __future__ import annotations
 

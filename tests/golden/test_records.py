@@ -89,7 +89,11 @@ def test_batches_are_written_byte_for_byte_as_kafka_writes_them(vector):
         headers = [(header["key"], from_hex(header["value"])) for header in record["headers"]]
         delta = record["offset"] - batch["baseOffset"]
         builder.append_at(
-            delta, record["timestamp"], from_hex(record["key"]), from_hex(record["value"]), headers
+            delta,
+            record["timestamp"],
+            from_hex(record["key"]),
+            from_hex(record["value"]),
+            headers=headers,
         )
 
     data = builder.seal(

@@ -1,8 +1,8 @@
 """Batches of magic 2: their header, their check, the few fields that others set in place.
 
-A client stamps a producer's identity, a broker the offset, the leader epoch and, where configured, the
-time. The CRC covers everything from the attributes on, so offset and leader epoch can be set without
-touching it.
+A client stamps a producer's identity, a broker the offset, the leader epoch and, where
+configured, the time. The CRC covers everything from the attributes on, so offset and leader epoch
+can be set without touching it.
 """
 
 from __future__ import annotations
@@ -13,42 +13,49 @@ from collections.abc import Iterator
 from crc32c import crc32c
 
 from pyk.protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, decompress
-from pyk.protocol.records.errors import CorruptRecordError, RecordBatchError, UnsupportedMagicError
+from pyk.protocol.records.errors import (
+    OFFSETS,
+    PROBLEMS,
+    CorruptRecordError,
+    RecordBatchError,
+    UnsupportedMagicError,
+)
+from pyk.protocol.records.layout import (
+    ATTRIBUTES_AT,
+    COMPRESSION_MASK,
+    CONTROL,
+    CRC_AT,
+    DELETE_HORIZON,
+    HEADER_BYTES,
+    LENGTH_AT,
+    LENGTH_END,
+    LOG_APPEND_TIME,
+    MAGIC,
+    MAGIC_AT,
+    MAX_INT32,
+    MAX_INT64,
+    MAX_TIMESTAMP_AT,
+    PRODUCER_ID_AT,
+    TRANSACTIONAL,
+)
 from pyk.protocol.records.reader import RecordBlock
 from pyk.protocol.records.record import Record, TimestampType
 
-HEADER_BYTES = 61
-LENGTH_END = 12  # batchLength counts the bytes behind itself
-MAGIC = 2
-MAX_BATCH_BYTES = (1 << 31) - 1 + LENGTH_END
-
-COMPRESSION_MASK = 0x07
-LOG_APPEND_TIME = 0x08
-TRANSACTIONAL = 0x10
-CONTROL = 0x20
-DELETE_HORIZON = 0x40
-
 _HEADER = struct.Struct(">qiibIhiqqqhii")
-_LENGTH_AT, _MAGIC_AT, _CRC_AT, _ATTRIBUTES_AT = 8, 16, 17, 21
-_MAX_TIMESTAMP_AT, _PRODUCER_AT = 35, 43
+_PRODUCER = struct.Struct(">qhi")
+_INT64 = struct.Struct(">q")
+_INT32 = struct.Struct(">i")
+_INT16 = struct.Struct(">h")
+_UINT32 = struct.Struct(">I")
 _MIN_LENGTH = HEADER_BYTES - LENGTH_END
 _MIN_LENGTH_OF_ANY_MAGIC = 14
-_INT64, _INT32, _INT16, _UINT32 = (
-    struct.Struct(">q"),
-    struct.Struct(">i"),
-    struct.Struct(">h"),
-    struct.Struct(">I"),
-)
-_PRODUCER = struct.Struct(">qhi")
-_MAX_INT64 = (1 << 63) - 1
-_MAX_INT32 = (1 << 31) - 1
 
 
 class RecordBatch:
     """One batch where it lies in ``data``: the fields of its header, and its records when iterated.
 
-    Iterating decompresses, at most to ``max_decompressed_bytes``, and checks all records before it yields
-    the first.
+    Iterating decompresses, at most to ``max_decompressed_bytes``, and checks all records before
+    it yields the first.
     """
 
     __slots__ = (
@@ -103,9 +110,11 @@ class RecordBatch:
     def __repr__(self) -> str:
         return (
             f"RecordBatch(base_offset={self.base_offset}, last_offset={self.last_offset}, "
-            f"count={self.count}, size_in_bytes={self.size_in_bytes}, attributes={self.attributes:#06x}, "
+            f"count={self.count}, size_in_bytes={self.size_in_bytes}, "
+            f"attributes={self.attributes:#06x}, "
             f"producer_id={self.producer_id}, producer_epoch={self.producer_epoch}, "
-            f"base_sequence={self.base_sequence}, partition_leader_epoch={self.partition_leader_epoch})"
+            f"base_sequence={self.base_sequence}, "
+            f"partition_leader_epoch={self.partition_leader_epoch})"
         )
 
     @property
@@ -130,11 +139,11 @@ class RecordBatch:
         """The sequence number of the last offset, -1 if there is none; after 2147483647 comes 0."""
         if self.base_sequence < 0:
             return -1
-        return (self.base_sequence + self.last_offset_delta) & _MAX_INT32
+        return (self.base_sequence + self.last_offset_delta) & MAX_INT32
 
     @property
     def compression_type(self) -> Compression:
-        """The codec; raises ``UnsupportedCompressionError`` for a number that Kafka does not define."""
+        """The codec; raises ``UnsupportedCompressionError`` for a number that is not known."""
         return Compression.of_codec(self.attributes & COMPRESSION_MASK)
 
     @property
@@ -155,25 +164,26 @@ class RecordBatch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When compaction may remove the tombstones of this batch, None if that is not settled yet."""
+        """When compaction may remove the batch's tombstones, None if that is not settled yet."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON else None
 
     def check(self) -> None:
         """Raise ``CorruptRecordError`` unless the CRC and the counts of the header are right."""
-        computed = crc32c(self.data[_ATTRIBUTES_AT:])
+        computed = crc32c(self.data[ATTRIBUTES_AT:])
         if computed != self.crc:
-            reason = f"it is corrupt: its stored CRC is {self.crc:#010x}, the computed one {computed:#010x}"
+            reason = f"its stored CRC is {self.crc:#010x}, the computed one {computed:#010x}"
             raise self._error(CorruptRecordError(reason))
-        if self.base_offset < 0 or self.base_offset > _MAX_INT64 - 1 - max(
-            0, self.last_offset_delta
-        ):
-            raise self._error(CorruptRecordError("its offsets lie outside of 0 to 2**63 - 1"))
+        if not 0 <= self.base_offset < MAX_INT64 - max(0, self.last_offset_delta):
+            raise self._error(CorruptRecordError(PROBLEMS[OFFSETS]))
         if self.count < 0 or self.last_offset_delta < max(0, self.count - 1):
-            reason = f"it declares {self.count} records with a last offset delta of {self.last_offset_delta}"
+            reason = (
+                f"it declares {self.count} records with a last offset delta "
+                f"of {self.last_offset_delta}"
+            )
             raise self._error(CorruptRecordError(reason))
 
     def open(self) -> RecordBlock:
-        """Return the records, decompressed and checked; raise a ``RecordBatchError`` that names the batch."""
+        """Return the records, decompressed and checked; raise a ``RecordBatchError``."""
         append_timestamp = self.max_timestamp if self.attributes & LOG_APPEND_TIME else None
         try:
             records = decompress(
@@ -195,7 +205,7 @@ class RecordBatch:
 
     def _error(self, error: RecordBatchError) -> RecordBatchError:
         """Return ``error`` with the place of this batch, so that a reader can go on behind it."""
-        next_offset = self.next_offset if 0 < self.next_offset <= _MAX_INT64 else None
+        next_offset = self.next_offset if 0 < self.next_offset <= MAX_INT64 else None
         return error.in_batch(self.base_offset, next_offset)
 
 
@@ -204,23 +214,24 @@ def parse_batch(
     position: int = 0,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
 ) -> RecordBatch | None:
-    """Return the batch at ``position``, its CRC not yet checked; None if it is not there completely.
+    """Return the batch at ``position``, its CRC not yet checked; None if it is not there
+    completely.
 
-    Raises ``CorruptRecordError`` for an impossible length, ``UnsupportedMagicError`` for any format but
-    magic 2.
+    Raises ``CorruptRecordError`` for an impossible length, ``UnsupportedMagicError`` for any
+    format but magic 2.
     """
     left = len(data) - position
     if left < LENGTH_END:
         return None
     (base_offset,) = _INT64.unpack_from(data, position)
-    (length,) = _INT32.unpack_from(data, position + _LENGTH_AT)
+    (length,) = _INT32.unpack_from(data, position + LENGTH_AT)
     if length < _MIN_LENGTH_OF_ANY_MAGIC:
         raise CorruptRecordError(
             f"a batch length of {length} is impossible", base_offset=base_offset
         )
-    if left <= _MAGIC_AT:
+    if left <= MAGIC_AT:
         return None
-    magic = data[position + _MAGIC_AT]
+    magic = data[position + MAGIC_AT]
     if magic != MAGIC:
         raise UnsupportedMagicError(_explain_magic(magic), base_offset=base_offset)
     if length < _MIN_LENGTH:
@@ -237,7 +248,8 @@ def read_batches(
     *,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
 ) -> Iterator[RecordBatch]:
-    """Yield the batches of ``data``, each checked; a partial one at the end is left out, as brokers cut them.
+    """Yield the batches of ``data``, each checked; a partial one at the end is left out, as
+    brokers cut them.
 
     Raises a ``RecordBatchError`` when it comes to a bad batch: those before it have been yielded.
     """
@@ -256,15 +268,15 @@ def set_place(data: bytearray | memoryview, base_offset: int, partition_leader_e
 
 
 def set_log_append_time(data: bytearray | memoryview, timestamp_ms: int) -> None:
-    """Make ``timestamp_ms`` the timestamp of all records of the batch (``message.timestamp.type``)."""
-    (attributes,) = _INT16.unpack_from(data, _ATTRIBUTES_AT)
-    _INT16.pack_into(data, _ATTRIBUTES_AT, attributes | LOG_APPEND_TIME)
+    """Make ``timestamp_ms`` the timestamp of all records (``message.timestamp.type``)."""
+    (attributes,) = _INT16.unpack_from(data, ATTRIBUTES_AT)
+    _INT16.pack_into(data, ATTRIBUTES_AT, attributes | LOG_APPEND_TIME)
     set_max_timestamp(data, timestamp_ms)
 
 
 def set_max_timestamp(data: bytearray | memoryview, timestamp_ms: int) -> None:
     """Write the largest timestamp of the batch in ``data``."""
-    _INT64.pack_into(data, _MAX_TIMESTAMP_AT, timestamp_ms)
+    _INT64.pack_into(data, MAX_TIMESTAMP_AT, timestamp_ms)
     _set_crc(data)
 
 
@@ -272,7 +284,7 @@ def restamp(
     data: bytearray | memoryview, producer_id: int, producer_epoch: int, base_sequence: int
 ) -> None:
     """Give the batch another producer identity. Only for one that certainly was never written."""
-    _PRODUCER.pack_into(data, _PRODUCER_AT, producer_id, producer_epoch, base_sequence)
+    _PRODUCER.pack_into(data, PRODUCER_ID_AT, producer_id, producer_epoch, base_sequence)
     _set_crc(data)
 
 
@@ -288,7 +300,7 @@ def write_header(
     base_sequence: int,
     count: int,
 ) -> None:
-    """Write the header, CRC included, of the batch that is all of ``data``; its place is not known yet."""
+    """Write the header of the batch that is all of ``data``; offset 0, leader epoch -1."""
     _HEADER.pack_into(
         data,
         0,
@@ -310,9 +322,9 @@ def write_header(
 
 
 def _set_crc(data: bytearray | memoryview) -> None:
-    (length,) = _INT32.unpack_from(data, _LENGTH_AT)
+    (length,) = _INT32.unpack_from(data, LENGTH_AT)
     with memoryview(data) as view:
-        _UINT32.pack_into(data, _CRC_AT, crc32c(view[_ATTRIBUTES_AT : length + LENGTH_END]))
+        _UINT32.pack_into(data, CRC_AT, crc32c(view[ATTRIBUTES_AT : length + LENGTH_END]))
 
 
 def _explain_magic(magic: int) -> str:

@@ -1,7 +1,7 @@
 """Read spans of batches into columns.
 
-This is the plain form; ``column_reader.pyx`` is the compiled one, which fills the buffers with the GIL
-released.
+This is the plain form; ``column_reader.pyx`` is the compiled one, which fills the buffers with
+the GIL released.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pyk.protocol.records.columns import (
     RecordColumns,
     check_fields,
 )
-from pyk.protocol.records.reader import Fields, RecordSpan
-from pyk.protocol.records.record import RecordOrigin
+from pyk.protocol.records.reader import RecordSpan
+from pyk.protocol.records.record import Fields, RecordOrigin
 
 
 def read_columns(
@@ -29,10 +29,10 @@ def read_columns(
 ) -> list[RecordColumns]:
     """Return the records of ``spans`` as columns, only those that ``fields`` names.
 
-    There is one chunk of them, or more where a column would pass ``max_chunk_bytes``; none if there are no
-    records.
+    There is one chunk of them, or more where a column would pass ``max_chunk_bytes``; none if
+    there are no records.
     """
-    check_fields(fields)
+    check_fields(fields, max_chunk_bytes)
     return [_columns(records, fields) for records in _chunks(spans, fields, max_chunk_bytes)]
 
 
@@ -92,24 +92,21 @@ def _int64_column(numbers: Sequence[int]) -> bytearray:
 
 
 def _binary_column(values: Sequence[bytes | None]) -> BinaryColumn:
-    validity = None
-    if None in values:
-        validity = bytearray((len(values) + 7) // 8)
-        for index, value in enumerate(values):
-            if value is not None:
-                validity[index >> 3] |= 1 << (index & 7)
+    offsets = _list_offsets([len(value or b"") for value in values])
     data = bytearray().join(value or b"" for value in values)
     return BinaryColumn(
-        len(values), _list_offsets([len(value or b"") for value in values]), data, validity
+        len(values), offsets, data, _validity([value is not None for value in values])
     )
 
 
 def _headers_column(headers: Sequence[Sequence[tuple[str, bytes | None]]]) -> HeadersColumn:
     flat = [header for record_headers in headers for header in record_headers]
     return HeadersColumn(
-        offsets=_list_offsets([len(record_headers) for record_headers in headers]),
-        names=_binary_column([name.encode() for name, _ in flat]),
-        values=_binary_column([value for _, value in flat]),
+        len(headers),
+        _list_offsets([len(record_headers) for record_headers in headers]),
+        _binary_column([name.encode() for name, _ in flat]),
+        _binary_column([value for _, value in flat]),
+        _validity([bool(record_headers) for record_headers in headers]),
     )
 
 
@@ -118,3 +115,12 @@ def _list_offsets(sizes: Sequence[int]) -> bytearray:
     for size in sizes:
         offsets.append(offsets[-1] + size)
     return bytearray(offsets.tobytes())
+
+
+def _validity(are_valid: Sequence[bool]) -> bytearray | None:
+    if all(are_valid):
+        return None
+    validity = bytearray((len(are_valid) + 7) // 8)
+    for index, is_valid in enumerate(are_valid):
+        validity[index >> 3] |= is_valid << (index & 7)
+    return validity

@@ -1,12 +1,12 @@
 """Walk the records of one partition in a fetch response, from the offset that was asked for.
 
-What the application must not see is left out here: records below the offset, control batches, and with
-``read_committed`` what belongs to aborted transactions. The offset moves past all of it, so that a log of
-nothing but markers or compacted gaps is passed and not fetched for ever.
+What the application must not see is left out here: records below the offset, control batches, and
+with ``read_committed`` what belongs to aborted transactions. The offset moves past all of it, so
+that a log of nothing but markers or compacted gaps is passed and not fetched for ever.
 
-An aborted transaction begins at the ``first_offset`` that the response lists and ends at its abort marker;
-between the two every transactional batch of its producer id is aborted. Nothing is assumed about the order
-of that list, and a marker without a transaction is no more than a marker.
+An aborted transaction begins at the ``first_offset`` that the response lists and ends at its
+abort marker; between the two every transactional batch of its producer id is aborted. Nothing is
+assumed about the order of that list, and a marker without a transaction is no more than a marker.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _KNOWN_CONTROL_TYPES = range(7)
 class FetchedRecords:
     """The records of one partition in one fetch response, handed out in spans.
 
-    ``data`` is what the response holds and is kept as long as a span of it lives. ``aborted_transactions``
-    are its ``(producer_id, first_offset)`` pairs, or None to read uncommitted. One thread at a time.
+    ``data`` is what the response holds and is kept as long as a span of it lives.
+    ``aborted_transactions`` are its ``(producer_id, first_offset)`` pairs, or None to read
+    uncommitted. One thread at a time.
     """
 
     __slots__ = (
@@ -70,10 +71,11 @@ class FetchedRecords:
         heapq.heapify(self._aborted_transactions)
 
     def next_span(self, max_records: int) -> RecordSpan | None:
-        """Return at most ``max_records`` (at least 1) of the records that follow, None after the last.
+        """Return at most ``max_records`` (at least 1) of the records that follow, None after the
+        last.
 
-        ``next_offset`` is then the offset behind them. Raises a ``RecordBatchError`` when the next batch
-        cannot be read, again at every call: the position stays before that batch.
+        ``next_offset`` is then the offset behind them. Raises a ``RecordBatchError`` when the
+        next batch cannot be read, again at every call: the position stays before that batch.
         """
         if max_records < 1:
             raise ValueError(f"max_records={max_records}: a span has at least one record")
@@ -88,7 +90,7 @@ class FetchedRecords:
         return span
 
     def _read(self, batch: RecordBatch) -> RecordSpan | None:
-        """Return what the application may see of ``batch``, None if that is nothing; move past it then."""
+        """Return what the application may see of ``batch``; move past it if that is nothing."""
         batch.check()
         if self._is_visible(batch) and batch.last_offset >= self.next_offset:
             origin = RecordOrigin(
@@ -123,7 +125,7 @@ class FetchedRecords:
 
 
 def control_type_of(batch: RecordBatch) -> int | None:
-    """Return the type of a control batch (0 abort, 1 commit, 2 to 6 of KRaft), None if it does not say."""
+    """Return a control batch's type (0 abort, 1 commit, 2 to 6 of KRaft), None if it has none."""
     record = next(iter(batch), None)
     if record is None or record.key is None or len(record.key) < 4:
         return None

@@ -1,11 +1,12 @@
-"""What can be wrong with record batches. All of it came from outside, so each is a ``ProtocolError``.
+"""What can be wrong with record batches. All of it came from outside, so each is a
+``ProtocolError``.
 
-ProtocolError
-└── RecordBatchError             carries base_offset and next_offset of the batch, where they are known
-    ├── CorruptRecordError           wrong length, CRC, count, varint …
-    ├── UnsupportedMagicError        a batch format that is not read
-    ├── UnsupportedCompressionError  an unknown codec, or one whose package is not installed
-    └── DecompressionLimitError      more data than max_decompressed_bytes comes out of one batch
+    ProtocolError
+    └── RecordBatchError             carries the batch's base_offset and next_offset, where known
+        ├── CorruptRecordError           wrong length, CRC, count, varint …
+        ├── UnsupportedMagicError        a batch format that is not read
+        ├── UnsupportedCompressionError  an unknown codec, or one whose package is not installed
+        └── DecompressionLimitError      more than max_decompressed_bytes comes out of one batch
 """
 
 from __future__ import annotations
@@ -28,31 +29,34 @@ OFFSET_DELTA = 11
 TIMESTAMP_DELTA = 12
 TRAILING_BYTES = 13
 MISSING_RECORDS = 14
+OFFSETS = 15
 
-# One text per problem, shared by the compiled and the plain reader: the same bytes give the same words.
+# Shared by the compiled and the plain reader: the same bytes give the same words.
 PROBLEMS = {
     VARINT_CUT: "a varint is cut off",
     VARINT_TOO_LONG: "a varint is longer than its value needs or its type allows",
     RECORD_LENGTH: "the record length is too small, or larger than what is left of the batch",
-    KEY_LENGTH: "the key length is below -1, or larger than what is left of the record",
-    VALUE_LENGTH: "the value length is below -1, or larger than what is left of the record",
-    HEADER_COUNT: "the header count is negative, or larger than what is left of the record",
-    HEADER_KEY_LENGTH: "a header key length is negative, or larger than what is left of the record",
+    KEY_LENGTH: "the key length is below -1, or larger than the rest of the record",
+    VALUE_LENGTH: "the value length is below -1, or larger than the rest of the record",
+    HEADER_COUNT: "the header count is negative, or larger than the rest of the record",
+    HEADER_KEY_LENGTH: "a header key length is negative, or larger than the rest of the record",
     HEADER_KEY_TEXT: "a header key is not UTF-8",
-    HEADER_VALUE_LENGTH: "a header value length is below -1, or larger than what is left of the record",
+    HEADER_VALUE_LENGTH: "a header value length is below -1, or larger than the rest of the record",
     RECORD_BODY: "the fields end before the record does",
     OFFSET_DELTA: "the offset delta does not rise, or lies outside the batch",
     TIMESTAMP_DELTA: "the timestamp lies outside of 64 bits",
     TRAILING_BYTES: "bytes follow the last record",
     MISSING_RECORDS: "the batch is too short for its record count",
+    OFFSETS: "the offsets lie outside of 0 to 2**63 - 1",
 }
 
 
 class RecordBatchError(ProtocolError):
     """A record batch that cannot be read.
 
-    ``base_offset`` is that of the batch; ``next_offset`` is the first one behind it, to seek to when the
-    batch is to be given up. Both are None where the batch header is not known or not to be trusted.
+    ``base_offset`` is that of the batch; ``next_offset`` is the first one behind it, to seek to
+    when the batch is to be given up. Both are None where the batch header is not known or not to
+    be trusted.
     """
 
     def __init__(
@@ -78,7 +82,7 @@ class RecordBatchError(ProtocolError):
 
 
 class CorruptRecordError(RecordBatchError):
-    """The bytes of a batch contradict each other or its CRC: they were damaged, or the writer is broken."""
+    """The bytes of a batch contradict each other or its CRC: damaged, or written wrongly."""
 
     @classmethod
     def in_record(cls, problem: str, index: int, count: int) -> Self:

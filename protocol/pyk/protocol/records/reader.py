@@ -1,11 +1,11 @@
 """The records of one batch, decompressed: checked as a whole, then read where they lie.
 
-A batch is delivered whole or not at all, so a ``RecordBlock`` checks every record before the first one is
-handed out. Spans are stretches of a block: what a fetch hands to the application, not yet made into
-objects.
+A batch is delivered whole or not at all, so a ``RecordBlock`` checks every record before the
+first one is handed out. Spans are stretches of a block: what a fetch hands to the application,
+not yet made into objects.
 
-This is the plain form; ``reader.pyx`` is the compiled one, which keeps positions where this one keeps
-decoded fields.
+This is the plain form; ``reader.pyx`` is the compiled one, which keeps positions where this one
+keeps decoded fields.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pyk.protocol.records.errors import (
     KEY_LENGTH,
     MISSING_RECORDS,
     OFFSET_DELTA,
+    OFFSETS,
     PROBLEMS,
     RECORD_BODY,
     RECORD_LENGTH,
@@ -30,8 +31,10 @@ from pyk.protocol.records.errors import (
     VALUE_LENGTH,
     CorruptRecordError,
 )
+from pyk.protocol.records.layout import MAX_INT64, MIN_INT64
 from pyk.protocol.records.record import (
     ConsumerRecord,
+    Fields,
     Headers,
     Record,
     RecordOrigin,
@@ -39,24 +42,19 @@ from pyk.protocol.records.record import (
 )
 from pyk.protocol.records.varint import decode_varint, decode_varlong
 
-MIN_RECORD_BYTES = (
-    7  # one byte each: length, attributes, two deltas, key and value length, header count
-)
+MIN_RECORD_BYTES = 7  # a byte each: length, attributes, two deltas, two lengths, header count
 _MIN_HEADER_BYTES = 2
-_MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 
 Deserializer = Callable[[bytes], Any]
-Fields = tuple[
-    int, int, bytes | None, bytes | None, Headers
-]  # offset, timestamp, key, value, headers
 
 
 class RecordBlock:
     """All records of one batch, checked. Iterating gives ``Record`` objects, one at a time.
 
     ``data`` holds ``count`` records. Their offsets lie in ``base_offset`` … ``base_offset +
-    last_offset_delta``, their timestamps count from ``base_timestamp``, unless ``append_timestamp``
-    (LogAppendTime) stands for all of them. Raises ``CorruptRecordError`` for the first thing that is wrong.
+    last_offset_delta``, their timestamps count from ``base_timestamp``, unless
+    ``append_timestamp`` (LogAppendTime) stands for all of them. Raises ``CorruptRecordError`` for
+    the first thing that is wrong.
     """
 
     __slots__ = (
@@ -81,17 +79,18 @@ class RecordBlock:
         base_timestamp: int,
         append_timestamp: int | None = None,
     ) -> None:
-        view = memoryview(data).cast("B")
         self.count = count
-        self.size = len(view)
+        self.size = len(data)
         self.base_offset = base_offset
         self.last_offset_delta = last_offset_delta
-        self._records = self._decode(view, base_timestamp, append_timestamp)
+        self._records = self._decode(bytes(data), base_timestamp, append_timestamp)
         self._summarize()
 
     def _decode(
-        self, data: memoryview, base_timestamp: int, append_timestamp: int | None
+        self, data: bytes, base_timestamp: int, append_timestamp: int | None
     ) -> list[Fields]:
+        if not 0 <= self.base_offset < MAX_INT64 - max(0, self.last_offset_delta):
+            raise CorruptRecordError(PROBLEMS[OFFSETS])
         if self.count > len(data) // MIN_RECORD_BYTES:
             raise CorruptRecordError(PROBLEMS[MISSING_RECORDS])
         records: list[Fields] = []
@@ -105,7 +104,7 @@ class RecordBlock:
                 if not previous < delta <= self.last_offset_delta:
                     raise CorruptRecordError(PROBLEMS[OFFSET_DELTA])
                 timestamp += base_timestamp
-                if not _MIN_INT64 <= timestamp <= _MAX_INT64:
+                if not MIN_INT64 <= timestamp <= MAX_INT64:
                     raise CorruptRecordError(PROBLEMS[TIMESTAMP_DELTA])
             except CorruptRecordError as error:
                 raise CorruptRecordError.in_record(error.reason, index, self.count) from None
@@ -143,8 +142,8 @@ class RecordSpan:
     """Records that stand together in one batch, not yet made into objects. Iterating gives
     ``ConsumerRecord`` s.
 
-    ``next_offset`` is where reading goes on after them: behind the batch if the span reaches its end,
-    whatever records compaction left there.
+    ``next_offset`` is where reading goes on after them: behind the batch if the span reaches its
+    end, whatever records compaction left there.
     """
 
     __slots__ = ("_block", "_start", "count", "origin")
@@ -174,6 +173,8 @@ class RecordSpan:
 
     def split(self, count: int) -> tuple[RecordSpan, RecordSpan | None]:
         """Return the first ``count`` records and the rest, None when there is no rest."""
+        if count < 1:
+            raise ValueError(f"count={count}: a span has at least one record")
         if count >= self.count:
             return self, None
         head = RecordSpan(self._block, self.origin, self._start, count)
@@ -186,9 +187,9 @@ class RecordSpan:
 class RecordIterator:
     """Makes the records of several spans, one at a time.
 
-    A deserializer is called with the bytes of each key or value that is not null. When one raises, the
-    error passes through and the iterator stays before that record: ``next_offset`` names it, ``skip`` gives
-    it up.
+    A deserializer is called with the bytes of each key or value that is not null. When one
+    raises, the error passes through and the iterator stays before that record: ``next_offset``
+    names it, ``skip`` gives it up.
     """
 
     __slots__ = (
@@ -263,9 +264,9 @@ class RecordIterator:
 
 
 def _decode_record(
-    data: memoryview, position: int, end: int
+    data: bytes, position: int, end: int
 ) -> tuple[int, int, int, bytes | None, bytes | None, Headers]:
-    """Return the position behind the record, its timestamp and offset deltas, key, value and headers."""
+    """Return the end of the record, its timestamp and offset deltas, key, value, headers."""
     length, position = decode_varint(data, position, end)
     if not MIN_RECORD_BYTES - 1 <= length <= end - position:
         raise CorruptRecordError(PROBLEMS[RECORD_LENGTH])
@@ -287,18 +288,16 @@ def _decode_record(
     return end, timestamp_delta, offset_delta, key, value, tuple(headers)
 
 
-def _decode_bytes(
-    data: memoryview, position: int, end: int, problem: int
-) -> tuple[bytes | None, int]:
+def _decode_bytes(data: bytes, position: int, end: int, problem: int) -> tuple[bytes | None, int]:
     length, position = decode_varint(data, position, end)
     if length == -1:
         return None, position
     if not 0 <= length <= end - position:
         raise CorruptRecordError(PROBLEMS[problem])
-    return bytes(data[position : position + length]), position + length
+    return data[position : position + length], position + length
 
 
-def _decode_header_key(data: memoryview, position: int, end: int) -> tuple[str, int]:
+def _decode_header_key(data: bytes, position: int, end: int) -> tuple[str, int]:
     length, position = decode_varint(data, position, end)
     if not 0 <= length <= end - position:
         raise CorruptRecordError(PROBLEMS[HEADER_KEY_LENGTH])

@@ -1,7 +1,8 @@
 """One record as the application sees it.
 
-Compiled, these classes live outside of the cyclic collector: it would walk every one of them, and they hold
-nothing but integers, bytes, text and what a deserializer made. Nobody changes a record once it is made.
+Compiled, these classes live outside of the cyclic collector: it would walk every one of them, and
+they hold nothing but integers, bytes, text and what a deserializer made. Nobody changes a record
+once it is made.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from enum import IntEnum
 from typing import Any
 
 Headers = tuple[tuple[str, bytes | None], ...]
+Fields = tuple[int, int, Any, Any, Headers]  # offset, timestamp, key, value, headers
 
 
 class TimestampType(IntEnum):
@@ -20,7 +22,7 @@ class TimestampType(IntEnum):
 
 
 class Record:
-    """One record of a batch. ``timestamp`` is in milliseconds since 1970; key and value are bytes or None."""
+    """One record of a batch. ``timestamp`` is in milliseconds since 1970."""
 
     __slots__ = ("headers", "key", "offset", "timestamp", "value")
 
@@ -82,9 +84,9 @@ class RecordOrigin:
 class ConsumerRecord:
     """One record that was read from a partition.
 
-    ``timestamp`` is in milliseconds since 1970 and ``timestamp_type`` says who set it; ``leader_epoch`` is
-    -1 where the batch has none. ``key`` and ``value`` are bytes or None, or what the deserializers made of
-    them.
+    ``timestamp`` is in milliseconds since 1970 and ``timestamp_type`` says who set it;
+    ``leader_epoch`` is -1 where the batch has none. ``key`` and ``value`` are bytes or None, or
+    what the deserializers made of them.
     """
 
     __slots__ = ("_origin", "headers", "key", "offset", "timestamp", "value")
@@ -126,9 +128,10 @@ class ConsumerRecord:
 
     def __repr__(self) -> str:
         return (
-            f"ConsumerRecord(topic={self.topic!r}, partition={self.partition}, offset={self.offset}, "
-            f"timestamp={self.timestamp}, timestamp_type={self.timestamp_type!r}, key={self.key!r}, "
-            f"value={self.value!r}, headers={self.headers!r}, leader_epoch={self.leader_epoch})"
+            f"ConsumerRecord(topic={self.topic!r}, partition={self.partition}, "
+            f"offset={self.offset}, timestamp={self.timestamp}, "
+            f"timestamp_type={self.timestamp_type!r}, key={self.key!r}, value={self.value!r}, "
+            f"headers={self.headers!r}, leader_epoch={self.leader_epoch})"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -156,9 +159,7 @@ class ConsumerRecord:
         )
 
 
-def consumer_record(
-    origin: RecordOrigin, fields: tuple[int, int, Any, Any, Headers]
-) -> ConsumerRecord:
+def consumer_record(origin: RecordOrigin, fields: Fields) -> ConsumerRecord:
     """Return a record that shares ``origin`` with the others of its batch."""
     record = ConsumerRecord.__new__(ConsumerRecord)
     record._origin = origin

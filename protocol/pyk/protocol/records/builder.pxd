@@ -1,0 +1,13 @@
+cimport cython
+
+from pyk.protocol.records.record_buffer cimport RecordBuffer
+
+
+@cython.final
+@cython.no_gc
+cdef class RecordBatchBuilder(RecordBuffer):
+    cdef object _compression
+    cdef object _level
+    cdef object _delete_horizon_ms
+    cdef bytearray _compressed(self, bytearray data)
+    cdef long _attributes(self, bint is_transactional, bint is_control) except -1

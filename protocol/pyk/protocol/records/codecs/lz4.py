@@ -1,0 +1,77 @@
+"""The lz4 frame format with independent blocks; Kafka refuses blocks that depend on each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lz4.frame
+
+from pyk.protocol.records.codecs.bounds import PIECE_BYTES, check_frames, check_size
+from pyk.protocol.records.errors import CorruptRecordError
+
+_MAGIC = b"\x04\x22\x4d\x18"
+_VERSION_MASK, _VERSION = 0xC0, 0x40
+_INDEPENDENT_BLOCKS = 0x20
+_RESERVED_OR_DICTIONARY = 0x03
+
+_contexts: list[Any] = []
+
+
+def compress(data: bytes | bytearray | memoryview, level: int | None) -> bytes:
+    """Return ``data`` as one frame; level 0, the default, is fast, 3 to 12 are high compression."""
+    compressed: bytes = lz4.frame.compress(data, compression_level=level or 0, block_linked=False)
+    return compressed
+
+
+def decompress(data: memoryview, max_bytes: int) -> bytes | bytearray:
+    """Return what the frames hold."""
+    try:
+        context = _contexts.pop()
+    except IndexError:
+        context = lz4.frame.create_decompression_context()
+    try:
+        return _decompress_frames(context, data, max_bytes)
+    finally:
+        lz4.frame.reset_decompression_context(context)
+        _contexts.append(context)
+
+
+def _decompress_frames(context: Any, data: memoryview, max_bytes: int) -> bytes | bytearray:
+    output = bytearray()
+    position = frames = 0
+    while position < len(data) or not frames:
+        frames += 1
+        check_frames(frames)
+        _check_descriptor(data[position : position + 5])
+        end_of_frame = False
+        while not end_of_frame:
+            try:
+                piece, used, end_of_frame = lz4.frame.decompress_chunk(
+                    context, data[position:], max_length=PIECE_BYTES
+                )
+            except RuntimeError as error:
+                raise _corrupt(error) from error
+            if not (used or piece or end_of_frame):
+                raise _corrupt("it ends within a frame")
+            check_size(len(output) + len(piece), max_bytes)
+            position += used
+            if end_of_frame and not output and position == len(data):
+                return bytes(piece)
+            output += piece
+    return output
+
+
+def _check_descriptor(descriptor: memoryview) -> None:
+    if len(descriptor) < 5 or descriptor[:4] != _MAGIC:
+        raise _corrupt("a frame does not begin with the lz4 magic number")
+    flags = descriptor[4]
+    if flags & _VERSION_MASK != _VERSION or flags & _RESERVED_OR_DICTIONARY:
+        raise _corrupt(
+            f"frame flags {flags:#04x} are not those of version 1 without a dictionary",
+        )
+    if not flags & _INDEPENDENT_BLOCKS:
+        raise _corrupt("its blocks depend on each other, which Kafka does not allow")
+
+
+def _corrupt(why: object) -> CorruptRecordError:
+    return CorruptRecordError(f"the records are not valid lz4 data: {why}")

@@ -1,0 +1,22 @@
+cimport cython
+
+from pyk.protocol.records.batch cimport RecordBatch
+from pyk.protocol.records.reader cimport RecordSpan
+
+
+@cython.final
+cdef class FetchedRecords:
+    cdef readonly object topic
+    cdef readonly object partition
+    cdef readonly object next_offset
+    cdef readonly object unknown_control_batches
+    cdef object _data
+    cdef object _position
+    cdef RecordSpan _unread
+    cdef object _max_decompressed_bytes
+    cdef bint _reads_committed
+    cdef set _aborted_producer_ids
+    cdef list _aborted_transactions
+    cpdef RecordSpan next_span(self, object max_records)
+    cdef RecordSpan _read(self, RecordBatch batch)
+    cdef bint _is_visible(self, RecordBatch batch) except -1

@@ -1,0 +1,81 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from pyk.protocol.records.record cimport ConsumerRecord, RecordOrigin
+
+
+cdef struct RecordFields:
+    int64_t timestamp_delta
+    int32_t offset_delta
+    int32_t key_length    # -1 is null
+    int32_t value_length  # -1 is null
+    int32_t header_count
+    const uint8_t *key
+    const uint8_t *value
+    const uint8_t *headers
+    const uint8_t *end
+
+
+# What buffers the columns of some records take.
+cdef struct RecordSizes:
+    int64_t key_bytes
+    int64_t value_bytes
+    int64_t headers
+    int64_t header_key_bytes
+    int64_t header_value_bytes
+    int64_t null_keys
+    int64_t null_values
+    int64_t null_header_values
+    int64_t without_headers
+
+
+cdef int decode_record(const uint8_t *position, const uint8_t *end, RecordFields *fields) noexcept nogil
+cdef int measure_record(RecordFields *fields, RecordSizes *sizes) noexcept nogil
+
+
+@cython.final
+@cython.no_gc
+cdef class RecordBlock:
+    cdef Py_buffer _view
+    cdef const uint8_t *_data
+    cdef const uint8_t *_end
+    cdef RecordSizes _sizes
+    cdef bint _is_append_time
+    cdef int64_t _append_timestamp
+    cdef int64_t _base_timestamp
+    cdef readonly long long base_offset
+    cdef readonly long last_offset_delta
+    cdef readonly long count
+    cdef readonly Py_ssize_t size
+    cdef readonly bint are_offsets_dense
+    cdef readonly long long max_timestamp
+    cdef readonly long long max_timestamp_offset
+    cdef readonly long null_key_count
+    cdef int64_t timestamp_of(self, RecordFields *fields) noexcept nogil
+    cdef int _check(self, Py_ssize_t *index) noexcept nogil
+    cpdef RecordSpan span(self, RecordOrigin origin, long long from_offset=*)
+
+
+@cython.final
+@cython.no_gc
+cdef class RecordSpan:
+    cdef RecordBlock _block
+    cdef const uint8_t *_start
+    cdef readonly RecordOrigin origin
+    cdef readonly Py_ssize_t count
+    cdef readonly long long next_offset
+    cpdef tuple split(self, Py_ssize_t count)
+
+
+@cython.final
+@cython.no_gc
+cdef class RecordIterator:
+    cdef tuple _spans
+    cdef Py_ssize_t _next_span
+    cdef RecordSpan _span
+    cdef const uint8_t *_position
+    cdef Py_ssize_t _left
+    cdef object _key_deserializer
+    cdef object _value_deserializer
+    cdef bint _advance(self) except -1
+    cpdef ConsumerRecord next_record(self)

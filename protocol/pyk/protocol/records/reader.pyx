@@ -1,0 +1,489 @@
+"""The records of one batch, decompressed: checked as a whole, then read where they lie.
+
+The compiled form of ``reader.py``, which says what each class promises. Every length is checked
+against the end of what it points into each time it is used: what the first check found is not
+trusted, because the memory behind a buffer may change.
+"""
+
+cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from pyk.protocol.records.record cimport ConsumerRecord, Record, RecordOrigin
+from pyk.protocol.records.varint cimport read_varint, read_varlong
+
+from pyk.protocol.records.errors import PROBLEMS, CorruptRecordError
+
+cdef int64_t _MAX_INT64 = 0x7FFFFFFFFFFFFFFF
+
+cdef enum:
+    _MIN_RECORD_BYTES = 7
+    _MIN_HEADER_BYTES = 2
+    # Below this the records are checked with the GIL held: to give it up and get it back beside a
+    # busy thread costs more than the check.
+    _NOGIL_BYTES = 262144
+    RECORD_LENGTH = 3
+    KEY_LENGTH = 4
+    VALUE_LENGTH = 5
+    HEADER_COUNT = 6
+    HEADER_KEY_LENGTH = 7
+    HEADER_KEY_TEXT = 8
+    HEADER_VALUE_LENGTH = 9
+    RECORD_BODY = 10
+    OFFSET_DELTA = 11
+    TIMESTAMP_DELTA = 12
+    TRAILING_BYTES = 13
+    MISSING_RECORDS = 14
+    OFFSETS = 15
+
+
+cdef int decode_record(
+    const uint8_t *position, const uint8_t *end, RecordFields *fields
+) noexcept nogil:
+    """Decode the record at ``position``, its headers left as they are; return 0 or the problem."""
+    cdef int32_t length = 0
+    cdef int problem = read_varint(&position, end, &length)
+    if problem:
+        return problem
+    if length < _MIN_RECORD_BYTES - 1 or length > end - position:
+        return RECORD_LENGTH
+    end = position + length
+    fields.end = end
+    position += 1
+    problem = read_varlong(&position, end, &fields.timestamp_delta)
+    if problem:
+        return problem
+    problem = read_varint(&position, end, &fields.offset_delta)
+    if problem:
+        return problem
+    problem = _read_bytes(&position, end, &fields.key, &fields.key_length, KEY_LENGTH)
+    if problem:
+        return problem
+    problem = _read_bytes(&position, end, &fields.value, &fields.value_length, VALUE_LENGTH)
+    if problem:
+        return problem
+    problem = read_varint(&position, end, &fields.header_count)
+    if problem:
+        return problem
+    if fields.header_count < 0 or fields.header_count > (end - position) // _MIN_HEADER_BYTES:
+        return HEADER_COUNT
+    fields.headers = position
+    return 0
+
+
+cdef inline int _read_bytes(
+    const uint8_t **position,
+    const uint8_t *end,
+    const uint8_t **data,
+    int32_t *length,
+    int problem,
+) noexcept nogil:
+    cdef int varint_problem = read_varint(position, end, length)
+    if varint_problem:
+        return varint_problem
+    data[0] = position[0]
+    if length[0] < 0:
+        return 0 if length[0] == -1 else problem
+    if length[0] > end - position[0]:
+        return problem
+    position[0] += length[0]
+    return 0
+
+
+cdef int measure_record(RecordFields *fields, RecordSizes *sizes) noexcept nogil:
+    """Add to ``sizes`` what ``fields`` hold and check the headers; return 0 or the problem."""
+    cdef const uint8_t *position = fields.headers
+    cdef const uint8_t *data
+    cdef int32_t length = 0, index
+    cdef int problem
+    if fields.key_length < 0:
+        sizes.null_keys += 1
+    else:
+        sizes.key_bytes += fields.key_length
+    if fields.value_length < 0:
+        sizes.null_values += 1
+    else:
+        sizes.value_bytes += fields.value_length
+    if fields.header_count == 0:
+        sizes.without_headers += 1
+        return 0 if position == fields.end else RECORD_BODY
+    sizes.headers += fields.header_count
+    for index in range(fields.header_count):
+        problem = read_varint(&position, fields.end, &length)
+        if problem:
+            return problem
+        if length < 0 or length > fields.end - position:
+            return HEADER_KEY_LENGTH
+        if not _is_utf8(position, length):
+            return HEADER_KEY_TEXT
+        sizes.header_key_bytes += length
+        position += length
+        problem = _read_bytes(&position, fields.end, &data, &length, HEADER_VALUE_LENGTH)
+        if problem:
+            return problem
+        if length < 0:
+            sizes.null_header_values += 1
+        else:
+            sizes.header_value_bytes += length
+    return 0 if position == fields.end else RECORD_BODY
+
+
+cdef bint _is_utf8(const uint8_t *text, Py_ssize_t length) noexcept nogil:
+    """Tell whether Python would decode ``text``: no overlong forms, surrogates or more than 10FFFF."""
+    cdef const uint8_t *end = text + length
+    cdef uint8_t first, low, high
+    cdef int follow
+    while text < end:
+        first = text[0]
+        text += 1
+        if first < 0x80:
+            continue
+        low, high = 0x80, 0xBF
+        if 0xC2 <= first <= 0xDF:
+            follow = 1
+        elif 0xE0 <= first <= 0xEF:
+            follow = 2
+            if first == 0xE0:
+                low = 0xA0
+            elif first == 0xED:
+                high = 0x9F
+        elif 0xF0 <= first <= 0xF4:
+            follow = 3
+            if first == 0xF0:
+                low = 0x90
+            elif first == 0xF4:
+                high = 0x8F
+        else:
+            return False
+        if follow > end - text or text[0] < low or text[0] > high:
+            return False
+        text += 1
+        follow -= 1
+        while follow:
+            if text[0] & 0xC0 != 0x80:
+                return False
+            text += 1
+            follow -= 1
+    return True
+
+
+cdef inline object _make_bytes(const uint8_t *data, int32_t length):
+    return None if length < 0 else PyBytes_FromStringAndSize(<const char *>data, length)
+
+
+cdef tuple _make_headers(RecordFields *fields):
+    cdef const uint8_t *position = fields.headers
+    cdef const uint8_t *data
+    cdef int32_t length = 0, index
+    cdef list headers
+    if fields.header_count == 0:
+        return ()
+    headers = []
+    for index in range(fields.header_count):
+        if read_varint(&position, fields.end, &length) or not 0 <= length <= fields.end - position:
+            raise _changed()
+        name = PyUnicode_DecodeUTF8(<const char *>position, length, NULL)
+        position += length
+        if _read_bytes(&position, fields.end, &data, &length, HEADER_VALUE_LENGTH):
+            raise _changed()
+        headers.append((name, _make_bytes(data, length)))
+    return tuple(headers)
+
+
+cdef object _changed():
+    return RuntimeError("the bytes of a record batch changed while they were being read")
+
+
+@cython.final
+cdef class RecordBlock:
+    def __cinit__(
+        self,
+        data,
+        long count,
+        long long base_offset,
+        long last_offset_delta,
+        *,
+        long long base_timestamp,
+        append_timestamp=None,
+    ):
+        cdef Py_ssize_t index = -1
+        cdef int problem
+        PyObject_GetBuffer(data, &self._view, PyBUF_SIMPLE)
+        self._data = <const uint8_t *>self._view.buf
+        self.size = self._view.len
+        self._end = self._data + self.size
+        self.count = count
+        self.base_offset = base_offset
+        self.last_offset_delta = last_offset_delta
+        self._base_timestamp = base_timestamp
+        self._is_append_time = append_timestamp is not None
+        self._append_timestamp = append_timestamp if append_timestamp is not None else -1
+        if self.size < _NOGIL_BYTES:
+            problem = self._check(&index)
+        else:
+            with nogil:
+                problem = self._check(&index)
+        if problem:
+            if index < 0:
+                raise CorruptRecordError(PROBLEMS[problem])
+            raise CorruptRecordError.in_record(PROBLEMS[problem], index, count)
+        self.null_key_count = self._sizes.null_keys
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self._view)
+
+    cdef int _check(self, Py_ssize_t *index) noexcept nogil:
+        """Check every record; return 0, or the problem and in ``index`` the record that has it."""
+        cdef RecordFields fields
+        cdef RecordSizes sizes
+        cdef const uint8_t *position = self._data
+        cdef int64_t timestamp = -1, max_timestamp = -1
+        cdef int32_t max_timestamp_delta = 0
+        cdef long previous = -1, count = self.count, number
+        cdef bint dense = True
+        cdef int problem
+        memset(&sizes, 0, sizeof(sizes))
+        if self.base_offset < 0 or self.base_offset > _MAX_INT64 - 1 - max(0, self.last_offset_delta):
+            return OFFSETS
+        if count > self.size // _MIN_RECORD_BYTES:
+            return MISSING_RECORDS
+        for number in range(count):
+            problem = decode_record(position, self._end, &fields)
+            if not problem:
+                problem = measure_record(&fields, &sizes)
+            if not problem and not previous < fields.offset_delta <= self.last_offset_delta:
+                problem = OFFSET_DELTA
+            if not problem and _overflows(self._base_timestamp, fields.timestamp_delta):
+                problem = TIMESTAMP_DELTA
+            if problem:
+                index[0] = number
+                return problem
+            timestamp = self.timestamp_of(&fields)
+            if number == 0 or timestamp > max_timestamp:
+                max_timestamp = timestamp
+                max_timestamp_delta = fields.offset_delta
+            dense = dense and fields.offset_delta == number
+            previous = fields.offset_delta
+            position = fields.end
+        if position != self._end:
+            return TRAILING_BYTES
+        self._sizes = sizes
+        self.are_offsets_dense = dense
+        self.max_timestamp = max_timestamp
+        self.max_timestamp_offset = self.base_offset + max_timestamp_delta if count else -1
+        return 0
+
+    cdef int64_t timestamp_of(self, RecordFields *fields) noexcept nogil:
+        if self._is_append_time:
+            return self._append_timestamp
+        return <int64_t>(<uint64_t>self._base_timestamp + <uint64_t>fields.timestamp_delta)
+
+    def __len__(self):
+        return self.count
+
+    def __iter__(self):
+        return _BlockIterator(self)
+
+    cpdef RecordSpan span(self, RecordOrigin origin, long long from_offset=0):
+        cdef RecordFields fields
+        cdef const uint8_t *position = self._data
+        cdef Py_ssize_t count = self.count
+        while count and from_offset > self.base_offset:
+            if decode_record(position, self._end, &fields):
+                raise _changed()
+            if self.base_offset + fields.offset_delta >= from_offset:
+                break
+            position = fields.end
+            count -= 1
+        return _make_span(self, origin, position, count, self.base_offset + self.last_offset_delta + 1)
+
+
+cdef inline bint _overflows(int64_t base, int64_t delta) noexcept nogil:
+    cdef int64_t total = <int64_t>(<uint64_t>base + <uint64_t>delta)
+    return (base ^ total) & (delta ^ total) < 0
+
+
+cdef RecordSpan _make_span(
+    RecordBlock block,
+    RecordOrigin origin,
+    const uint8_t *start,
+    Py_ssize_t count,
+    long long next_offset,
+):
+    cdef RecordSpan span = RecordSpan.__new__(RecordSpan)
+    span._block = block
+    span.origin = origin
+    span._start = start
+    span.count = count
+    span.next_offset = next_offset
+    return span
+
+
+@cython.final
+cdef class RecordSpan:
+    def __init__(self):
+        raise TypeError("spans are made by RecordBlock.span")
+
+    def __len__(self):
+        return self.count
+
+    def __iter__(self):
+        return RecordIterator((self,))
+
+    @property
+    def first_offset(self):
+        """The offset of the first record; ``next_offset`` if there is none."""
+        cdef RecordFields fields
+        if self.count == 0:
+            return self.next_offset
+        if decode_record(self._start, self._block._end, &fields):
+            raise _changed()
+        return self._block.base_offset + fields.offset_delta
+
+    cpdef tuple split(self, Py_ssize_t count):
+        cdef RecordFields fields
+        cdef const uint8_t *position = self._start
+        cdef Py_ssize_t index
+        cdef RecordSpan head, rest
+        if count < 1:
+            raise ValueError(f"count={count}: a span has at least one record")
+        if count >= self.count:
+            return self, None
+        for index in range(count):
+            if decode_record(position, self._block._end, &fields):
+                raise _changed()
+            position = fields.end
+        head = _make_span(
+            self._block, self.origin, self._start, count,
+            self._block.base_offset + fields.offset_delta + 1,
+        )
+        rest = _make_span(
+            self._block, self.origin, position, self.count - count, self.next_offset
+        )
+        return head, rest
+
+
+@cython.final
+cdef class RecordIterator:
+    def __cinit__(self, spans, key_deserializer=None, value_deserializer=None):
+        cdef RecordSpan span
+        self._spans = tuple(spans)
+        for span in self._spans:  # a type check: what follows takes it for granted
+            pass
+        self._key_deserializer = key_deserializer
+        self._value_deserializer = value_deserializer
+        self._left = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef ConsumerRecord record = self.next_record()
+        if record is None:
+            raise StopIteration
+        return record
+
+    cpdef ConsumerRecord next_record(self):
+        """Return the next record, None after the last."""
+        cdef RecordFields fields
+        cdef RecordBlock block
+        cdef RecordSpan span
+        cdef ConsumerRecord record
+        cdef const uint8_t *position
+        if self._left == 0 and not self._advance():
+            return None
+        span, position = self._span, self._position
+        block = span._block
+        if decode_record(position, block._end, &fields):
+            raise _changed()
+        record = ConsumerRecord.__new__(ConsumerRecord)
+        record._origin = span.origin
+        record.offset = block.base_offset + fields.offset_delta
+        record.timestamp = block.timestamp_of(&fields)
+        record.headers = _make_headers(&fields)
+        record.key = _make_bytes(fields.key, fields.key_length)
+        record.value = _make_bytes(fields.value, fields.value_length)
+        if self._key_deserializer is not None and record.key is not None:
+            record.key = self._key_deserializer(record.key)
+        if self._value_deserializer is not None and record.value is not None:
+            record.value = self._value_deserializer(record.value)
+        # A deserializer is foreign code: it may have used this iterator, or let another thread do so.
+        if position != self._position:
+            raise RuntimeError("a record iterator was used by two threads, or by a deserializer")
+        self._position = fields.end
+        self._left -= 1
+        return record
+
+    def skip(self):
+        """Pass over the next record."""
+        cdef RecordFields fields
+        if self._left == 0 and not self._advance():
+            return
+        if decode_record(self._position, self._span._block._end, &fields):
+            raise _changed()
+        self._position = fields.end
+        self._left -= 1
+
+    @property
+    def next_offset(self):
+        """The offset of the next record, None after the last."""
+        cdef RecordFields fields
+        if self._left == 0 and not self._advance():
+            return None
+        if decode_record(self._position, self._span._block._end, &fields):
+            raise _changed()
+        return self._span._block.base_offset + fields.offset_delta
+
+    @property
+    def origin(self):
+        """Where the next record comes from, None after the last."""
+        if self._left == 0 and not self._advance():
+            return None
+        return self._span.origin
+
+    cdef bint _advance(self) except -1:
+        cdef RecordSpan span
+        while self._next_span < len(self._spans):
+            span = <RecordSpan>self._spans[self._next_span]
+            self._next_span += 1
+            if span.count:
+                self._span, self._position, self._left = span, span._start, span.count
+                return True
+        return False
+
+
+@cython.final
+@cython.no_gc
+cdef class _BlockIterator:
+    cdef RecordBlock _block
+    cdef const uint8_t *_position
+    cdef long _left
+
+    def __cinit__(self, RecordBlock block not None):
+        self._block = block
+        self._position = block._data
+        self._left = block.count
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef RecordFields fields
+        cdef RecordBlock block = self._block
+        cdef Record record
+        if self._left == 0:
+            raise StopIteration
+        if decode_record(self._position, block._end, &fields):
+            raise _changed()
+        record = Record.__new__(Record)
+        record.offset = block.base_offset + fields.offset_delta
+        record.timestamp = block.timestamp_of(&fields)
+        record.key = _make_bytes(fields.key, fields.key_length)
+        record.value = _make_bytes(fields.value, fields.value_length)
+        record.headers = _make_headers(&fields)
+        self._position = fields.end
+        self._left -= 1
+        return record
