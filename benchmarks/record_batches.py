@@ -116,12 +116,12 @@ def read_cases(data: memoryview) -> dict[str, Callable[[], object]]:
 
     def values() -> None:
         for record in RecordIterator(spans()):
-            record.value  # noqa: B018
+            record.value
 
     def plain_records() -> None:
         for batch in read_batches(data):
             for record in batch:
-                record.value  # noqa: B018
+                record.value
 
     return {
         "read_batches: header and CRC": check_crc,
