@@ -26,7 +26,7 @@ from pyk.protocol.records import (
     UnsupportedMagicError,
     parse_batch,
 )
-from pyk.protocol.records.batch import COMPRESSION_MASK, HEADER_BYTES, LENGTH_END, LOG_APPEND_TIME
+from pyk.protocol.records.layout import COMPRESSION_MASK, HEADER_BYTES, LENGTH_END, LOG_APPEND_TIME
 from pyk.protocol.records.compression import compress, decompress
 from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.filesystem import Buffer

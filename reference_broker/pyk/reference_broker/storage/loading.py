@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import attrs
 
 from pyk.protocol.records import RecordBatch, RecordBatchError, UnsupportedMagicError, parse_batch
-from pyk.protocol.records.batch import LENGTH_END
+from pyk.protocol.records.layout import LENGTH_END
 from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.filesystem import FileSystem
 from pyk.reference_broker.filesystem.atomic_write import TEMPORARY_SUFFIX

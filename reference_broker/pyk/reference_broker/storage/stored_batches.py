@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pyk.protocol.records.batch import HEADER_BYTES, LENGTH_END, MAGIC
+from pyk.protocol.records.layout import HEADER_BYTES, LENGTH_END, MAGIC
 from pyk.reference_broker.filesystem import File
 from pyk.reference_broker.storage.errors import StorageError
 
