@@ -70,7 +70,7 @@ def plan_ranges(start: OffsetMap, end: OffsetMap, log_start: OffsetMap) -> Plan:
             begin = 0 if partition.topic in known_topics else first
         last = end[partition]
         if last < begin:
-            losses.append(f"{partition} went back from offset {begin} to {last}")
+            losses.append(f"{partition} ends at offset {last}, before {begin}")
         elif begin < min(first, last):
             losses.append(
                 f"{partition} offsets {begin} to {min(first, last) - 1} are gone: "

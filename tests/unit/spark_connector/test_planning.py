@@ -57,7 +57,7 @@ class TestRanges:
         [
             (3, 9, 5, ((5, 9),), "a-0 offsets 3 to 4 are gone: the log now starts at 5"),
             (3, 9, 12, (), "a-0 offsets 3 to 8 are gone: the log now starts at 12"),
-            (9, 3, 0, (), "a-0 went back from offset 9 to 3"),
+            (9, 3, 0, (), "a-0 ends at offset 3, before 9"),
             (9, 9, 12, (), None),
             (3, 9, 3, ((3, 9),), None),
         ],

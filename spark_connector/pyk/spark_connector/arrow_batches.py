@@ -1,0 +1,65 @@
+"""Arrow record batches between the clients' columns and Spark's, and how large they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import attrs
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyk.spark_connector.schema import Column
+
+# Spark turns batches into rows at about the same speed from 2,000 to 100,000 rows; within that, a
+# batch should fit into a cache and not hold up the first row.
+FIRST_ROWS = 10_000
+MOST_ROWS = 50_000
+FEWEST_ROWS = 100
+TARGET_BYTES = 6 * 1024 * 1024
+
+
+@attrs.define
+class BatchSize:
+    """How many records the next batch should hold, from how large those before it were."""
+
+    rows: int = FIRST_ROWS
+
+    def seen(self, rows: int, size: int) -> None:
+        """Note a batch of so many rows and bytes."""
+        if rows:
+            fitting = TARGET_BYTES * rows // max(size, 1)
+            self.rows = max(FEWEST_ROWS, min(MOST_ROWS, fitting))
+
+
+def spark_batch(table: pa.Table, columns: Sequence[Column], schema: pa.Schema) -> pa.RecordBatch:
+    """Return the columns that Spark asked for, in exactly the schema that it compares with."""
+    arrays = [
+        _converted(table.column(column.client_name), field.type)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Cut a batch that is far above the target: the JVM holds a whole batch in memory."""
+    parts = max(1, batch.nbytes // TARGET_BYTES)
+    rows = max(1, -(-batch.num_rows // parts))
+    for first in range(0, batch.num_rows, rows):
+        yield batch.slice(first, rows)
+
+
+def rows_below(offsets: pa.ChunkedArray, end: int) -> int:
+    """Return how many of these ascending offsets are below ``end``."""
+    low, high = 0, len(offsets)
+    while low < high:
+        middle = (low + high) // 2
+        if offsets[middle].as_py() < end:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _converted(column: pa.ChunkedArray, type_: pa.DataType) -> pa.Array:
+    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return array if array.type == type_ else pc.cast(array, type_)

@@ -1,0 +1,58 @@
+"""The configuration of the connector's clients, made from the ``kafka.*`` options of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyk.clients.config import ConsumerConfig, ProducerConfig
+from pyk.clients.errors import KafkaError
+from pyk.protocol.errors import ErrorCode
+from pyk.spark_connector.errors import OptionError
+
+CLIENT_ID = "pyk-spark"
+# What the user's kafka.* options do not say.
+CONSUMER_DEFAULTS = {
+    "client.id": CLIENT_ID,
+    # A task reads a few partitions to their end as fast as it can, not thousands a little.
+    "max.partition.fetch.bytes": str(8 * 1024 * 1024),
+}
+PRODUCER_DEFAULTS = {
+    "client.id": CLIENT_ID,
+    "batch.size": str(512 * 1024),
+}
+# What they must not change. Spark keeps the offsets, so there is no group and nothing is reset.
+CONSUMER_RULES = {"auto.offset.reset": "none", "enable.auto.commit": "false"}
+GROUP_OPTIONS = ("group.id", "group.instance.id")
+
+
+def consumer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of a consumer that reads what Spark says; raise OptionError."""
+    own = {name: value for name, value in kafka.items() if name not in GROUP_OPTIONS}
+    properties = CONSUMER_DEFAULTS | own | CONSUMER_RULES
+    _check(ConsumerConfig, properties)
+    return properties
+
+
+def producer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of a producer; raise :class:`OptionError` for one there is not."""
+    properties = PRODUCER_DEFAULTS | dict(kafka)
+    _check(ProducerConfig, properties)
+    return properties
+
+
+def describe_error(error: KafkaError) -> str:
+    """Return an error with its topic-partition and Kafka's name and number for it, if it has them.
+
+    The class of an error does not reach the driver of a query; its text does.
+    """
+    where = "" if error.partition is None else f"{error.topic}-{error.partition}: "
+    code = None if error.code is None else ErrorCode(error.code)
+    name = type(error).__name__ if code is None else f"{code.name} ({code:d})"
+    return f"{where}{name}: {error}"
+
+
+def _check(config: type[ConsumerConfig | ProducerConfig], properties: Mapping[str, str]) -> None:
+    try:
+        config.from_properties(properties)
+    except KafkaError as error:
+        raise OptionError(f"kafka.*: {error}") from None

@@ -1,0 +1,195 @@
+"""Reads offset ranges in a task: exactly these offsets, as Arrow batches, however the log looks.
+
+A range ends when the *position* reaches its end, not when a record does: the last offsets of a
+range may be a transaction marker, an aborted record, or gone by compaction, and no record comes for
+them. An offset that the log has not any more is a loss only where the log start offset says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+import attrs
+import pyarrow as pa
+
+from pyk.clients.errors import KafkaError, OffsetOutOfRangeError
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.io import Clock
+from pyk.spark_connector.arrow_batches import BatchSize, rows_below, slices, spark_batch
+from pyk.spark_connector.client_properties import describe_error
+from pyk.spark_connector.errors import ReadError
+from pyk.spark_connector.planning import OffsetRange
+from pyk.spark_connector.schema import Column, arrow_schema
+from pyk.spark_connector.stream_planner import report_losses
+
+POLL_TIMEOUT = 1.0
+
+
+class Records(Protocol):
+    """The part of :class:`pyk.clients.ConsumerRecords` that is used here."""
+
+    def __len__(self) -> int: ...
+
+    def partitions(self) -> Iterable[TopicPartition]: ...
+
+    def of(self, partition: TopicPartition) -> Records: ...
+
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table: ...
+
+
+class RangeConsumer(Protocol):
+    """The part of :class:`pyk.clients.Consumer` that is used here."""
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None: ...
+
+    def seek(self, partition: TopicPartition, offset: int) -> None: ...
+
+    def position(self, partition: TopicPartition) -> int: ...
+
+    def pause(self, *partitions: TopicPartition) -> None: ...
+
+    def resume(self, *partitions: TopicPartition) -> None: ...
+
+    def poll(self, timeout: float | None = 1.0, max_records: int | None = None) -> Records: ...
+
+    def beginning_offsets(
+        self, partitions: Iterable[TopicPartition]
+    ) -> Mapping[TopicPartition, int]: ...
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]: ...
+
+
+@attrs.frozen(kw_only=True)
+class ReadSettings:
+    """How a task reads, beside which offsets and columns."""
+
+    fail_on_data_loss: bool = True
+    stall_timeout: float = 120.0
+    """Seconds without any progress after which reading fails."""
+
+
+class RangeReader:
+    """Reads the ranges of one task with one consumer, side by side as far as they allow it."""
+
+    def __init__(
+        self,
+        consumer: RangeConsumer,
+        columns: Sequence[Column],
+        settings: ReadSettings,
+        clock: Clock,
+    ) -> None:
+        self._consumer = consumer
+        self._columns = columns
+        self._names = [column.client_name for column in columns]
+        self._schema = arrow_schema(columns)
+        self._settings = settings
+        self._clock = clock
+        self._size = BatchSize()
+        self._open: dict[TopicPartition, OffsetRange] = {}
+        self._positions: dict[TopicPartition, int] = {}
+
+    def read(self, ranges: Iterable[OffsetRange]) -> Iterator[pa.RecordBatch]:
+        """Yield all records of the ranges, those of one partition in order.
+
+        Raises :class:`ReadError` when records cannot be had and
+        :class:`~pyk.spark_connector.errors.DataLossError` when they are gone.
+        """
+        for together in _one_per_partition(ranges):
+            self._begin(together)
+            yield from self._read_open()
+
+    def _begin(self, ranges: Iterable[OffsetRange]) -> None:
+        self._open = {one.topic_partition: one for one in ranges}
+        self._positions = {partition: one.start for partition, one in self._open.items()}
+        self._consumer.assign(list(self._open))
+        for partition, offset in self._positions.items():
+            self._consumer.seek(partition, offset)
+        self._consumer.resume(*self._open)
+
+    def _read_open(self) -> Iterator[pa.RecordBatch]:
+        moved_at = self._clock.now()
+        while self._open:
+            records = self._poll()
+            if self._advance():
+                yield from self._batches(records)
+                self._finish_ranges()
+                moved_at = self._clock.now()
+            elif self._clock.now() - moved_at >= self._settings.stall_timeout:
+                raise ReadError(
+                    f"nothing came for {self._settings.stall_timeout:g} s of {self._where()}; "
+                    "is the cluster busy? kafkaConsumer.pollTimeoutMs says how long to wait"
+                )
+
+    def _poll(self) -> Records | None:
+        """Return what has come; None where the cluster says that a position is outside the log."""
+        try:
+            return self._consumer.poll(POLL_TIMEOUT, self._size.rows)
+        except OffsetOutOfRangeError as error:
+            self._skip_lost(error)
+            return None
+        except KafkaError as error:
+            raise ReadError(f"cannot read {self._where()}: {describe_error(error)}") from error
+
+    def _advance(self) -> bool:
+        """Take over the consumer's positions, and return whether there is any progress."""
+        before = self._positions
+        self._positions = {
+            partition: self._consumer.position(partition) for partition in self._open
+        }
+        return self._positions != before
+
+    def _batches(self, records: Records | None) -> Iterator[pa.RecordBatch]:
+        if records is None or not len(records):
+            return
+        for table in self._tables(records):
+            batch = spark_batch(table, self._columns, self._schema)
+            self._size.seen(batch.num_rows, batch.nbytes)
+            yield from slices(batch)
+
+    def _tables(self, records: Records) -> Iterator[pa.Table]:
+        if all(self._positions[partition] <= one.end for partition, one in self._open.items()):
+            yield records.to_arrow(self._names)
+            return
+        for partition in records.partitions():
+            table = records.of(partition).to_arrow([*self._names, "offset"])
+            yield table.slice(0, rows_below(table.column(-1), self._open[partition].end))
+
+    def _finish_ranges(self) -> None:
+        done = [one for one, range_ in self._open.items() if self._positions[one] >= range_.end]
+        for partition in done:
+            del self._open[partition], self._positions[partition]
+        if done:
+            self._consumer.pause(*done)
+
+    def _skip_lost(self, error: OffsetOutOfRangeError) -> None:
+        """Move past offsets that are gone; raise DataLossError if the query must not do that."""
+        partition = TopicPartition(str(error.topic), int(error.partition or 0))
+        position, end = self._positions[partition], self._open[partition].end
+        log_start = self._consumer.beginning_offsets([partition])[partition]
+        log_end = self._consumer.end_offsets([partition])[partition]
+        if position < log_start:
+            target = min(log_start, end)
+            loss = f"offsets {position} to {target - 1} are gone: the log now starts at {log_start}"
+        elif position > log_end:
+            target = end
+            loss = f"offsets {position} to {end - 1} are gone: the log now ends at {log_end}"
+        else:
+            return self._consumer.seek(partition, position)  # a replica lagged behind for a moment
+        report_losses((f"{partition} {loss}",), fail=self._settings.fail_on_data_loss)
+        return self._consumer.seek(partition, target)
+
+    def _where(self) -> str:
+        return ", ".join(
+            f"{partition} at offset {offset} (of {self._open[partition].end})"
+            for partition, offset in self._positions.items()
+        )
+
+
+def _one_per_partition(ranges: Iterable[OffsetRange]) -> Iterator[list[OffsetRange]]:
+    """Group ranges so that each partition has one per group: a consumer has one position in it."""
+    waiting = list(ranges)
+    while waiting:
+        together = {one.topic_partition: one for one in reversed(waiting)}
+        waiting = [one for one in waiting if together[one.topic_partition] is not one]
+        yield list(together.values())

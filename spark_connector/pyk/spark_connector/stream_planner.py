@@ -1,0 +1,122 @@
+"""The plan of a running stream: where it begins, how far each micro-batch goes, who reads what.
+
+Spark asks in this order for each batch, and may ask again for any of it::
+
+    initial_offset()           twice for batch 0, and again when batch 0 is replayed
+    latest_offset(start)       100 times a second while nothing happens
+    partitions(start, end)     once a batch; with the logged offsets when a batch is replayed
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from pyk.protocol.io import Clock
+from pyk.spark_connector.errors import DataLossError
+from pyk.spark_connector.offsets import JsonOffsets, OffsetMap, StreamOffset
+from pyk.spark_connector.options import SourceOptions
+from pyk.spark_connector.planning import Admission, OffsetRange, plan_ranges, plan_tasks
+from pyk.spark_connector.resolving import Cluster, resolve
+
+log = logging.getLogger(__name__)
+
+KEEP_GOING = "; set failOnDataLoss to false to go on without these records"
+LEFT_OUT = "Records were left out of the query, since failOnDataLoss is false: %s"
+
+
+class StreamPlanner:
+    """Plans the micro-batches of one run of one query; its offsets are those of Spark's log."""
+
+    def __init__(self, options: SourceOptions, cluster: Cluster, clock: Clock) -> None:
+        self._options = options
+        self._cluster = cluster
+        self._clock = clock
+        self._admission = Admission(
+            min_offsets=options.min_offsets_per_trigger,
+            max_offsets=options.max_offsets_per_trigger,
+            max_delay_ms=options.max_trigger_delay_ms,
+        )
+        self._initial: OffsetMap | None = None
+        self._latest: OffsetMap | None = None
+        self._target: OffsetMap | None = None
+
+    def initial_offset(self) -> JsonOffsets:
+        """Return where a new query begins; the same answer every time."""
+        if self._initial is None:
+            self._initial = resolve(
+                self._options.starting, self._cluster.partitions(), self._cluster
+            )
+        return StreamOffset(self._initial).to_json()
+
+    def latest_offset(self, start: Mapping[str, Any], *, limited: bool = True) -> JsonOffsets:
+        """Return the end of the next micro-batch, or ``start`` itself when there is to be none.
+
+        ``limited`` is whether ``min`` and ``maxOffsetsPerTrigger`` hold.
+        """
+        begin = StreamOffset.from_json(start)
+        latest = self._fetch_latest() if self._target is None else self._target
+        end = self._admitted(begin.offsets, latest) if limited else latest
+        if end == begin.offsets:
+            return dict(start)
+        is_batch_0 = begin.start is None and begin.offsets == self._initial
+        return StreamOffset(end, begin.offsets if is_batch_0 else None).to_json()
+
+    def report_latest(self) -> JsonOffsets | None:
+        """Return the ends of the partitions as last seen; what Spark shows as the source's lag."""
+        return None if self._latest is None else StreamOffset(self._latest).to_json()
+
+    def prepare_available_now(self) -> None:
+        """Read up to what is there now and no further."""
+        self._target = self._fetch_latest()
+
+    def partitions(
+        self, start: Mapping[str, Any], end: Mapping[str, Any]
+    ) -> list[tuple[OffsetRange, ...]]:
+        """Return the ranges of each task of a micro-batch.
+
+        Raises :class:`DataLossError` when records of it are gone and ``failOnDataLoss`` is on.
+        """
+        last = StreamOffset.from_json(end)
+        first = last.start if last.start is not None else StreamOffset.from_json(start).offsets
+        plan = plan_ranges(first, last.offsets, self._cluster.log_start(last.offsets))
+        report_losses(plan.losses, fail=self._options.fail_on_data_loss)
+        return tasks_of(plan.ranges, self._options)
+
+    def close(self) -> None:
+        """Free the connections."""
+        self._cluster.close()
+
+    def _fetch_latest(self) -> OffsetMap:
+        self._latest = self._cluster.latest(self._cluster.partitions())
+        return self._latest
+
+    def _admitted(self, start: OffsetMap, latest: OffsetMap) -> OffsetMap:
+        new = latest.keys() - start.keys()
+        log_start = self._cluster.log_start(new) if new else {}
+        admission = self._admission
+        if self._target is not None:
+            # Waiting for more would be waiting for ever: nothing beyond the target is coming.
+            admission = Admission(max_offsets=admission.max_offsets)
+        return admission.admit(self._clock.time_ms(), start, latest, log_start)
+
+
+def report_losses(losses: tuple[str, ...], *, fail: bool) -> None:
+    """Raise :class:`DataLossError` about all of them, or log each."""
+    if losses and fail:
+        raise DataLossError("; ".join(losses) + KEEP_GOING)
+    for loss in losses:
+        log.warning(LEFT_OUT, loss)
+
+
+def tasks_of(
+    ranges: tuple[OffsetRange, ...], options: SourceOptions
+) -> list[tuple[OffsetRange, ...]]:
+    """Return the ranges of each Spark task, as the options want them split or joined."""
+    return plan_tasks(
+        ranges,
+        min_tasks=options.min_partitions,
+        max_records=options.max_records_per_partition,
+        min_records=options.min_records_per_partition,
+    )

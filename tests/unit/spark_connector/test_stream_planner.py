@@ -1,0 +1,300 @@
+"""A stream as Spark drives it: the same question twice, restarts, limits, losses."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import attrs
+import pytest
+
+from pyk.clients.topic_partition import TopicPartition
+from pyk.spark_connector.batch_planner import plan_batch
+from pyk.spark_connector.errors import DataLossError, OptionError
+from pyk.spark_connector.offsets import OffsetMap
+from pyk.spark_connector.options import batch_source_options, stream_source_options
+from pyk.spark_connector.planning import OffsetRange
+from pyk.spark_connector.stream_planner import StreamPlanner
+from support.virtual_time import VirtualClock
+
+A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+
+
+@attrs.define
+class FakeCluster:
+    """Partitions with a first and an end offset, and for each the times of its records."""
+
+    ends: dict[TopicPartition, int]
+    starts: dict[TopicPartition, int] = attrs.field(factory=dict)
+    times: dict[TopicPartition, dict[int, int]] = attrs.field(factory=dict)
+    closed: bool = False
+
+    def partitions(self) -> frozenset[TopicPartition]:
+        return frozenset(self.ends)
+
+    def log_start(self, partitions: Collection[TopicPartition]) -> OffsetMap:
+        return {one: self.starts.get(one, 0) for one in partitions if one in self.ends}
+
+    def latest(self, partitions: Collection[TopicPartition]) -> OffsetMap:
+        return {one: self.ends[one] for one in partitions}
+
+    def at_times(self, timestamps_ms: OffsetMap) -> Mapping[TopicPartition, int | None]:
+        return {one: self.times.get(one, {}).get(time) for one, time in timestamps_ms.items()}
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def planner(cluster: FakeCluster, **options: str) -> StreamPlanner:
+    given = {"kafka.bootstrap.servers": "x:1", "subscribe": "a"} | options
+    return StreamPlanner(stream_source_options(given), cluster, VirtualClock())
+
+
+def ranges_of(tasks: list[tuple[OffsetRange, ...]]) -> list[OffsetRange]:
+    return sorted(one for task in tasks for one in task)
+
+
+def through_json(offset: dict[str, Any]) -> dict[str, Any]:
+    restored = json.loads(json.dumps(offset))
+    assert isinstance(restored, dict)
+    return restored
+
+
+class TestBatch0:
+    def test_the_initial_offset_is_the_same_however_often_it_is_asked_for(self) -> None:
+        cluster = FakeCluster({A0: 5})
+        stream = planner(cluster)
+        first = stream.initial_offset()
+        cluster.ends[A0] = 9
+
+        assert stream.initial_offset() == first == {"a": {"0": 5}}
+
+    def test_its_end_carries_its_start(self) -> None:
+        cluster = FakeCluster({A0: 5})
+        stream = planner(cluster)
+        start = stream.initial_offset()
+        cluster.ends[A0] = 9
+
+        assert stream.latest_offset(start) == {"@start": {"a": {"0": 5}}, "a": {"0": 9}}
+
+    def test_replayed_after_a_restart_it_reads_what_it_was_to_read(self) -> None:
+        cluster = FakeCluster({A0: 5})
+        stream = planner(cluster, startingOffsets="latest")
+        start = stream.initial_offset()
+        cluster.ends[A0] = 9
+        logged_end = through_json(stream.latest_offset(start))
+
+        cluster.ends[A0] = 20
+        restarted = planner(cluster, startingOffsets="latest")
+        replayed = restarted.partitions(restarted.initial_offset(), logged_end)
+
+        assert ranges_of(replayed) == [OffsetRange("a", 0, 5, 9)]
+
+    def test_later_batches_go_on_from_its_end(self) -> None:
+        cluster = FakeCluster({A0: 5})
+        stream = planner(cluster, startingOffsets="earliest")
+        first = stream.latest_offset(stream.initial_offset())
+        cluster.ends[A0] = 8
+
+        second = stream.latest_offset(first)
+
+        assert second == {"a": {"0": 8}}
+        assert ranges_of(stream.partitions(first, second)) == [OffsetRange("a", 0, 5, 8)]
+
+    def test_without_new_records_the_offset_is_the_same_text(self) -> None:
+        stream = planner(FakeCluster({A0: 5, A1: 7}), startingOffsets="earliest")
+        first = through_json(stream.latest_offset(stream.initial_offset()))
+
+        assert "@start" in first
+        assert json.dumps(stream.latest_offset(first)) == json.dumps(first)
+
+    def test_a_query_that_begins_at_the_end_waits_for_records(self) -> None:
+        stream = planner(FakeCluster({A0: 5}))
+        start = stream.initial_offset()
+
+        assert stream.latest_offset(start) == start
+
+
+class TestLimits:
+    def test_a_batch_is_no_larger_than_the_most(self) -> None:
+        stream = planner(
+            FakeCluster({A0: 100, A1: 300}), startingOffsets="earliest", maxOffsetsPerTrigger="40"
+        )
+        start = stream.initial_offset()
+
+        end = stream.latest_offset(start)
+
+        assert end == {"@start": {"a": {"0": 0, "1": 0}}, "a": {"0": 10, "1": 30}}
+
+    def test_everything_means_everything(self) -> None:
+        stream = planner(
+            FakeCluster({A0: 100}), startingOffsets="earliest", maxOffsetsPerTrigger="40"
+        )
+
+        assert stream.latest_offset(stream.initial_offset(), limited=False)["a"] == {"0": 100}
+
+    def test_the_lag_shows_what_is_there_not_what_is_admitted(self) -> None:
+        stream = planner(
+            FakeCluster({A0: 100}), startingOffsets="earliest", maxOffsetsPerTrigger="40"
+        )
+        assert stream.report_latest() is None
+
+        stream.latest_offset(stream.initial_offset())
+
+        assert stream.report_latest() == {"a": {"0": 100}}
+
+
+class TestAvailableNow:
+    def test_what_comes_later_is_not_read(self) -> None:
+        cluster = FakeCluster({A0: 5})
+        stream = planner(cluster, startingOffsets="earliest")
+        stream.prepare_available_now()
+        cluster.ends[A0] = 9
+
+        end = stream.latest_offset(stream.initial_offset())
+
+        assert end["a"] == {"0": 5}
+        assert stream.latest_offset(end) == end
+
+    def test_several_limited_batches_reach_the_target(self) -> None:
+        stream = planner(
+            FakeCluster({A0: 25}), startingOffsets="earliest", maxOffsetsPerTrigger="10"
+        )
+        stream.prepare_available_now()
+        offset = stream.initial_offset()
+
+        ends = []
+        while (end := stream.latest_offset(offset)) != offset:
+            ends.append(end["a"]["0"])
+            offset = end
+
+        assert ends == [10, 20, 25]
+
+    def test_it_does_not_wait_for_the_least(self) -> None:
+        stream = planner(
+            FakeCluster({A0: 25}),
+            startingOffsets="earliest",
+            maxOffsetsPerTrigger="20",
+            minOffsetsPerTrigger="20",
+        )
+        stream.prepare_available_now()
+        first = stream.latest_offset(stream.initial_offset())
+
+        assert stream.latest_offset(first)["a"] == {"0": 25}
+
+    def test_an_empty_topic_ends_at_once(self) -> None:
+        stream = planner(FakeCluster({A0: 0}), startingOffsets="earliest")
+        stream.prepare_available_now()
+        start = stream.initial_offset()
+
+        assert stream.latest_offset(start) == start
+
+
+class TestLoss:
+    def test_gone_records_fail_the_query_and_say_which(self) -> None:
+        cluster = FakeCluster({A0: 9}, starts={A0: 4})
+
+        with pytest.raises(DataLossError) as error:
+            planner(cluster).partitions({"a": {"0": 2}}, {"a": {"0": 9}})
+
+        assert str(error.value).startswith("[PYK_DATA_LOSS] a-0 offsets 2 to 3 are gone")
+        assert "set failOnDataLoss to false" in str(error.value)
+
+    def test_the_query_goes_on_without_them_if_it_may(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        stream = planner(FakeCluster({A0: 9}, starts={A0: 4}), failOnDataLoss="false")
+
+        with caplog.at_level(logging.WARNING):
+            tasks = stream.partitions({"a": {"0": 2}}, {"a": {"0": 9}})
+
+        assert ranges_of(tasks) == [OffsetRange("a", 0, 4, 9)]
+        assert "a-0 offsets 2 to 3 are gone" in caplog.text
+
+    def test_a_new_partition_is_read_from_its_beginning(self) -> None:
+        cluster = FakeCluster({A0: 5})
+        stream = planner(cluster)
+        start = stream.initial_offset()
+        cluster.ends[A1] = 3
+
+        end = stream.latest_offset(start)
+
+        assert ranges_of(stream.partitions(start, end)) == [OffsetRange("a", 1, 0, 3)]
+
+
+class TestStartingPlaces:
+    def test_a_time_starts_at_the_first_record_behind_it(self) -> None:
+        cluster = FakeCluster({A0: 50, A1: 60}, times={A0: {1000: 7}, A1: {1000: 9}})
+
+        assert planner(cluster, startingTimestamp="1000").initial_offset() == {
+            "a": {"0": 7, "1": 9}
+        }
+
+    def test_a_time_that_no_record_has_reached_is_an_error(self) -> None:
+        cluster = FakeCluster({A0: 50, A1: 60}, times={A0: {1000: 7}})
+
+        with pytest.raises(OptionError, match="a-1 has no record at or behind 1000 ms"):
+            planner(cluster, startingTimestamp="1000").initial_offset()
+
+    def test_or_the_end_if_the_query_says_so(self) -> None:
+        cluster = FakeCluster({A0: 50, A1: 60}, times={A0: {1000: 7}})
+        options = {"startingOffsetsByTimestamp": '{"a":{"0":1000,"1":1000}}'}
+
+        stream = planner(cluster, **options, startingOffsetsByTimestampStrategy="latest")
+
+        assert stream.initial_offset() == {"a": {"0": 7, "1": 60}}
+
+    def test_offsets_are_mixed_with_latest_and_earliest(self) -> None:
+        cluster = FakeCluster({A0: 50, A1: 60, A1._replace(partition=2): 9}, starts={A1: 4})
+
+        stream = planner(cluster, startingOffsets='{"a":{"0":7,"1":-2,"2":-1}}')
+
+        assert stream.initial_offset() == {"a": {"0": 7, "1": 4, "2": 9}}
+
+    def test_offsets_must_be_given_for_every_partition(self) -> None:
+        with pytest.raises(OptionError, match=r"given for a-0; there are a-0, a-1"):
+            planner(FakeCluster({A0: 5, A1: 6}), startingOffsets='{"a":{"0":7}}').initial_offset()
+
+
+class TestBatchReads:
+    def plan(self, cluster: FakeCluster, **options: str) -> list[OffsetRange]:
+        given = {"kafka.bootstrap.servers": "x:1", "subscribe": "a"} | options
+        return ranges_of(plan_batch(batch_source_options(given), cluster))
+
+    def test_everything_by_default(self) -> None:
+        cluster = FakeCluster({A0: 9, A1: 3}, starts={A0: 4})
+
+        assert self.plan(cluster) == [OffsetRange("a", 0, 4, 9), OffsetRange("a", 1, 0, 3)]
+
+    def test_from_here_to_there(self) -> None:
+        ranges = self.plan(
+            FakeCluster({A0: 9, A1: 3}),
+            startingOffsets='{"a":{"0":2,"1":-2}}',
+            endingOffsets='{"a":{"0":-1,"1":2}}',
+        )
+
+        assert ranges == [OffsetRange("a", 0, 2, 9), OffsetRange("a", 1, 0, 2)]
+
+    def test_an_end_that_is_not_there_yet_is_a_loss(self) -> None:
+        options = {"endingOffsets": '{"a":{"0":12}}'}
+
+        with pytest.raises(DataLossError, match="a-0 ends at offset 9, before the 12 of endingOff"):
+            self.plan(FakeCluster({A0: 9}), **options)
+        assert self.plan(FakeCluster({A0: 9}), **options, failOnDataLoss="false") == [
+            OffsetRange("a", 0, 0, 9)
+        ]
+
+    def test_a_time_beyond_all_records_ends_at_the_end(self) -> None:
+        assert self.plan(FakeCluster({A0: 9}), endingTimestamp="5000") == [
+            OffsetRange("a", 0, 0, 9)
+        ]
+
+
+def test_closing_closes_the_cluster() -> None:
+    cluster = FakeCluster({A0: 9})
+
+    planner(cluster).close()
+
+    assert cluster.closed
