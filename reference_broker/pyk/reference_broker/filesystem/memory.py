@@ -1,8 +1,8 @@
 """A file system in memory that can lose power.
 
-Every change below what was last flushed is kept for undoing, so ``crash`` can bring back exactly
-what a real disk guarantees: flushed bytes under synced names. Logs only grow, so in practice
-nothing is kept.
+Every change is kept for undoing until it is flushed or synced, so ``crash`` brings back exactly
+what a real disk guarantees: flushed bytes under synced names. Of bytes only those are kept that
+were on the disk and are overwritten; logs only grow, so in practice there are none.
 """
 
 from __future__ import annotations
@@ -42,6 +42,31 @@ class _Inode:
         self.overwritten.clear()
 
 
+@attrs.define(eq=False)
+class _Directory:
+    """Names, and what they stand for."""
+
+    entries: dict[str, _Inode | _Directory] = attrs.field(factory=dict)
+
+    def set(self, name: str, entry: _Inode | _Directory | None) -> None:
+        if entry is None:
+            self.entries.pop(name, None)
+        else:
+            self.entries[name] = entry
+
+
+@attrs.define(eq=False)
+class _NameChange:
+    """A change of names that is not synced in all of its directories."""
+
+    before: list[tuple[_Directory, str, _Inode | _Directory | None]]
+    unsynced: list[_Directory]
+
+    def undo(self) -> None:
+        for directory, name, entry in reversed(self.before):
+            directory.set(name, entry)
+
+
 class MemoryFile:
     """An open file in memory. After a crash of its file system it is dead."""
 
@@ -60,7 +85,7 @@ class MemoryFile:
         return len(self._content().data)
 
     def read_at(self, position: int, size: int) -> bytes:
-        return bytes(self._content().data[position : position + size])
+        return bytes(memoryview(self._content().data)[position : position + size])
 
     def write_at(self, position: int, parts: Sequence[Buffer]) -> None:
         inode = self._content()
@@ -107,10 +132,9 @@ class MemoryFileSystem:
     def __init__(self, time_ms: Callable[[], int] = lambda: 0) -> None:
         self.time_ms = time_ms
         self.crashes = 0
-        self._files: dict[str, _Inode] = {}
-        self._directories: set[str] = {"", "/"}
+        self._root = _Directory()
         self._locks: set[str] = set()
-        self._unsynced: list[tuple[frozenset[str], Callable[[], None]]] = []
+        self._name_changes: list[_NameChange] = []
 
     def crash(self, *, loses_unflushed: bool) -> None:
         """End the process that uses it, or with ``loses_unflushed`` cut the power.
@@ -122,20 +146,21 @@ class MemoryFileSystem:
         self._locks = set()
         if not loses_unflushed:
             return
-        for _directories, undo in reversed(self._unsynced):
-            undo()
-        self._unsynced.clear()
-        for inode in self._files.values():
-            inode.lose_unflushed()
+        for change in reversed(self._name_changes):
+            change.undo()
+        self._name_changes.clear()
+        self._lose_unflushed(self._root)
 
     def open(self, path: str, *, create: bool = False) -> File:
-        inode = self._files.get(path)
+        directory, name = self._parent(path)
+        inode = directory.entries.get(name)
+        if isinstance(inode, _Directory):
+            raise IsADirectoryError(errno.EISDIR, "a directory has this name", path)
         if inode is None:
-            self._require_directory(posixpath.dirname(path), path)
             if not create:
                 raise FileNotFoundError(errno.ENOENT, "no such file", path)
-            inode = self._files[path] = _Inode(self.time_ms())
-            self._remember(lambda: self._files.pop(path, None), path)
+            inode = _Inode(self.time_ms())
+            self._change((directory, name, inode))
         return MemoryFile(self, inode, path)
 
     def lock(self, path: str) -> Lock:
@@ -146,10 +171,10 @@ class MemoryFileSystem:
         return _MemoryLock(self._locks, path)
 
     def exists(self, path: str) -> bool:
-        return path in self._files or path in self._directories
+        return self._find(path) is not None
 
     def is_directory(self, path: str) -> bool:
-        return path in self._directories
+        return isinstance(self._find(path), _Directory)
 
     def size(self, path: str) -> int:
         return len(self._inode(path).data)
@@ -158,87 +183,80 @@ class MemoryFileSystem:
         return self._inode(path).modified_ms
 
     def list_directory(self, path: str) -> list[str]:
-        self._require_directory(path, path)
-        names = {*self._files, *self._directories} - {"", "/"}
-        return sorted(posixpath.basename(name) for name in names if posixpath.dirname(name) == path)
+        return sorted(self._directory(path).entries)
 
     def make_directory(self, path: str) -> None:
-        if path in self._directories:
-            return
-        if path in self._files:
-            raise FileExistsError(errno.EEXIST, "a file has this name", path)
-        self.make_directory(posixpath.dirname(path))
-        self._directories.add(path)
-        self._remember(lambda: self._directories.discard(path), path)
+        directory = self._root
+        for name in _names(path):
+            entry = directory.entries.get(name)
+            if entry is None:
+                entry = _Directory()
+                self._change((directory, name, entry))
+            if isinstance(entry, _Inode):
+                raise FileExistsError(errno.EEXIST, "a file has this name", path)
+            directory = entry
 
     def rename(self, source: str, target: str) -> None:
-        if source in self._directories:
-            self._rename_directory(source, target)
-            return
-        self._require_directory(posixpath.dirname(target), target)
-        inode = self._inode(source)
-        replaced = self._files.get(target)
-        self._files[target] = self._files.pop(source)
-
-        def undo() -> None:
-            self._restore(target, replaced)
-            self._files[source] = inode
-
-        self._remember(undo, source, target)
+        source_directory, source_name = self._parent(source)
+        target_directory, target_name = self._parent(target)
+        entry = source_directory.entries.get(source_name)
+        if entry is None:
+            raise FileNotFoundError(errno.ENOENT, "no such file or directory", source)
+        replaced = target_directory.entries.get(target_name)
+        if isinstance(entry, _Directory) and replaced is not None:
+            raise OSError(errno.ENOTEMPTY, "the name is taken", target)
+        self._change((target_directory, target_name, entry), (source_directory, source_name, None))
 
     def remove(self, path: str) -> None:
-        inode = self._inode(path)
-        del self._files[path]
-        self._remember(lambda: self._restore(path, inode), path)
+        self._inode(path)
+        self._change((*self._parent(path), None))
 
     def remove_tree(self, path: str) -> None:
-        before = (dict(self._files), set(self._directories))
-        inside = path + "/"
-        self._files = {n: i for n, i in self._files.items() if not n.startswith(inside)}
-        self._directories = {n for n in self._directories if n != path and not n.startswith(inside)}
-        self._remember(lambda: self._restore_tree(inside, *before), path)
+        if self.exists(path):
+            self._change((*self._parent(path), None))
 
     def sync_directory(self, path: str) -> None:
-        self._require_directory(path, path)
-        self._unsynced = [
-            (left, undo) for directories, undo in self._unsynced if (left := directories - {path})
-        ]
+        synced = self._directory(path)
+        for change in self._name_changes:
+            change.unsynced = [each for each in change.unsynced if each is not synced]
+        self._name_changes = [change for change in self._name_changes if change.unsynced]
 
-    def _rename_directory(self, source: str, target: str) -> None:
-        if self.exists(target):
-            raise OSError(errno.ENOTEMPTY, "the name is taken", target)
-        self._require_directory(posixpath.dirname(target), target)
-        self._move_tree(source, target)
-        self._remember(lambda: self._move_tree(target, source), source, target)
+    def _change(self, *entries: tuple[_Directory, str, _Inode | _Directory | None]) -> None:
+        before = [(directory, name, directory.entries.get(name)) for directory, name, _ in entries]
+        for directory, name, entry in entries:
+            directory.set(name, entry)
+        self._name_changes.append(_NameChange(before, [directory for directory, _, _ in entries]))
 
-    def _move_tree(self, source: str, target: str) -> None:
-        def moved(name: str) -> str:
-            is_inside = name == source or name.startswith(source + "/")
-            return target + name[len(source) :] if is_inside else name
+    def _find(self, path: str) -> _Inode | _Directory | None:
+        entry: _Inode | _Directory | None = self._root
+        for name in _names(path):
+            if not isinstance(entry, _Directory):
+                return None
+            entry = entry.entries.get(name)
+        return entry
 
-        self._files = {moved(name): inode for name, inode in self._files.items()}
-        self._directories = {moved(name) for name in self._directories}
+    def _parent(self, path: str) -> tuple[_Directory, str]:
+        return self._directory(posixpath.dirname(path)), posixpath.basename(path)
 
-    def _restore(self, path: str, inode: _Inode | None) -> None:
-        if inode is None:
-            self._files.pop(path, None)
-        else:
-            self._files[path] = inode
-
-    def _restore_tree(self, inside: str, files: dict[str, _Inode], directories: set[str]) -> None:
-        self._files |= {n: i for n, i in files.items() if n.startswith(inside)}
-        self._directories |= {n for n in directories if (n + "/").startswith(inside)}
-
-    def _remember(self, undo: Callable[[], object], *paths: str) -> None:
-        directories = frozenset(posixpath.dirname(path) for path in paths)
-        self._unsynced.append((directories, lambda: (undo(), None)[1]))
+    def _directory(self, path: str) -> _Directory:
+        found = self._find(path)
+        if not isinstance(found, _Directory):
+            raise FileNotFoundError(errno.ENOENT, "no such directory", path)
+        return found
 
     def _inode(self, path: str) -> _Inode:
-        try:
-            return self._files[path]
-        except KeyError:
-            raise FileNotFoundError(errno.ENOENT, "no such file", path) from None
+        found = self._find(path)
+        if not isinstance(found, _Inode):
+            raise FileNotFoundError(errno.ENOENT, "no such file", path)
+        return found
 
-    def _require_directory(self, directory: str, path: str) -> None:
-        if directory not in self._directories:
-            raise FileNotFoundError(errno.ENOENT, "no such directory", path)
+    def _lose_unflushed(self, directory: _Directory) -> None:
+        for entry in directory.entries.values():
+            if isinstance(entry, _Inode):
+                entry.lose_unflushed()
+            else:
+                self._lose_unflushed(entry)
+
+
+def _names(path: str) -> list[str]:
+    return [name for name in path.split("/") if name]

@@ -25,6 +25,7 @@ from pyk.protocol.records import (
     UnsupportedCompressionError,
     UnsupportedMagicError,
     parse_batch,
+    read_batches,
 )
 from pyk.protocol.records.layout import COMPRESSION_MASK, HEADER_BYTES, LENGTH_END, LOG_APPEND_TIME
 from pyk.protocol.records.compression import compress, decompress
@@ -36,6 +37,7 @@ from pyk.reference_broker.storage.errors import (
     InvalidTimestampError,
     InvalidTransactionStateError,
     LogError,
+    OffsetOutOfRangeError,
     RecordError,
     RecordTooLargeError,
     UnsupportedCompressionTypeError,
@@ -44,6 +46,7 @@ from pyk.reference_broker.topic_partition import TopicPartition
 
 NO_TIMESTAMP = -1
 MAX_RECORD_ERRORS = 100
+MAX_OFFSET_SPAN = (1 << 31) - 1
 
 _PLACE = struct.Struct(">qii")  # base offset, batch length, leader epoch
 _ATTRIBUTES_AT, _MAX_TIMESTAMP_AT = 21, 35
@@ -89,13 +92,39 @@ def parse_single_batch(records: Buffer, partition: TopicPartition) -> RecordBatc
     except RecordBatchError as error:
         raise CorruptRecordsError(f"batch for {partition} refused: {error}") from error
     if batch is None:
-        raise CorruptRecordsError(f"no whole batch for {partition} in {len(view)} bytes")
+        raise InvalidRecordError(f"no whole batch for {partition} in {len(view)} bytes")
     if batch.size_in_bytes != len(view):
         raise InvalidRecordError(
             f"{len(view) - batch.size_in_bytes} bytes follow the batch for {partition}: "
             "send one batch to a partition in one request"
         )
     return batch
+
+
+def parse_replicated_batches(
+    records: Buffer, partition: TopicPartition, log_end_offset: int
+) -> list[RecordBatch]:
+    """Return the batches that a leader stored, checked; one that is cut off at the end is left out.
+
+    Raises ``CorruptRecordsError``, or ``OffsetOutOfRangeError`` if offsets do not rise from
+    ``log_end_offset``.
+    """
+    batches: list[RecordBatch] = []
+    expected = log_end_offset
+    try:
+        for batch in read_batches(records):
+            if batch.base_offset < expected:
+                raise OffsetOutOfRangeError(
+                    f"cannot append offset {batch.base_offset} to {partition}: the next offset "
+                    f"is {expected}"
+                )
+            if batch.last_offset - (batches or [batch])[0].base_offset > MAX_OFFSET_SPAN:
+                break  # more than one segment can hold
+            batches.append(batch)
+            expected = batch.next_offset
+    except RecordBatchError as error:
+        raise CorruptRecordsError(f"batch for {partition} refused: {error}") from error
+    return batches
 
 
 def check_header(

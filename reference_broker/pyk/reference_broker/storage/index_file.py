@@ -2,11 +2,14 @@
 
 New entries stay in memory until ``write``, so an append costs no system call. A process that dies
 before loses them, and the recovery of its log makes them again from the records.
+
+The file is open only while it is used: an index is asked seldom, and there are very many of them.
 """
 
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from typing import Any
 
 from pyk.reference_broker.filesystem import File, FileSystem
@@ -15,13 +18,12 @@ from pyk.reference_broker.filesystem import File, FileSystem
 class IndexFile:
     """The entries of one index: those in the file, and behind them those not yet written."""
 
-    __slots__ = ("_entry", "_file", "_filesystem", "_stored", "_unwritten", "path")
+    __slots__ = ("_entry", "_filesystem", "_stored", "_unwritten", "path")
 
     def __init__(self, filesystem: FileSystem, path: str, entry: struct.Struct) -> None:
         self.path = path
         self._filesystem = filesystem
         self._entry = entry
-        self._file: File | None = None
         self._unwritten = bytearray()
         self._stored = filesystem.size(path) // entry.size if filesystem.exists(path) else 0
 
@@ -29,10 +31,7 @@ class IndexFile:
         return self._stored + len(self._unwritten) // self._entry.size
 
     def __getitem__(self, index: int) -> tuple[Any, ...]:
-        size = self._entry.size
-        if index >= self._stored:
-            return self._entry.unpack_from(self._unwritten, (index - self._stored) * size)
-        return self._entry.unpack(self._open().read_at(index * size, size))
+        return self._read(self._open() if index < self._stored else None, index)
 
     @property
     def is_whole(self) -> bool:
@@ -45,17 +44,22 @@ class IndexFile:
     def size_in_bytes(self) -> int:
         return self._stored * self._entry.size + len(self._unwritten)
 
+    def count_up_to(self, value: int, field: int) -> int:
+        """Return how many entries have at most ``value`` in a field, which never falls."""
+        file = self._open() if self._stored else None
+        return bisect_right(
+            range(len(self)), value, key=lambda index: self._read(file, index)[field]
+        )
+
     def append(self, *values: int) -> None:
         self._unwritten += self._entry.pack(*values)
 
     def truncate(self, count: int) -> None:
         """Keep the first ``count`` entries."""
-        if count <= self._stored:
-            self._unwritten.clear()
+        if count < self._stored:
             self._open().truncate(count * self._entry.size)
             self._stored = count
-        else:
-            del self._unwritten[(count - self._stored) * self._entry.size :]
+        del self._unwritten[(count - self._stored) * self._entry.size :]
 
     def clear(self) -> None:
         """Remove all entries, whatever the file holds."""
@@ -73,16 +77,11 @@ class IndexFile:
             self._unwritten.clear()
         return file
 
-    def close(self) -> None:
-        """Write what is only in memory, and let go of the file."""
-        self.write()
-        self.release()
-
-    def release(self) -> None:
-        """Let go of the file; what is only in memory stays there."""
-        self._file = None
+    def _read(self, file: File | None, index: int) -> tuple[Any, ...]:
+        size = self._entry.size
+        if file is None or index >= self._stored:
+            return self._entry.unpack_from(self._unwritten, (index - self._stored) * size)
+        return self._entry.unpack(file.read_at(index * size, size))
 
     def _open(self) -> File:
-        if self._file is None:
-            self._file = self._filesystem.open(self.path, create=True)
-        return self._file
+        return self._filesystem.open(self.path, create=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import attrs
 
@@ -64,12 +64,11 @@ def load_log(
     """Return the log in ``directory``; one that does not exist is begun at ``log_start_offset``."""
     filesystem.make_directory(directory)
     _remove_leftovers(filesystem, directory)
-    segments = LogSegments()
-    for base_offset in _base_offsets(filesystem, directory):
-        segments.add(LogSegment.load(filesystem, directory, base_offset))
+    segments = LogSegments(filesystem, directory)
+    segments.load()
     leader_epochs = LeaderEpochs(filesystem, f"{directory}/{LEADER_EPOCH_FILE}")
 
-    repair = _Repair(filesystem, segments, leader_epochs, config)
+    repair = _Repair(segments, leader_epochs, config)
     repair.rebuild_unsound_indexes()
     if not was_shut_down_cleanly and len(segments):
         recovery_point = min(recovery_point, repair.recover_from(recovery_point))
@@ -78,7 +77,8 @@ def load_log(
         repair.remove(segments)
         log_end_offset = log_start_offset
     if not len(segments):
-        segments.add(LogSegment.create(filesystem, directory, log_start_offset, now_ms))
+        preallocate_bytes = config.max_segment_bytes if config.preallocate else 0
+        segments.create(log_start_offset, now_ms, preallocate_bytes)
     log_start_offset = max(log_start_offset, segments.first.base_offset)
     leader_epochs.truncate_from_end(log_end_offset)
     leader_epochs.truncate_from_start(log_start_offset)
@@ -86,6 +86,7 @@ def load_log(
     snapshots = ProducerSnapshots(filesystem, directory)
     producers = ProducerStates()
     restore_producers(producers, snapshots, segments, log_start_offset, log_end_offset)
+    snapshots.keep(segments.base_offsets)
     return LoadedLog(
         segments,
         producers,
@@ -111,7 +112,7 @@ def restore_producers(
         for batch in segment.batches(known_to):
             is_new = batch.last_offset >= known_to
             if is_new and batch.producer_id >= 0 and batch.base_sequence >= 0:
-                producers.add(batch, batch.last_offset)
+                producers.add(batch, batch.last_offset, batch.max_timestamp)
     producers.map_end_offset = log_end_offset
 
 
@@ -119,13 +120,8 @@ class _Repair:
     """Brings the segments of one log back to what their records say."""
 
     def __init__(
-        self,
-        filesystem: FileSystem,
-        segments: LogSegments,
-        leader_epochs: LeaderEpochs,
-        config: LogConfig,
+        self, segments: LogSegments, leader_epochs: LeaderEpochs, config: LogConfig
     ) -> None:
-        self._filesystem = filesystem
         self._segments = segments
         self._leader_epochs = leader_epochs
         self._config = config
@@ -141,6 +137,9 @@ class _Repair:
         """Check all from the segment with ``recovery_point`` on; return where it ends now."""
         next_offset = 0
         for segment in self._segments.from_offset(recovery_point):
+            if segment.base_offset < next_offset:
+                self.remove([segment])
+                continue
             next_offset, lost_bytes = self._scan(segment)
             if lost_bytes:
                 log.warning("Cut %d bytes off %s that are no whole batch", lost_bytes, segment)
@@ -148,11 +147,9 @@ class _Repair:
                 break
         return next_offset
 
-    def remove(self, segments: LogSegments | list[LogSegment]) -> None:
+    def remove(self, segments: Iterable[LogSegment]) -> None:
         for segment in segments:
             log.warning("Removing %s: it lies behind the end of what could be recovered", segment)
-            for path in segment.mark_deleted():
-                self._filesystem.remove(path)
             self._segments.remove(segment)
 
     def _scan(self, segment: LogSegment) -> tuple[int, int]:
@@ -221,9 +218,3 @@ def _remove_leftovers(filesystem: FileSystem, directory: str) -> None:
         is_orphan = is_index and name.partition(".")[0] + LOG_SUFFIX not in names
         if name.endswith((DELETED_SUFFIX, TEMPORARY_SUFFIX)) or is_orphan:
             filesystem.remove(f"{directory}/{name}")
-
-
-def _base_offsets(filesystem: FileSystem, directory: str) -> list[int]:
-    names = filesystem.list_directory(directory)
-    stems = (name[: -len(LOG_SUFFIX)] for name in names if name.endswith(LOG_SUFFIX))
-    return [int(stem) for stem in stems if len(stem) == 20 and stem.isdigit()]

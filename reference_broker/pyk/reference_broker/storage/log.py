@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any
 
 import attrs
 
 from pyk.protocol.io import Clock
-from pyk.protocol.records import RecordBatch, RecordBatchError, read_batches
+from pyk.protocol.records import RecordBatch
 from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.filesystem import Buffer, FileSystem
 from pyk.reference_broker.storage.batch_validation import (
@@ -17,11 +16,11 @@ from pyk.reference_broker.storage.batch_validation import (
     AppendOrigin,
     ValidatedBatch,
     check_header,
+    parse_replicated_batches,
     parse_single_batch,
     validate_records,
 )
 from pyk.reference_broker.storage.errors import (
-    CorruptRecordsError,
     OffsetOutOfRangeError,
     SegmentTooSmallError,
     StorageError,
@@ -36,7 +35,8 @@ from pyk.reference_broker.storage.offset_lookup import (
     find_timestamp,
 )
 from pyk.reference_broker.storage.producer_state import BatchMetadata, ProducerStates
-from pyk.reference_broker.storage.retention import SegmentFacts, count_deletable
+from pyk.reference_broker.storage.retention import count_deletable
+from pyk.reference_broker.storage.rolling import must_roll
 from pyk.reference_broker.storage.segment import BatchPlace, LogSegment
 from pyk.reference_broker.topic_partition import TopicPartition
 
@@ -86,9 +86,7 @@ class Log:
         self._random = random
         self._segments = loaded.segments
         self._snapshots = loaded.snapshots
-        self._directory_changes = 1  # it may have been made just now
         self._synced_directory_changes = 0
-        self._deleted_files: list[tuple[int, str]] = []
         self._is_closed = False
         self._roll_jitter_ms = self._next_jitter()
 
@@ -104,7 +102,7 @@ class Log:
         config: LogConfig,
         *,
         clock: Clock,
-        random: Random | None = None,
+        random: Random,
         recovery_point: int = 0,
         log_start_offset: int = 0,
         was_shut_down_cleanly: bool = False,
@@ -122,7 +120,6 @@ class Log:
             log_start_offset=log_start_offset,
             was_shut_down_cleanly=was_shut_down_cleanly,
         )
-        random = random or Random()  # noqa: S311
         return cls(
             filesystem, directory, topic_partition, config, loaded, clock=clock, random=random
         )
@@ -135,7 +132,7 @@ class Log:
     @property
     def segment_base_offsets(self) -> list[int]:
         """The first offset of each segment, the active one last."""
-        return [segment.base_offset for segment in self._segments]
+        return self._segments.base_offsets
 
     @property
     def unflushed_records(self) -> int:
@@ -182,7 +179,7 @@ class Log:
         does not lie behind the log's end.
         """
         self._require_open()
-        batches = self._read_followed(records)
+        batches = parse_replicated_batches(records, self.topic_partition, self.log_end_offset)
         if not batches:
             return None
         places = [BatchPlace(b.size_in_bytes, b.last_offset, b.max_timestamp) for b in batches]
@@ -191,28 +188,10 @@ class Log:
         for batch in batches:
             self.leader_epochs.assign(batch.partition_leader_epoch, batch.base_offset)
             if batch.producer_id >= 0 and not batch.is_control:
-                self.producers.add(batch, batch.last_offset)
+                self.producers.add(batch, batch.last_offset, batch.max_timestamp)
         return LogAppendResult(
             first.base_offset, last.last_offset, NO_TIMESTAMP, self.log_start_offset
         )
-
-    def _read_followed(self, records: Buffer) -> list[RecordBatch]:
-        expected = self.log_end_offset
-        batches = []
-        try:
-            for batch in read_batches(records):
-                if batch.base_offset < expected:
-                    raise OffsetOutOfRangeError(
-                        f"cannot append offset {batch.base_offset} to {self.topic_partition}: "
-                        f"its next offset is {expected}"
-                    )
-                batches.append(batch)
-                expected = batch.next_offset
-        except RecordBatchError as error:
-            raise CorruptRecordsError(
-                f"batch for {self.topic_partition} refused: {error}"
-            ) from error
-        return batches
 
     def _write(
         self, parts: Sequence[Buffer], places: Sequence[BatchPlace], base_offset: int, now_ms: int
@@ -225,7 +204,14 @@ class Log:
                 f"{size} bytes for {self.topic_partition} exceed segment.bytes="
                 f"{self.config.max_segment_bytes}; raise it or send smaller batches"
             )
-        if self._must_roll(size, last, now_ms):
+        if must_roll(
+            self._segments.active,
+            size,
+            last,
+            self.config,
+            now_ms=now_ms,
+            jitter_ms=self._roll_jitter_ms,
+        ):
             self.roll(base_offset)
         self._segments.active.append(parts, places, self.config.index_interval_bytes)
         self.log_end_offset = last.last_offset + 1
@@ -235,8 +221,8 @@ class Log:
     ) -> None:
         self.leader_epochs.assign(leader_epoch, base_offset)
         if batch.producer_id >= 0:
-            batch.max_timestamp = validated.max_timestamp
-            self.producers.add(batch, base_offset + batch.last_offset_delta)
+            last_offset = base_offset + batch.last_offset_delta
+            self.producers.add(batch, last_offset, validated.max_timestamp)
         if self.unflushed_records >= self.config.flush_messages:
             self.flush()
 
@@ -298,23 +284,31 @@ class Log:
     # Rolling and flushing
 
     def roll(self, base_offset: int | None = None) -> None:
-        """Finish the active segment and begin the next one at the log's end, or ``base_offset``."""
+        """Finish the active segment and begin the next one at the log's end, or ``base_offset``.
+
+        Raises ``StorageError``; the active segment then stays the active one.
+        """
         if base_offset is None:
             base_offset = self.log_end_offset
-        active = self._segments.active
-        if active.base_offset == base_offset:
+        if self._segments.active.base_offset == base_offset:
             return
-        active.finish()
-        self.producers.map_end_offset = base_offset
-        self._snapshots.take(self.producers)
-        self._segments.add(self._new_segment(base_offset))
+        try:
+            self._segments.active.finish()
+            self.producers.map_end_offset = base_offset
+            self._snapshots.take(self.producers)
+            self._create_segment(base_offset)
+        except OSError as error:
+            raise StorageError(
+                f"cannot begin a segment of {self.topic_partition}: {error}"
+            ) from error
         self._roll_jitter_ms = self._next_jitter()
 
     def begin_flush(self, up_to_offset: int | None = None) -> Flush | None:
         """Return what has to reach the disk up to an offset, or at all; None if it is there."""
         if up_to_offset is None:
             up_to_offset = self.log_end_offset
-        has_new_names = self._directory_changes > self._synced_directory_changes
+        changes = self._segments.directory_changes
+        has_new_names = changes > self._synced_directory_changes
         if self._is_closed or not (up_to_offset > self.recovery_point or has_new_names):
             return None
         self.leader_epochs.write()
@@ -324,9 +318,13 @@ class Log:
             if segment.base_offset < up_to_offset
             for file in segment.files()
         ]
-        changes = self._directory_changes if has_new_names else 0
         return Flush(
-            self._filesystem, files, self.directory, changes, up_to_offset, self._finish_flush
+            self._filesystem,
+            files,
+            self.directory,
+            changes if has_new_names else 0,
+            up_to_offset,
+            self._finish_flush,
         )
 
     def _finish_flush(self, flush: Flush) -> None:
@@ -388,7 +386,7 @@ class Log:
         """
         self._require_open()
         count = count_deletable(
-            self._segment_facts(),
+            self._segments.facts(self.log_end_offset),
             self.config,
             log_size=self.size,
             log_start_offset=self.log_start_offset,
@@ -400,18 +398,15 @@ class Log:
         if count == len(self._segments):
             self.roll()
         for segment in list(self._segments)[:count]:
-            self._delete(segment, now_ms)
+            self._segments.delete(segment, now_ms + self.config.file_delete_delay_ms)
         self.log_start_offset = max(self.log_start_offset, self._segments.first.base_offset)
         self.leader_epochs.truncate_from_start(self.log_start_offset)
-        self._snapshots.remove_before(self._segments.first.base_offset)
+        self._snapshots.keep(self._segments.base_offsets)
         return count
 
     def remove_deleted_files(self, now_ms: int) -> None:
         """Remove the files of deleted segments whose delay is over."""
-        due = [path for due_ms, path in self._deleted_files if due_ms <= now_ms]
-        self._deleted_files = [entry for entry in self._deleted_files if entry[0] > now_ms]
-        for path in due:
-            self._filesystem.remove(path)
+        self._segments.remove_deleted_files(now_ms)
 
     def truncate_to(self, offset: int) -> None:
         """Cut off everything from ``offset`` on; do nothing if the log ends before."""
@@ -422,9 +417,9 @@ class Log:
             self.truncate_fully(offset)
             return
         for segment in self._segments.above(offset):
-            self._remove(segment)
+            self._segments.remove(segment)
         if self._segments.active.base_offset == offset and len(self._segments) > 1:
-            self._remove(self._segments.active)
+            self._segments.remove(self._segments.active)
         self._segments.active.truncate_to(offset)
         self._end_at(offset)
 
@@ -432,8 +427,8 @@ class Log:
         """Remove all records and let the log begin at ``offset``."""
         self._require_open()
         for segment in self._segments:
-            self._remove(segment)
-        self._segments.add(self._new_segment(offset))
+            self._segments.remove(segment)
+        self._create_segment(offset)
         self.log_start_offset = offset
         self._end_at(offset)
 
@@ -447,47 +442,11 @@ class Log:
             self.producers, self._snapshots, self._segments, self.log_start_offset, offset
         )
 
-    def _segment_facts(self) -> Any:
-        segments = list(self._segments)
-        ends = [segment.base_offset for segment in segments[1:]]
-        for segment, end in zip(segments, [*ends, self.log_end_offset], strict=True):
-            yield SegmentFacts(segment.size, end, segment.largest_timestamp_ms)
-
-    def _delete(self, segment: LogSegment, now_ms: int) -> None:
-        self._segments.remove(segment)
-        due_ms = now_ms + self.config.file_delete_delay_ms
-        self._deleted_files += [(due_ms, path) for path in segment.mark_deleted()]
-        self._directory_changes += 1
-
-    def _remove(self, segment: LogSegment) -> None:
-        self._segments.remove(segment)
-        for path in segment.mark_deleted():
-            self._filesystem.remove(path)
-        self._directory_changes += 1
-
     # Segments
 
-    def _must_roll(self, size: int, last: BatchPlace, now_ms: int) -> bool:
-        active, config = self._segments.active, self.config
-        if active.size + size > config.max_segment_bytes:
-            return True
-        if not active.has_room_for(last.last_offset, config.segment_index_bytes):
-            return True
-        first_timestamp = active.first_timestamp
-        if first_timestamp is None:
-            return False
-        # KIP-33: by the records' clock, so that a restored log is cut as the original was.
-        is_stamped = first_timestamp >= 0
-        age = last.max_timestamp - first_timestamp if is_stamped else now_ms - active.created_ms
-        return age > config.segment_ms - self._roll_jitter_ms
-
-    def _new_segment(self, base_offset: int) -> LogSegment:
-        self._directory_changes += 1
-        preallocated = self.config.max_segment_bytes if self.config.preallocate else 0
-        now_ms = self._clock.time_ms()
-        return LogSegment.create(
-            self._filesystem, self.directory, base_offset, now_ms, preallocated
-        )
+    def _create_segment(self, base_offset: int) -> None:
+        preallocate_bytes = self.config.max_segment_bytes if self.config.preallocate else 0
+        self._segments.create(base_offset, self._clock.time_ms(), preallocate_bytes)
 
     def _next_jitter(self) -> int:
         return self._random.randrange(

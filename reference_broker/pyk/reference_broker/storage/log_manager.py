@@ -116,12 +116,12 @@ class LogManager:
             opened = self._open(partition, config)
         except OSError as error:
             raise StorageError(f"cannot open the log of {partition}: {error}") from error
+        opened.high_watermark = min(
+            max(self._high_watermarks.get(partition), opened.log_start_offset),
+            opened.log_end_offset,
+        )
         self._logs[partition] = opened
         return opened
-
-    def high_watermark_of(self, partition: TopicPartition) -> int:
-        """Return the high watermark that was last written down, 0 if none was."""
-        return self._high_watermarks.get(partition)
 
     def delete(self, partition: TopicPartition) -> None:
         """Delete the log of a partition, opened or not; do nothing if there is none.

@@ -7,7 +7,6 @@ position where that batch begins. There is one about every ``index.interval.byte
 from __future__ import annotations
 
 import struct
-from bisect import bisect_right
 
 from pyk.reference_broker.filesystem import FileSystem
 from pyk.reference_broker.storage.index_file import IndexFile
@@ -74,4 +73,4 @@ class OffsetIndex:
 
     def _count_up_to(self, offset: int) -> int:
         relative = offset - self._base_offset
-        return bisect_right(range(len(self.entries)), relative, key=lambda i: self.entries[i][0])
+        return self.entries.count_up_to(relative, field=0)

@@ -6,6 +6,7 @@ With one, a log that is opened reads only the records behind it to know its prod
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 
 from crc32c import crc32c
 
@@ -62,11 +63,11 @@ class ProducerSnapshots:
             self._filesystem.remove(self.path(offset))
         producers.restore([], log_start_offset)
 
-    def remove_before(self, offset: int) -> None:
-        """Remove the snapshots that no segment from ``offset`` on needs."""
-        for old in self.offsets():
-            if old < offset:
-                self._filesystem.remove(self.path(old))
+    def keep(self, base_offsets: Iterable[int]) -> None:
+        """Remove all but the latest and those of segments, given by their base offsets."""
+        offsets = self.offsets()
+        for offset in set(offsets[:-1]).difference(base_offsets):
+            self._filesystem.remove(self.path(offset))
 
     def _read(self, offset: int) -> list[ProducerEntry] | None:
         content = read_if_exists(self._filesystem, self.path(offset))

@@ -40,8 +40,6 @@ class ProducedBatch(Protocol):
     def base_sequence(self) -> int: ...
     @property
     def last_offset_delta(self) -> int: ...
-    @property
-    def max_timestamp(self) -> int: ...
 
 
 class BatchMetadata(NamedTuple):
@@ -90,15 +88,15 @@ class ProducerEntry:
                 return known
         return None
 
-    def add(self, batch: ProducedBatch, last_offset: int) -> None:
+    def add(self, batch: ProducedBatch, last_offset: int, timestamp: int) -> None:
         """Remember a batch that was appended up to ``last_offset``."""
         if batch.producer_epoch != self.epoch:
             self.epoch = batch.producer_epoch
             self.batches.clear()
         elif len(self.batches) == BATCHES_TO_RETAIN:
             del self.batches[0]
-        delta, timestamp = batch.last_offset_delta, batch.max_timestamp
-        self.batches.append(BatchMetadata(_last_sequence(batch), last_offset, delta, timestamp))
+        last_sequence, delta = _last_sequence(batch), batch.last_offset_delta
+        self.batches.append(BatchMetadata(last_sequence, last_offset, delta, timestamp))
         self.last_timestamp = timestamp
 
 
@@ -132,12 +130,15 @@ class ProducerStates:
             _check_sequence(entry, batch, partition)
         return duplicate
 
-    def add(self, batch: ProducedBatch, last_offset: int) -> None:
-        """Remember a batch of a producer that was appended up to ``last_offset``."""
+    def add(self, batch: ProducedBatch, last_offset: int, timestamp: int) -> None:
+        """Remember a batch of a producer that was appended up to ``last_offset``.
+
+        ``timestamp`` is its largest, from which on the producer is silent.
+        """
         entry = self._producers.get(batch.producer_id)
         if entry is None:
             entry = self._producers[batch.producer_id] = ProducerEntry(batch.producer_id)
-        entry.add(batch, last_offset)
+        entry.add(batch, last_offset, timestamp)
 
     def restore(self, entries: Iterable[ProducerEntry], map_end_offset: int) -> None:
         """Replace everything that is known."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pyk.reference_broker.filesystem import Buffer, File, FileSystem
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
-from pyk.reference_broker.storage.stored_batches import StoredBatch, walk_batches
+from pyk.reference_broker.storage.stored_batches import StoredBatch, find_batch, walk_batches
 from pyk.reference_broker.storage.time_index import NO_TIMESTAMP, TimeIndex
 
 LOG_SUFFIX = ".log"
@@ -28,10 +28,10 @@ class BatchPlace(NamedTuple):
 
 
 class LogSegment:
-    """A segment. The file is opened when it is needed, and stays open.
+    """A segment. Its file stays open from the first append until it is finished.
 
     ``size`` is where the next batch goes; the file may be longer after a failed write or when it
-    is preallocated, until the segment is closed.
+    is preallocated, until the segment is finished.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class LogSegment:
         self.size = 0
         self._first_timestamp: int | None = None
         self._filesystem = filesystem
-        self._file: File | None = None
+        self._kept_file: File | None = None
         self._has_more_in_file = False
         self._bytes_since_entry = 0
         self._newest: tuple[int, int] | None = None
@@ -62,12 +62,19 @@ class LogSegment:
         created_ms: int,
         preallocate_bytes: int = 0,
     ) -> LogSegment:
-        """Return a new, empty segment; files left behind under its name are emptied."""
+        """Return a new, empty segment; files left behind under its name are emptied.
+
+        Raises ``OSError``, and then leaves no file: an empty one would end the log where it begins.
+        """
         segment = cls(filesystem, directory, base_offset, created_ms)
-        segment._file = filesystem.open(segment.path + LOG_SUFFIX, create=True)
-        segment._file.truncate(preallocate_bytes)
-        segment._has_more_in_file = preallocate_bytes > 0
         segment.clear_indexes()
+        file = filesystem.open(segment.path + LOG_SUFFIX, create=True)
+        try:
+            file.truncate(preallocate_bytes)
+        except OSError:
+            filesystem.remove(segment.path + LOG_SUFFIX)
+            raise
+        segment._has_more_in_file = preallocate_bytes > 0
         return segment
 
     @classmethod
@@ -80,9 +87,10 @@ class LogSegment:
 
     @property
     def file(self) -> File:
-        if self._file is None:
-            self._file = self._filesystem.open(self.path + LOG_SUFFIX)
-        return self._file
+        """The ``.log`` file, open for as long as the caller refers to it."""
+        if self._kept_file is None:
+            return self._filesystem.open(self.path + LOG_SUFFIX)
+        return self._kept_file
 
     @property
     def newest(self) -> tuple[int, int]:
@@ -137,7 +145,8 @@ class LogSegment:
 
     def locate(self, offset: int) -> StoredBatch | None:
         """Return the first batch that ends at or behind ``offset``, None if all end before."""
-        return next((batch for batch in self.batches(offset) if batch.last_offset >= offset), None)
+        start = self.offset_index.position_at_or_before(offset)
+        return find_batch(self.file, start, self.size, offset)
 
     def batches(self, from_offset: int | None = None) -> Iterator[StoredBatch]:
         """Yield the batches, beginning at or somewhat before the one with ``from_offset``."""
@@ -183,26 +192,23 @@ class LogSegment:
         self._bytes_since_entry = 0
 
     def finish(self) -> None:
-        """Write the indexes out and give back preallocated space: nothing more is appended."""
+        """Write the indexes out, give back preallocated space, let go of the file.
+
+        More can be appended afterwards.
+        """
         self.time_index.append_if_newer(*self.newest)
         self.offset_index.entries.write()
         self.time_index.entries.write()
         self._cut_what_is_no_batch()
+        self.release()
 
     def files(self) -> list[File]:
         """Return the files, indexes written, for their owner to flush."""
         return [self.file, self.offset_index.entries.write(), self.time_index.entries.write()]
 
-    def close(self) -> None:
-        """Finish the segment and let go of its files."""
-        self.finish()
-        self.release()
-
     def release(self) -> None:
-        """Let go of the files. Whoever sends from them keeps them open until it is done."""
-        self._file = None
-        self.offset_index.entries.release()
-        self.time_index.entries.release()
+        """Let go of the file. Whoever sends from it keeps it open until it is done."""
+        self._kept_file = None
 
     def mark_deleted(self) -> list[str]:
         """Rename the files so that they count no more, and return their new paths."""
@@ -217,7 +223,9 @@ class LogSegment:
 
     def _write(self, parts: Sequence[Buffer]) -> None:
         try:
-            self.file.write_at(self.size, parts)
+            if self._kept_file is None:
+                self._kept_file = self.file
+            self._kept_file.write_at(self.size, parts)
         except OSError as error:
             self._has_more_in_file = True
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The segments of a log, in the order of their base offsets."""
+"""The segments of a log, in the order of their base offsets, and the life of their files."""
 
 from __future__ import annotations
 
@@ -6,16 +6,25 @@ from bisect import bisect_right, insort
 from collections.abc import Iterator
 from operator import attrgetter
 
-from pyk.reference_broker.storage.segment import LogSegment
+from pyk.reference_broker.filesystem import FileSystem
+from pyk.reference_broker.storage.retention import SegmentFacts
+from pyk.reference_broker.storage.segment import LOG_SUFFIX, LogSegment
 
 _base_offset = attrgetter("base_offset")
 
 
 class LogSegments:
-    """Segments by base offset. The last is the active one, the only one that is appended to."""
+    """Segments by base offset. The last is the active one, the only one that is appended to.
 
-    def __init__(self) -> None:
+    ``directory_changes`` counts what a sync of the directory would bring to the disk.
+    """
+
+    def __init__(self, filesystem: FileSystem, directory: str) -> None:
+        self.directory_changes = 1  # the directory itself may have been made just now
+        self._filesystem = filesystem
+        self._directory = directory
         self._segments: list[LogSegment] = []
+        self._deleted_files: list[tuple[int, str]] = []
 
     def __len__(self) -> int:
         return len(self._segments)
@@ -32,15 +41,14 @@ class LogSegments:
         return self._segments[-1]
 
     @property
+    def base_offsets(self) -> list[int]:
+        """The first offset of each segment."""
+        return [segment.base_offset for segment in self._segments]
+
+    @property
     def size(self) -> int:
         """The bytes of all ``.log`` files."""
         return sum(segment.size for segment in self._segments)
-
-    def add(self, segment: LogSegment) -> None:
-        insort(self._segments, segment, key=_base_offset)
-
-    def remove(self, segment: LogSegment) -> None:
-        self._segments.remove(segment)
 
     def from_offset(self, offset: int) -> list[LogSegment]:
         """Return the segment that may hold ``offset``, and all behind it."""
@@ -50,3 +58,47 @@ class LogSegments:
     def above(self, offset: int) -> list[LogSegment]:
         """Return the segments that begin behind ``offset``."""
         return self._segments[bisect_right(self._segments, offset, key=_base_offset) :]
+
+    def facts(self, log_end_offset: int) -> Iterator[SegmentFacts]:
+        """Yield what retention needs to know of each segment."""
+        ends = [*self.base_offsets[1:], log_end_offset]
+        for segment, end in zip(self._segments, ends, strict=True):
+            yield SegmentFacts(segment.size, end, segment.largest_timestamp_ms)
+
+    def load(self) -> None:
+        """Take in the segments whose files are in the directory."""
+        names = self._filesystem.list_directory(self._directory)
+        stems = (name[: -len(LOG_SUFFIX)] for name in names if name.endswith(LOG_SUFFIX))
+        for stem in stems:
+            if len(stem) == 20 and stem.isdigit():
+                segment = LogSegment.load(self._filesystem, self._directory, int(stem))
+                insort(self._segments, segment, key=_base_offset)
+
+    def create(self, base_offset: int, now_ms: int, preallocate_bytes: int = 0) -> None:
+        """Begin a new, empty segment; raise ``OSError``."""
+        self.directory_changes += 1
+        segment = LogSegment.create(
+            self._filesystem, self._directory, base_offset, now_ms, preallocate_bytes
+        )
+        insort(self._segments, segment, key=_base_offset)
+
+    def remove(self, segment: LogSegment) -> None:
+        """Remove a segment and its files."""
+        for path in self._forget(segment):
+            self._filesystem.remove(path)
+
+    def delete(self, segment: LogSegment, remove_at_ms: int) -> None:
+        """Remove a segment; its files stay until ``remove_at_ms``, under other names."""
+        self._deleted_files += [(remove_at_ms, path) for path in self._forget(segment)]
+
+    def remove_deleted_files(self, now_ms: int) -> None:
+        """Remove the files of deleted segments whose time has come."""
+        due = [path for due_ms, path in self._deleted_files if due_ms <= now_ms]
+        self._deleted_files = [entry for entry in self._deleted_files if entry[0] > now_ms]
+        for path in due:
+            self._filesystem.remove(path)
+
+    def _forget(self, segment: LogSegment) -> list[str]:
+        self.directory_changes += 1
+        self._segments.remove(segment)
+        return segment.mark_deleted()

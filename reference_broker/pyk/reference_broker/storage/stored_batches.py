@@ -15,6 +15,8 @@ WINDOW_BYTES = 8 * 1024
 # base offset, length, leader epoch, magic, attributes, last offset delta, max timestamp,
 # producer id, producer epoch, base sequence
 _HEADER = struct.Struct(">qiib4xhi8xqqhi4x")
+_EXTENT = struct.Struct(">qi4xb6xi34x")
+assert _EXTENT.size == HEADER_BYTES
 assert _HEADER.size == HEADER_BYTES
 
 
@@ -40,6 +42,26 @@ class StoredBatch(NamedTuple):
     @property
     def last_offset_delta(self) -> int:
         return self.last_offset - self.base_offset
+
+
+def find_batch(file: File, position: int, end: int, offset: int) -> StoredBatch | None:
+    """Return the first batch from ``position`` on that ends at or behind ``offset``.
+
+    Raises ``StorageError`` as ``walk_batches`` does. It is that, with nothing made of the batches
+    that are passed over: every fetch comes through here.
+    """
+    window, window_start = b"", position
+    while position < end:
+        at = position - window_start
+        if at + HEADER_BYTES > len(window):
+            window, window_start, at = file.read_at(position, WINDOW_BYTES), position, 0
+            if len(window) < HEADER_BYTES:
+                break
+        base_offset, length, magic, last_offset_delta = _EXTENT.unpack_from(window, at)
+        if magic != MAGIC or length < 0 or base_offset + last_offset_delta >= offset:
+            break
+        position += length + LENGTH_END
+    return next(walk_batches(file, position, end), None)
 
 
 def walk_batches(

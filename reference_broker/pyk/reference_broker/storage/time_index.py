@@ -7,7 +7,6 @@ Both rise. When the segment is finished, the last entry holds its largest timest
 from __future__ import annotations
 
 import struct
-from bisect import bisect_right
 
 from pyk.reference_broker.filesystem import FileSystem
 from pyk.reference_broker.storage.index_file import IndexFile
@@ -46,14 +45,13 @@ class TimeIndex:
     def offset_before(self, timestamp: int) -> int:
         """Return an offset from which on to look for the first record of at least ``timestamp``."""
         entries = self.entries
-        index = bisect_right(range(len(entries)), timestamp - 1, key=lambda i: entries[i][0]) - 1
-        return self._base_offset + (entries[index][1] if index >= 0 else 0)
+        count = entries.count_up_to(timestamp - 1, field=0)
+        return self._base_offset + (entries[count - 1][1] if count else 0)
 
     def truncate_to(self, offset: int) -> None:
         """Keep the entries below ``offset``."""
         relative = offset - 1 - self._base_offset
-        entries = self.entries
-        entries.truncate(bisect_right(range(len(entries)), relative, key=lambda i: entries[i][1]))
+        self.entries.truncate(self.entries.count_up_to(relative, field=1))
         self._last = None
 
     def clear(self) -> None:
