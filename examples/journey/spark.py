@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 def start_session(folder: Path) -> SparkSession:
     """Start Spark in this process, on a Java that pip brought where the machine has none."""
-    from pyk.spark_connector.java import ensure_java
+    from pyk.spark_connector.java import prepare_local_spark
 
-    ensure_java()
+    prepare_local_spark()
     from pyspark.sql import SparkSession
 
     session = (
@@ -62,7 +62,7 @@ def count_with_spark(
         .option("kafka.bootstrap.servers", bootstrap)
         .option("topic", result_topic)
         .option("checkpointLocation", str(folder / "checkpoint"))
-        .outputMode("update")
+        .outputMode("complete")  # Spark does not let Python sinks take updates only
         .trigger(availableNow=True)
         .start()
     )
