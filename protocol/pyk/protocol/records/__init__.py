@@ -23,12 +23,19 @@ from pyk.protocol.records.errors import (
     UnsupportedCompressionError,
     UnsupportedMagicError,
 )
-from pyk.protocol.records.murmur2 import murmur2, partition_for_key
+from pyk.protocol.records.murmur2 import (
+    NO_PARTITION,
+    murmur2,
+    partition_for_key,
+    partitions_for_keys,
+    rows_by_partition,
+)
 from pyk.protocol.records.reader import RecordBlock, RecordIterator, RecordSpan
 from pyk.protocol.records.record import ConsumerRecord, Record, RecordOrigin, TimestampType
 
 __all__ = [
     "DEFAULT_MAX_DECOMPRESSED_BYTES",
+    "NO_PARTITION",
     "BinaryColumn",
     "Compression",
     "ConsumerRecord",
@@ -51,9 +58,11 @@ __all__ = [
     "murmur2",
     "parse_batch",
     "partition_for_key",
+    "partitions_for_keys",
     "read_batches",
     "read_columns",
     "restamp",
+    "rows_by_partition",
     "set_log_append_time",
     "set_max_timestamp",
     "set_place",

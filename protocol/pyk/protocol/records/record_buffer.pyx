@@ -14,6 +14,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
+from pyk.protocol.records.column_view cimport ColumnView, NumbersView
 from pyk.protocol.records.varint cimport (
     size_of_varint,
     write_varint,
@@ -97,10 +98,10 @@ cdef class RecordBuffer:
         self, timestamps_ms, values, keys=None, headers=None, *, rows=None, Py_ssize_t start=0
     ):
         """Append rows of Arrow columns, as many as fit; return how many that is."""
-        cdef _ColumnView value_view = _ColumnView(values)
-        cdef _ColumnView key_view = None if keys is None else _ColumnView(keys)
-        cdef _NumbersView row_numbers = None if rows is None else _NumbersView(rows, 4)
-        cdef _NumbersView timestamps = None
+        cdef ColumnView value_view = ColumnView(values)
+        cdef ColumnView key_view = None if keys is None else ColumnView(keys)
+        cdef NumbersView row_numbers = None if rows is None else NumbersView(rows, 4)
+        cdef NumbersView timestamps = None
         cdef const uint8_t *key = NULL
         cdef const uint8_t *value = NULL
         cdef Py_ssize_t key_length = -1, value_length, index, row, end
@@ -109,7 +110,7 @@ cdef class RecordBuffer:
         if isinstance(timestamps_ms, int):
             timestamp_ms = timestamps_ms
         else:
-            timestamps = _NumbersView(timestamps_ms, 8)
+            timestamps = NumbersView(timestamps_ms, 8)
         end = value_view.count if row_numbers is None else row_numbers.count
         for index in range(start, end):
             row = index if row_numbers is None else row_numbers.at(index)
@@ -253,79 +254,6 @@ cdef class _BytesView:
 
     def __dealloc__(self):
         PyBuffer_Release(&self.view)
-
-
-@cython.final
-@cython.no_gc
-cdef class _NumbersView:
-    """A buffer of int32 or int64 numbers, which need not be aligned."""
-
-    cdef Py_buffer view
-    cdef Py_ssize_t count
-    cdef Py_ssize_t size
-
-    def __cinit__(self, numbers, Py_ssize_t size):
-        PyObject_GetBuffer(numbers, &self.view, PyBUF_SIMPLE)
-        if self.view.len % size:
-            raise TypeError(f"{self.view.len} bytes are no whole count of numbers of {size} bytes")
-        self.count = self.view.len // size
-        self.size = size
-
-    def __dealloc__(self):
-        PyBuffer_Release(&self.view)
-
-    cdef inline int64_t at(self, Py_ssize_t index) noexcept:
-        cdef int32_t narrow
-        cdef int64_t wide
-        if self.size == 4:
-            memcpy(&narrow, <const char *>self.view.buf + 4 * index, 4)
-            return narrow
-        memcpy(&wide, <const char *>self.view.buf + 8 * index, 8)
-        return wide
-
-
-@cython.final
-@cython.no_gc
-cdef class _ColumnView:
-    """The buffers of a ``BinaryColumn``, which has checked that they go together."""
-
-    cdef _NumbersView offsets
-    cdef Py_buffer data
-    cdef Py_buffer validity
-    cdef Py_ssize_t first
-    cdef Py_ssize_t count
-
-    def __cinit__(self, column):
-        self.count = column.count
-        self.first = column.first
-        self.offsets = _NumbersView(column.offsets, column.offset_bytes)
-        PyObject_GetBuffer(column.data, &self.data, PyBUF_SIMPLE)
-        if column.validity is not None:
-            PyObject_GetBuffer(column.validity, &self.validity, PyBUF_SIMPLE)
-        # Checked by the column itself when it was made; but its fields can be set since.
-        if self.first < 0 or self.first + self.count >= self.offsets.count:
-            raise ValueError("the offsets of a column are too few for its values")
-        if self.validity.buf is not NULL and self.first + self.count > self.validity.len * 8:
-            raise ValueError("the validity of a column is too short for its values")
-
-    def __dealloc__(self):
-        PyBuffer_Release(&self.data)
-        PyBuffer_Release(&self.validity)
-
-    cdef Py_ssize_t find(self, Py_ssize_t row, const uint8_t **value) except -2:
-        """Point ``value`` to the value of ``row`` and return its length, -1 for null."""
-        cdef Py_ssize_t position = self.first + row
-        cdef int64_t start, end
-        if not 0 <= row < self.count:
-            raise IndexError(f"row {row} of {self.count}")
-        if self.validity.buf is not NULL:
-            if not (<const uint8_t *>self.validity.buf)[position >> 3] >> (position & 7) & 1:
-                return -1
-        start, end = self.offsets.at(position), self.offsets.at(position + 1)
-        if not 0 <= start <= end <= self.data.len:
-            raise ValueError(f"row {row} lies at {start} to {end} of {self.data.len} bytes")
-        value[0] = <const uint8_t *>self.data.buf + start
-        return end - start
 
 
 cdef inline Py_ssize_t _size_of_bytes(Py_ssize_t length) noexcept nogil:
