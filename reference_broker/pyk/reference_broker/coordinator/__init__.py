@@ -1,0 +1,1 @@
+"""Coordinators: event-sourced shards, each over one partition of an internal topic."""

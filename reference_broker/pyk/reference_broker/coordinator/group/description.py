@@ -1,0 +1,57 @@
+"""Groups as DescribeGroups and ListGroups tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from pyk.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
+from pyk.protocol.messages.list_groups import ListedGroup
+
+from .classic_group import ClassicGroup, GroupState
+from .member import Member
+
+CLASSIC = "classic"
+
+
+def list_groups(
+    groups: Iterable[ClassicGroup], states: Collection[str], types: Collection[str]
+) -> list[ListedGroup]:
+    """Return the groups in one of ``states`` and of one of ``types``, in any case; nothing named means any."""
+    states = {state.lower() for state in states}
+    types = {kind.lower() for kind in types}
+    if types and CLASSIC not in types:
+        return []
+    return [
+        ListedGroup(
+            group_id=group.group_id,
+            protocol_type=group.protocol_type or "",
+            group_state=group.state.value,
+            group_type=CLASSIC,
+        )
+        for group in groups
+        if not states or group.state.value.lower() in states
+    ]
+
+
+def describe_group(group: ClassicGroup) -> DescribedGroup:
+    """Return a group with its members; their metadata and assignments are told only of a stable group."""
+    is_stable = group.is_in(GroupState.STABLE)
+    protocol_name = group.protocol_name if is_stable else None
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type or "",
+        protocol_data=protocol_name or "",
+        members=[_describe_member(member, protocol_name) for member in group.members.values()],
+    )
+
+
+def _describe_member(member: Member, protocol_name: str | None) -> DescribedGroupMember:
+    return DescribedGroupMember(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        member_metadata=b"" if protocol_name is None else member.metadata(protocol_name),
+        member_assignment=b"" if protocol_name is None else member.assignment,
+    )

@@ -1,0 +1,80 @@
+"""One member of a classic group."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import attrs
+
+from pyk.protocol.messages.join_group import JoinGroupResponse
+from pyk.protocol.messages.sync_group import SyncGroupResponse
+from pyk.reference_broker.deferred import Deferred
+
+Protocols = tuple[tuple[str, bytes], ...]
+"""The names of the assignors (for consumers) a member can use, best first, each with the member's
+metadata for it.
+"""
+
+
+@attrs.define(kw_only=True, eq=False)
+class Member:
+    """A member, and the replies it is waiting for: at most one JoinGroup and one SyncGroup."""
+
+    member_id: str
+    group_instance_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocol_type: str
+    protocols: Protocols
+    assignment: bytes = b""
+    is_new: bool = False
+    """It joins for the first time, so it does not know its id yet and cannot send heartbeats."""
+    awaiting_join: Deferred[JoinGroupResponse] | None = None
+    awaiting_sync: Deferred[SyncGroupResponse] | None = None
+
+    @property
+    def is_static(self) -> bool:
+        return self.group_instance_id is not None
+
+    @property
+    def is_awaiting_join(self) -> bool:
+        return self.awaiting_join is not None
+
+    @property
+    def protocol_names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.protocols)
+
+    def metadata(self, protocol_name: str) -> bytes:
+        """Return the member's metadata for a protocol it supports."""
+        return dict(self.protocols)[protocol_name]
+
+    def vote(self, candidates: Collection[str]) -> str:
+        """Return the protocol this member likes best among ``candidates``, one of which it
+        supports.
+        """
+        return next(name for name in self.protocol_names if name in candidates)
+
+    def satisfies_heartbeat(self) -> bool:
+        """Return whether the member is alive without a heartbeat: it waits for an answer of ours.
+
+        A new member may expire even so: its JoinGroup is bounded, lest retries of lost connections
+        pile up.
+        """
+        return not self.is_new and (
+            self.awaiting_join is not None or self.awaiting_sync is not None
+        )
+
+    def complete_join(self, response: JoinGroupResponse) -> None:
+        if self.awaiting_join is not None:
+            reply, self.awaiting_join = self.awaiting_join, None
+            reply.complete(response)
+
+    def complete_sync(self, response: SyncGroupResponse) -> bool:
+        """Answer the member's SyncGroup; return whether it was waiting for that."""
+        if self.awaiting_sync is None:
+            return False
+        reply, self.awaiting_sync = self.awaiting_sync, None
+        reply.complete(response)
+        return True

@@ -1,0 +1,162 @@
+"""The committed offsets of one shard's groups: commit, fetch, delete, expire.
+
+Offsets change only by replaying records, so that a restart and a commit are the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+import attrs
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.coordinator.records import CoordinatorRecord
+from pyk.reference_broker.timers import Moment
+
+from .classic_group import ClassicGroup, GroupState
+from .records import CommittedOffset, offset_record, offset_tombstone
+
+GroupOffsets = Mapping[str, Mapping[int, CommittedOffset]]
+"""Committed offsets by topic and partition."""
+
+
+@attrs.frozen(kw_only=True)
+class OffsetConfig:
+    """The broker configuration that committed offsets obey."""
+
+    retention_ms: int = 7 * 24 * 3600 * 1000
+    metadata_max_bytes: int = 4096
+
+
+@attrs.frozen(kw_only=True)
+class OffsetToCommit:
+    """One partition of an OffsetCommit."""
+
+    topic: str
+    partition: int
+    offset: int
+    leader_epoch: int = -1
+    metadata: str = ""
+
+
+class OffsetStore:
+    """Committed offsets by group, topic and partition."""
+
+    def __init__(self, config: OffsetConfig) -> None:
+        self._config = config
+        self._groups: dict[str, dict[str, dict[int, CommittedOffset]]] = {}
+
+    def of_group(self, group_id: str) -> GroupOffsets:
+        return self._groups.get(group_id, {})
+
+    def commit(
+        self, group_id: str, offsets: Iterable[OffsetToCommit], retention_ms: int, moment: Moment
+    ) -> tuple[dict[tuple[str, int], ErrorCode], list[CoordinatorRecord]]:
+        """Return the result for each partition, and the records that commit the good ones."""
+        expire_timestamp_ms = None if retention_ms < 0 else moment.time_ms + retention_ms
+        results: dict[tuple[str, int], ErrorCode] = {}
+        records = []
+        for each in offsets:
+            partition = (each.topic, each.partition)
+            if len(each.metadata) > self._config.metadata_max_bytes:
+                results[partition] = ErrorCode.OFFSET_METADATA_TOO_LARGE
+                continue
+            committed = CommittedOffset(
+                offset=each.offset,
+                leader_epoch=each.leader_epoch,
+                metadata=each.metadata,
+                commit_timestamp_ms=moment.time_ms,
+                expire_timestamp_ms=expire_timestamp_ms,
+            )
+            results[partition] = ErrorCode.NONE
+            records.append(offset_record(group_id, *partition, committed))
+        return results, records
+
+    def delete(
+        self, group: ClassicGroup, partitions: Iterable[tuple[str, int]]
+    ) -> tuple[dict[tuple[str, int], ErrorCode], list[CoordinatorRecord]]:
+        """Return the result for each partition, and the tombstones of those that were committed."""
+        results: dict[tuple[str, int], ErrorCode] = {}
+        records = []
+        for topic, partition in partitions:
+            results[topic, partition] = ErrorCode.NONE
+            if group.is_subscribed_to(topic):
+                results[topic, partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+            elif partition in self.of_group(group.group_id).get(topic, ()):
+                records.append(offset_tombstone(group.group_id, topic, partition))
+        return results, records
+
+    def tombstones(
+        self, group_id: str, is_gone: Callable[[str, CommittedOffset], bool] = lambda _, __: True
+    ) -> list[CoordinatorRecord]:
+        """Return tombstones for those of a group's offsets that ``is_gone`` says are, by default
+        for all.
+        """
+        return [
+            offset_tombstone(group_id, topic, partition)
+            for topic, partitions in self.of_group(group_id).items()
+            for partition, committed in partitions.items()
+            if is_gone(topic, committed)
+        ]
+
+    def tombstones_of_topics(self, topics: Collection[str]) -> list[CoordinatorRecord]:
+        """Return tombstones for all offsets committed for topics that were deleted."""
+        return [
+            record
+            for group_id in self._groups
+            for record in self.tombstones(group_id, lambda topic, _: topic in topics)
+        ]
+
+    def expired(self, group: ClassicGroup, moment: Moment) -> list[CoordinatorRecord]:
+        """Return tombstones for a group's offsets that have outlived their retention (KIP-211).
+
+        1. A group that has or had members keeps its offsets while it has members, and counts from
+           when the last left.
+        2. A group of consumers forgets even then what it no longer subscribes to.
+        3. Without any members ever, each offset counts from its commit.
+        """
+        if group.protocol_type is None:
+            return self.tombstones(
+                group.group_id,
+                lambda _, offset: self._is_expired(offset, offset.commit_timestamp_ms, moment),
+            )
+        if group.is_in(GroupState.EMPTY):
+            since_ms = group.state_since_ms
+            return self.tombstones(
+                group.group_id,
+                lambda _, offset: self._is_expired(
+                    offset, offset.commit_timestamp_ms if since_ms < 0 else since_ms, moment
+                ),
+            )
+        if (
+            group.uses_consumer_protocol
+            and group.is_in(GroupState.STABLE)
+            and group.topics is not None
+        ):
+            return self.tombstones(
+                group.group_id,
+                lambda topic, offset: (
+                    not group.is_subscribed_to(topic)
+                    and self._is_expired(offset, offset.commit_timestamp_ms, moment)
+                ),
+            )
+        return []
+
+    def _is_expired(self, committed: CommittedOffset, since_ms: int, moment: Moment) -> bool:
+        if committed.expire_timestamp_ms is not None:
+            return moment.time_ms >= committed.expire_timestamp_ms
+        return moment.time_ms - since_ms >= self._config.retention_ms
+
+    # -- replay ----------------------------------------------------------------------------------
+
+    def put(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
+        self._groups.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
+
+    def remove(self, group_id: str, topic: str, partition: int) -> None:
+        topics = self._groups.get(group_id, {})
+        partitions = topics.get(topic, {})
+        partitions.pop(partition, None)
+        if not partitions:
+            topics.pop(topic, None)
+        if not topics:
+            self._groups.pop(group_id, None)

@@ -1,0 +1,178 @@
+"""The groups of one partition of ``__consumer_offsets``, as an event-sourced shard.
+
+Every request method returns an :class:`Outcome` or takes a reply that is completed later;
+:meth:`GroupShard.replay` turns records back into state. Becoming the leader of the partition is
+replaying its log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from uuid import UUID
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    LegacyOffsetCommitKey,
+    LegacyOffsetCommitValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from pyk.reference_broker.coordinator.outcome import Outcome
+from pyk.reference_broker.coordinator.records import CoordinatorRecord
+from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.timers import Moment
+
+from .classic_group import NO_GENERATION, ClassicGroup, GroupState
+from .membership import GroupMembership
+from .offsets import GroupOffsets, OffsetConfig, OffsetStore, OffsetToCommit
+from .rebalance import GroupConfig, ShardTimers
+from .records import (
+    GROUP_RECORD_TYPES,
+    committed_offset,
+    group_from_record,
+    group_tombstone,
+)
+
+OffsetResults = dict[tuple[str, int], ErrorCode]
+
+
+class GroupShard:
+    """Groups and their offsets; pure but for the timers it is given."""
+
+    record_types = GROUP_RECORD_TYPES
+
+    def __init__(
+        self,
+        group_config: GroupConfig,
+        offset_config: OffsetConfig,
+        timers: ShardTimers,
+        new_uuid: Callable[[], UUID],
+    ) -> None:
+        self.groups: dict[str, ClassicGroup] = {}
+        self.offsets = OffsetStore(offset_config)
+        self.membership = GroupMembership(self.groups, group_config, timers, new_uuid)
+
+    # -- offsets ---------------------------------------------------------------------------------
+
+    def commit_offsets(
+        self,
+        group_id: str,
+        member: tuple[str, str | None, int],
+        offsets: Iterable[OffsetToCommit],
+        *,
+        version: int,
+        retention_ms: int = -1,
+        moment: Moment,
+    ) -> tuple[OffsetResults, Outcome]:
+        """Commit offsets for a member (id, instance id, generation), or for nobody in an empty
+        group.
+        """
+        member_id, instance_id, generation_id = member
+        group = self.groups.get(group_id)
+        if group is not None:
+            group.check_offset_commit(member_id, instance_id, generation_id)
+            self.membership.keep_alive(group, member_id, moment)
+        elif generation_id > NO_GENERATION:
+            # Version 9 brought an error of its own for this (KIP-848).
+            is_new_error = version >= 9
+            raise ApiError(
+                ErrorCode.GROUP_ID_NOT_FOUND if is_new_error else ErrorCode.ILLEGAL_GENERATION
+            )
+        results, records = self.offsets.commit(group_id, offsets, retention_ms, moment)
+        return results, Outcome(tuple(records))
+
+    def committed_offsets(self, group_id: str) -> GroupOffsets:
+        return self.offsets.of_group(group_id)
+
+    def delete_offsets(
+        self, group_id: str, partitions: Iterable[tuple[str, int]]
+    ) -> tuple[OffsetResults, Outcome]:
+        """Delete committed offsets, except of topics that the group is subscribed to."""
+        group = self._group(group_id)
+        group.check_offset_delete()
+        results, records = self.offsets.delete(group, partitions)
+        return results, Outcome(tuple(records))
+
+    def expire_offsets(self, moment: Moment) -> Outcome:
+        """Forget offsets past their retention, and empty groups that have no more of them."""
+        records: list[CoordinatorRecord] = []
+        for group_id, group in self.groups.items():
+            expired = self.offsets.expired(group, moment)
+            records += expired
+            offset_count = sum(map(len, self.offsets.of_group(group_id).values()))
+            if (
+                group.is_in(GroupState.EMPTY)
+                and not group.pending_join
+                and len(expired) == offset_count
+            ):
+                records.append(group_tombstone(group_id))
+        return Outcome(tuple(records))
+
+    def topics_deleted(self, topics: Collection[str]) -> Outcome:
+        """Forget the offsets of topics that are gone."""
+        return Outcome(tuple(self.offsets.tombstones_of_topics(topics)))
+
+    # -- groups ----------------------------------------------------------------------------------
+
+    def leave_group(
+        self, group_id: str, leavers: list[tuple[str, str | None]], moment: Moment
+    ) -> tuple[list[ErrorCode], Outcome]:
+        """Let members (id, instance id) leave; raise if there is no such group."""
+        group = self.groups.get(group_id)
+        if group is None:
+            return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers), Outcome()
+        if group.is_in(GroupState.DEAD):
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return self.membership.leave(group, leavers, moment)
+
+    def delete_groups(self, group_ids: Iterable[str]) -> tuple[dict[str, ErrorCode], Outcome]:
+        """Delete empty groups with all their offsets."""
+        results: dict[str, ErrorCode] = {}
+        records: list[CoordinatorRecord] = []
+        for group_id in dict.fromkeys(group_ids):
+            try:
+                self._group(group_id).check_delete()
+            except ApiError as error:
+                results[group_id] = error.code
+                continue
+            results[group_id] = ErrorCode.NONE
+            records += self.offsets.tombstones(group_id)
+            records.append(group_tombstone(group_id))
+        return results, Outcome(tuple(records))
+
+    def _group(self, group_id: str) -> ClassicGroup:
+        group = self.groups.get(group_id)
+        if group is None:
+            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        return group
+
+    # -- replay ----------------------------------------------------------------------------------
+
+    def replay(self, record: CoordinatorRecord) -> None:
+        """Apply one record of the log."""
+        key, value = record.key, record.value
+        if isinstance(key, GroupMetadataKey):
+            self._replay_group(key.group, value if isinstance(value, GroupMetadataValue) else None)
+        elif isinstance(key, OffsetCommitKey | LegacyOffsetCommitKey):
+            if isinstance(value, OffsetCommitValue | LegacyOffsetCommitValue):
+                # Offsets of a group without members make one: a "simple" group, without a protocol
+                # type.
+                self.groups.setdefault(key.group, ClassicGroup(group_id=key.group))
+                self.offsets.put(key.group, key.topic, key.partition, committed_offset(value))
+            else:
+                self.offsets.remove(key.group, key.topic, key.partition)
+
+    def _replay_group(self, group_id: str, value: GroupMetadataValue | None) -> None:
+        replaced = self.groups.pop(group_id, None)
+        if replaced is not None:
+            self.membership.group_deleted(replaced)
+        if value is not None:
+            self.groups[group_id] = group_from_record(group_id, value)
+        elif replaced is not None:
+            replaced.state = GroupState.DEAD
+
+    def loaded(self, moment: Moment) -> list[Outcome]:
+        """Begin the sessions of all members that were read from the log."""
+        return [self.membership.group_loaded(group, moment) for group in self.groups.values()]

@@ -1,0 +1,24 @@
+"""What a consumer's member metadata says it subscribes to: the only part of it a broker looks into."""
+
+from __future__ import annotations
+
+import struct
+
+from pyk.protocol.errors import MalformedMessageError
+from pyk.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
+
+CONSUMER_PROTOCOL_TYPE = "consumer"
+_VERSION = struct.Struct(">h")
+
+
+def subscribed_topics(metadata: bytes) -> frozenset[str]:
+    """Return the topics in a consumer's subscription; raise :class:`MalformedMessageError` if it is none."""
+    if len(metadata) < _VERSION.size:
+        raise MalformedMessageError("a consumer's subscription begins with its version")
+    (version,) = _VERSION.unpack_from(metadata)
+    if version < 0:
+        raise MalformedMessageError(f"subscription version {version}")
+    # A version newer than ours is read as ours: later versions only add fields at the end.
+    version = min(version, ConsumerProtocolSubscription.versions.highest)
+    subscription, _ = ConsumerProtocolSubscription.decode_prefix(metadata, version, _VERSION.size)
+    return frozenset(subscription.topics)

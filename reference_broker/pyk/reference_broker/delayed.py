@@ -1,0 +1,83 @@
+"""Delayed operations: requests that wait for partitions to move, with a deadline.
+
+A produce with acks=all waits until the high watermarks have passed its batches, a fetch until there
+is enough to read. Each waits under the keys of all partitions it cares about. Whoever moves a
+partition checks its key, and what can be answered is answered at once; the deadline answers the
+rest with what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Protocol
+
+from .timers import TimerQueue
+
+
+class DelayedOperation(Protocol):
+    """One waiting request."""
+
+    def try_complete(self) -> bool:
+        """Answer if all that was waited for is there; return whether the request is answered."""
+
+    def expire(self) -> None:
+        """Answer with what there is."""
+
+
+class Purgatory:
+    """All delayed operations of one kind, by what they wait for."""
+
+    def __init__(self, name: str, timers: TimerQueue) -> None:
+        self._name = name
+        self._timers = timers
+        self._watchers: dict[Hashable, dict[int, DelayedOperation]] = {}
+        self._keys: dict[int, tuple[Hashable, ...]] = {}
+        self._last_id = 0
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def complete_or_watch(
+        self, operation: DelayedOperation, keys: Iterable[Hashable], deadline: float
+    ) -> int | None:
+        """Answer ``operation`` now if it can be, else watch ``keys`` for it.
+
+        Return the id to forget it by, None when it is answered.
+        """
+        if operation.try_complete():
+            return None
+        self._last_id += 1
+        operation_id = self._last_id
+        self._keys[operation_id] = tuple(dict.fromkeys(keys))
+        for key in self._keys[operation_id]:
+            self._watchers.setdefault(key, {})[operation_id] = operation
+        self._timers.schedule(
+            (self._name, operation_id), deadline, lambda _: self._expire(operation_id, operation)
+        )
+        return operation_id
+
+    def check(self, key: Hashable) -> int:
+        """Try all operations that wait for ``key``; return how many were answered."""
+        watchers = self._watchers.get(key)
+        if not watchers:
+            return 0
+        completed = 0
+        for operation_id, operation in list(watchers.items()):
+            # An answer may run into others, so this one may be gone by now.
+            if operation_id in self._keys and operation.try_complete():
+                self.forget(operation_id)
+                completed += 1
+        return completed
+
+    def forget(self, operation_id: int) -> None:
+        """Watch no longer; nothing is answered."""
+        for key in self._keys.pop(operation_id, ()):
+            watchers = self._watchers[key]
+            del watchers[operation_id]
+            if not watchers:
+                del self._watchers[key]
+        self._timers.cancel((self._name, operation_id))
+
+    def _expire(self, operation_id: int, operation: DelayedOperation) -> None:
+        self.forget(operation_id)
+        operation.expire()
