@@ -1,15 +1,20 @@
-"""What a shard answers to one event: records to append, and who is to be told once they are safe."""
+"""What a shard answers to an event: records to append, and who is told once they are safe."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import attrs
 
 from pyk.protocol.errors import ErrorCode
 
-from .records import CoordinatorRecord
+
+class ShardRecord(Protocol):
+    """A record that a shard decides on and can be brought up to date with."""
+
+    def encode(self) -> tuple[bytes | None, bytes | None]:
+        """Return key and value as they stand in the log."""
 
 
 def _nobody(_: ErrorCode) -> None:
@@ -18,13 +23,14 @@ def _nobody(_: ErrorCode) -> None:
 
 @attrs.frozen
 class Outcome:
-    """Records to append in one batch, all or none; then ``when_written`` is called with the result of that.
+    """Records to append in one batch, all or none; ``when_written`` is told how that went.
 
-    With ``replays`` the shard's state changes by replaying the records once they are in the log. Without, the shard has
-    changed already (a classic group's members are soft state), and the records only let a successor catch up.
+    With ``replays`` the shard's state changes by replaying the records once they are in the log.
+    Without, the shard has changed already (a classic group's members are soft state), and the
+    records only let a successor catch up.
     """
 
-    records: tuple[CoordinatorRecord, ...] = ()
+    records: Sequence[ShardRecord] = ()
     when_written: Callable[[ErrorCode], Any] = _nobody
     replays: bool = True
 

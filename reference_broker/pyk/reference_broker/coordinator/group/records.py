@@ -9,22 +9,15 @@ import attrs
 from pyk.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
-    LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,
     MemberMetadata,
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from pyk.reference_broker.coordinator.records import CoordinatorRecord, RecordTypes
+from pyk.reference_broker.coordinator.records import CoordinatorRecord
 
 from .classic_group import ClassicGroup, GroupState
 from .member import Member
-
-GROUP_RECORD_TYPES: RecordTypes = {
-    LegacyOffsetCommitKey.api_key: (LegacyOffsetCommitKey, LegacyOffsetCommitValue),
-    OffsetCommitKey.api_key: (OffsetCommitKey, OffsetCommitValue),
-    GroupMetadataKey.api_key: (GroupMetadataKey, GroupMetadataValue),
-}
 
 # The highest versions that are not flexible: Kafka itself writes these, since older brokers can
 # still read them.

@@ -29,7 +29,6 @@ from .membership import GroupMembership
 from .offsets import GroupOffsets, OffsetConfig, OffsetStore, OffsetToCommit
 from .rebalance import GroupConfig, ShardTimers
 from .records import (
-    GROUP_RECORD_TYPES,
     committed_offset,
     group_from_record,
     group_tombstone,
@@ -40,8 +39,6 @@ OffsetResults = dict[tuple[str, int], ErrorCode]
 
 class GroupShard:
     """Groups and their offsets; pure but for the timers it is given."""
-
-    record_types = GROUP_RECORD_TYPES
 
     def __init__(
         self,

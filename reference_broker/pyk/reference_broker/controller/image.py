@@ -1,0 +1,186 @@
+"""The cluster's metadata as of one offset of the metadata log: what replaying its records gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+import attrs
+
+from pyk.protocol.messages.metadata_records import (
+    ConfigRecord,
+    FeatureLevelRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    UnregisterBrokerRecord,
+)
+from pyk.protocol.schema import Message
+from pyk.reference_broker.topic_partition import TopicPartition
+
+TOPIC_RESOURCE = 2
+BROKER_RESOURCE = 4
+
+
+@attrs.frozen(kw_only=True)
+class PartitionImage:
+    """Who holds a partition and who leads it."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+
+
+@attrs.define(kw_only=True)
+class TopicImage:
+    """A topic and its partitions by number."""
+
+    name: str
+    topic_id: UUID
+    partitions: dict[int, PartitionImage] = attrs.Factory(dict)
+
+
+@attrs.frozen(kw_only=True)
+class BrokerImage:
+    """A registered broker and where clients reach it."""
+
+    node_id: int
+    epoch: int
+    host: str
+    port: int
+    rack: str | None
+    is_fenced: bool
+
+
+@attrs.frozen
+class PartitionCreated:
+    """A partition exists."""
+
+    topic_partition: TopicPartition
+    topic_id: UUID
+    partition: PartitionImage
+
+
+@attrs.frozen
+class TopicDeleted:
+    """A topic and all its partitions are gone."""
+
+    topic: TopicImage
+
+
+@attrs.frozen
+class ConfigChanged:
+    """A configuration of a resource has another value, or none of its own any more."""
+
+    resource_type: int
+    resource_name: str
+
+
+Change = PartitionCreated | TopicDeleted | ConfigChanged
+
+
+@attrs.define
+class MetadataImage:
+    """All metadata. Changes only by :meth:`replay`."""
+
+    topics: dict[str, TopicImage] = attrs.Factory(dict)
+    topics_by_id: dict[UUID, TopicImage] = attrs.Factory(dict)
+    brokers: dict[int, BrokerImage] = attrs.Factory(dict)
+    configs: dict[tuple[int, str], dict[str, str]] = attrs.Factory(dict)
+    """Own values by resource type and name; the empty broker name means all brokers."""
+    features: dict[str, int] = attrs.Factory(dict)
+    next_producer_id: int = 0
+    record_count: int = 0
+    """How many records were replayed: the offset of the next one."""
+
+    @property
+    def partition_count(self) -> int:
+        return sum(len(topic.partitions) for topic in self.topics.values())
+
+    def partition(self, topic_partition: TopicPartition) -> PartitionImage | None:
+        topic = self.topics.get(topic_partition.topic)
+        return topic.partitions.get(topic_partition.partition) if topic else None
+
+    def config(self, resource_type: int, resource_name: str) -> dict[str, str]:
+        return self.configs.get((resource_type, resource_name), {})
+
+    def replay(self, record: Message) -> list[Change]:
+        """Apply one record of the metadata log; return what that changes for brokers."""
+        self.record_count += 1
+        apply = _REPLAYS.get(type(record))
+        return apply(self, record) if apply else []
+
+    def _topic(self, record: TopicRecord) -> list[Change]:
+        topic = TopicImage(name=record.name, topic_id=record.topic_id)
+        self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
+        return []
+
+    def _partition(self, record: PartitionRecord) -> list[Change]:
+        topic = self.topics_by_id[record.topic_id]
+        partition = PartitionImage(
+            replicas=tuple(record.replicas),
+            isr=tuple(record.isr),
+            leader=record.leader,
+            leader_epoch=record.leader_epoch,
+            partition_epoch=record.partition_epoch,
+        )
+        topic.partitions[record.partition_id] = partition
+        name = TopicPartition(topic.name, record.partition_id)
+        return [PartitionCreated(name, topic.topic_id, partition)]
+
+    def _remove_topic(self, record: RemoveTopicRecord) -> list[Change]:
+        topic = self.topics_by_id.pop(record.topic_id)
+        del self.topics[topic.name]
+        self.configs.pop((TOPIC_RESOURCE, topic.name), None)
+        return [TopicDeleted(topic)]
+
+    def _config(self, record: ConfigRecord) -> list[Change]:
+        resource = (record.resource_type, record.resource_name)
+        values = self.configs.setdefault(resource, {})
+        if record.value is None:
+            values.pop(record.name, None)
+        else:
+            values[record.name] = record.value
+        if not values:
+            del self.configs[resource]
+        return [ConfigChanged(*resource)]
+
+    def _register_broker(self, record: RegisterBrokerRecord) -> list[Change]:
+        end_point = record.end_points[0]
+        self.brokers[record.broker_id] = BrokerImage(
+            node_id=record.broker_id,
+            epoch=record.broker_epoch,
+            host=end_point.host,
+            port=end_point.port,
+            rack=record.rack,
+            is_fenced=record.fenced,
+        )
+        return []
+
+    def _unregister_broker(self, record: UnregisterBrokerRecord) -> list[Change]:
+        self.brokers.pop(record.broker_id, None)
+        return []
+
+    def _producer_ids(self, record: ProducerIdsRecord) -> list[Change]:
+        self.next_producer_id = record.next_producer_id
+        return []
+
+    def _feature_level(self, record: FeatureLevelRecord) -> list[Change]:
+        self.features[record.name] = record.feature_level
+        return []
+
+
+_REPLAYS: dict[type[Message], Callable[..., list[Change]]] = {
+    TopicRecord: MetadataImage._topic,
+    PartitionRecord: MetadataImage._partition,
+    RemoveTopicRecord: MetadataImage._remove_topic,
+    ConfigRecord: MetadataImage._config,
+    RegisterBrokerRecord: MetadataImage._register_broker,
+    UnregisterBrokerRecord: MetadataImage._unregister_broker,
+    ProducerIdsRecord: MetadataImage._producer_ids,
+    FeatureLevelRecord: MetadataImage._feature_level,
+}

@@ -1,0 +1,158 @@
+"""The controller as an event-sourced shard: requests become metadata records, records the image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from uuid import UUID
+
+import attrs
+
+from pyk.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from pyk.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+)
+from pyk.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from pyk.protocol.messages.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from pyk.protocol.messages.metadata_records import (
+    BrokerEndpoint,
+    BrokerFeature,
+    FeatureLevelRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+)
+from pyk.protocol.schema import Message
+from pyk.reference_broker.coordinator.outcome import Outcome
+from pyk.reference_broker.timers import Moment
+
+from .config_requests import alter_incrementally, replace_configs
+from .configs import Configs
+from .features import FEATURES
+from .image import Change, MetadataImage
+from .records import MetadataRecord
+from .topic_requests import DescribeTopic, create_partitions, create_topics, delete_topics
+from .topics import TopicDefaults, Topics
+
+PRODUCER_ID_BLOCK_SIZE = 1000
+
+
+@attrs.frozen(kw_only=True)
+class BrokerRegistration:
+    """What a broker tells the controller about itself when it starts."""
+
+    node_id: int
+    incarnation_id: UUID
+    host: str
+    port: int
+    rack: str | None = None
+
+
+class ControllerShard:
+    """All decisions about metadata. ``on_change`` is told what each replayed record changed."""
+
+    def __init__(
+        self,
+        new_uuid: Callable[[], UUID],
+        defaults: TopicDefaults,
+        describe_topic: DescribeTopic,
+        on_change: Callable[[Change], None],
+        *,
+        is_topic_deletion_enabled: bool = True,
+    ) -> None:
+        self.image = MetadataImage()
+        self._topics = Topics(self.image, new_uuid, defaults)
+        self._configs = Configs(self.image)
+        self._describe_topic = describe_topic
+        self._on_change = on_change
+        self._is_topic_deletion_enabled = is_topic_deletion_enabled
+
+    # -- topics ----------------------------------------------------------------------------------
+
+    def create_topics(self, request: CreateTopicsRequest) -> tuple[CreateTopicsResponse, Outcome]:
+        response, records = create_topics(self._topics, request, self._describe_topic)
+        return response, _outcome(records)
+
+    def create_partitions(
+        self, request: CreatePartitionsRequest
+    ) -> tuple[CreatePartitionsResponse, Outcome]:
+        response, records = create_partitions(self._topics, request)
+        return response, _outcome(records)
+
+    def delete_topics(self, request: DeleteTopicsRequest) -> tuple[DeleteTopicsResponse, Outcome]:
+        response, records = delete_topics(
+            self._topics, request, is_enabled=self._is_topic_deletion_enabled
+        )
+        return response, _outcome(records)
+
+    # -- configurations --------------------------------------------------------------------------
+
+    def replace_configs(self, request: AlterConfigsRequest) -> tuple[AlterConfigsResponse, Outcome]:
+        response, records = replace_configs(self._configs, request)
+        return response, _outcome(records)
+
+    def alter_configs(
+        self, request: IncrementalAlterConfigsRequest
+    ) -> tuple[IncrementalAlterConfigsResponse, Outcome]:
+        response, records = alter_incrementally(self._configs, request)
+        return response, _outcome(records)
+
+    # -- brokers ---------------------------------------------------------------------------------
+
+    def register_broker(self, broker: BrokerRegistration) -> tuple[int, Outcome]:
+        """Return the broker's new epoch; a new cluster also agrees on its features."""
+        epoch = self.image.record_count
+        records: list[Message] = []
+        if not self.image.features:
+            records += [
+                FeatureLevelRecord(name=feature.name, feature_level=feature.finalized)
+                for feature in FEATURES
+                if feature.finalized
+            ]
+        records.append(
+            RegisterBrokerRecord(
+                broker_id=broker.node_id,
+                incarnation_id=broker.incarnation_id,
+                broker_epoch=epoch,
+                end_points=[BrokerEndpoint(name="PLAINTEXT", host=broker.host, port=broker.port)],
+                features=[
+                    BrokerFeature(
+                        name=feature.name,
+                        min_supported_version=feature.lowest,
+                        max_supported_version=feature.highest,
+                    )
+                    for feature in FEATURES
+                ],
+                rack=broker.rack,
+                fenced=False,
+            )
+        )
+        return epoch, _outcome(records)
+
+    def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> tuple[range, Outcome]:
+        """Give a broker the next block of producer ids to hand out."""
+        first = self.image.next_producer_id
+        block = range(first, first + PRODUCER_ID_BLOCK_SIZE)
+        record = ProducerIdsRecord(
+            broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=block.stop
+        )
+        return block, _outcome([record])
+
+    # -- replay ----------------------------------------------------------------------------------
+
+    def decode(self, key: bytes | None, value: bytes | None) -> MetadataRecord:
+        return MetadataRecord.decode(value)
+
+    def replay(self, record: MetadataRecord) -> None:
+        for change in self.image.replay(record.message):
+            self._on_change(change)
+
+    def loaded(self, moment: Moment) -> list[Outcome]:
+        return []
+
+
+def _outcome(records: Iterable[Message]) -> Outcome:
+    return Outcome([MetadataRecord(message) for message in records])

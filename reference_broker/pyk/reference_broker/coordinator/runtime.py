@@ -1,0 +1,158 @@
+"""Runs a shard over its log: appends what it decides, answers when that is safe, and loads it.
+
+The shard decides and the log remembers. A request becomes records; they are appended in one batch,
+change the shard by being replayed, and the request is answered when the high watermark has passed
+them. Loading is the same replay from the start of the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, Generic, Protocol, TypeVar
+
+from pyk.protocol.errors import ErrorCode, ProtocolError
+from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.timers import Moment, TimerQueue
+
+from .outcome import Outcome, ShardRecord
+
+log = logging.getLogger(__name__)
+
+KeyValue = tuple[bytes | None, bytes | None]
+R = TypeVar("R")
+
+
+class ShardLog(Protocol):
+    """The partition under a shard."""
+
+    @property
+    def high_watermark(self) -> int:
+        """Return the offset up to which records cannot be lost any more."""
+
+    def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
+        """Append records as one batch; return the offset after them; raise :class:`ApiError`."""
+
+    def read_all(self) -> Iterator[list[KeyValue]]:
+        """Yield the keys and values of the log, batch by batch."""
+
+
+class Shard(Protocol):
+    """What the runtime needs of a shard."""
+
+    def decode(self, key: bytes | None, value: bytes | None) -> ShardRecord: ...
+
+    def replay(self, record: Any) -> None: ...
+
+    def loaded(self, moment: Moment) -> list[Outcome]: ...
+
+
+S = TypeVar("S", bound=Shard)
+
+
+class OutcomeTimers:
+    """Timers of a shard: what is due returns an outcome, which is carried out."""
+
+    def __init__(
+        self,
+        name: Hashable,
+        timers: TimerQueue,
+        moment: Callable[[], Moment],
+        carry_out: Callable[[Outcome], None],
+    ) -> None:
+        self._name = name
+        self._timers = timers
+        self._moment = moment
+        self._carry_out = carry_out
+
+    def schedule(
+        self, key: tuple[str, ...], deadline: float, event: Callable[[Moment], Outcome]
+    ) -> None:
+        self._timers.schedule(
+            (self._name, key), deadline, lambda _: self._carry_out(event(self._moment()))
+        )
+
+    def cancel(self, key: tuple[str, ...]) -> None:
+        self._timers.cancel((self._name, key))
+
+
+class ShardRuntime(Generic[S]):
+    """One shard, its log and its clock."""
+
+    def __init__(
+        self,
+        name: Hashable,
+        shard_log: ShardLog,
+        timers: TimerQueue,
+        moment: Callable[[], Moment],
+        new_shard: Callable[[OutcomeTimers], S],
+    ) -> None:
+        self._name = name
+        self._log = shard_log
+        self._moment = moment
+        self._waiting: deque[tuple[int, Callable[[ErrorCode], object]]] = deque()
+        self.shard = new_shard(OutcomeTimers(name, timers, moment, self.carry_out))
+
+    def load(self) -> Iterator[int]:
+        """Replay the log; yield now and then how many records were read, so that others can run."""
+        count = 0
+        for batch in self._log.read_all():
+            for key, value in batch:
+                self._replay(key, value)
+            count += len(batch)
+            yield count
+        for outcome in self.shard.loaded(self._moment()):
+            self.carry_out(outcome)
+
+    def _replay(self, key: bytes | None, value: bytes | None) -> None:
+        try:
+            self.shard.replay(self.shard.decode(key, value))
+        except ProtocolError as error:
+            # Types and versions that a newer broker wrote: it knows how to live without our answer.
+            log.warning("Skipped a record of %s while loading: %s", self._name, error)
+
+    def ask(
+        self,
+        event: Callable[[S, Moment], tuple[R, Outcome]],
+        on_error: Callable[[ErrorCode], R],
+    ) -> Deferred[R]:
+        """Let the shard handle one request; return its answer, given once its records are safe."""
+        reply: Deferred[R] = Deferred()
+        try:
+            answer, outcome = event(self.shard, self._moment())
+        except ApiError as error:
+            reply.complete(on_error(error.code))
+            return reply
+
+        def when_written(error: ErrorCode) -> None:
+            outcome.when_written(error)
+            reply.complete(on_error(error) if error else answer)
+
+        self.carry_out(Outcome(outcome.records, when_written, outcome.replays))
+        return reply
+
+    def carry_out(self, outcome: Outcome) -> None:
+        """Append the records of an outcome, replay them, and tell when they are safe."""
+        if not outcome.records:
+            outcome.when_written(ErrorCode.NONE)
+            return
+        try:
+            encoded = [record.encode() for record in outcome.records]
+            next_offset = self._log.append(encoded, self._moment().time_ms)
+        except ApiError as error:
+            log.warning("Could not write to %s: %s", self._name, error)
+            outcome.when_written(error.code)
+            return
+        if outcome.replays:
+            for record in outcome.records:
+                self.shard.replay(record)
+        self._waiting.append((next_offset, outcome.when_written))
+        self.high_watermark_moved()
+
+    def high_watermark_moved(self) -> None:
+        """Answer all that waited for the records below the high watermark."""
+        while self._waiting and self._waiting[0][0] <= self._log.high_watermark:
+            _, when_written = self._waiting.popleft()
+            when_written(ErrorCode.NONE)
