@@ -19,6 +19,7 @@ from pyk.protocol.errors import ProtocolError
 
 SCRATCH_BYTES = 64 * 1024
 FIRST_FRAME_BUFFER_BYTES = 256 * 1024
+SMALLEST_FRAME_BUFFER_BYTES = 4 * 1024
 JOIN_BELOW_BYTES = 16 * 1024
 LENGTH_BYTES = 4
 
@@ -78,6 +79,7 @@ class FrameTransport(asyncio.BufferedProtocol):
         self._frame_size = 0
         self._frame_filled = 0
         self._transport: asyncio.Transport | None = None
+        self._peer = "nobody"
         self._error: Exception | None = None
         self._writable: asyncio.Future[None] | None = None
 
@@ -85,6 +87,8 @@ class FrameTransport(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        name = transport.get_extra_info("peername")
+        self._peer = f"{name[0]}:{name[1]}" if isinstance(name, tuple) else str(name)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -127,8 +131,12 @@ class FrameTransport(asyncio.BufferedProtocol):
     @property
     def peer(self) -> str:
         """Return the peer's address as text, for messages and logs."""
-        name = self._transport.get_extra_info("peername") if self._transport else None
-        return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else str(name)
+        return self._peer
+
+    @property
+    def receiving_bytes(self) -> int:
+        """The size of the frame that has begun to arrive, 0 between frames."""
+        return self._frame_size if self._frame is not None else len(self._prefix)
 
     @property
     def unsent_bytes(self) -> int:
@@ -203,7 +211,9 @@ class FrameTransport(asyncio.BufferedProtocol):
         self._prefix = bytes(scratch[start:filled])
 
     def _begin_frame(self, arrived: memoryview, size: int) -> None:
-        self._frame = bytearray(min(size, FIRST_FRAME_BUFFER_BYTES))
+        # A peer that sends in bulk has filled the scratch buffer; one that trickles gets little.
+        expected = max(SMALLEST_FRAME_BUFFER_BYTES, 4 * len(arrived))
+        self._frame = bytearray(min(size, expected, FIRST_FRAME_BUFFER_BYTES))
         self._frame[: len(arrived)] = arrived
         self._frame_size, self._frame_filled = size, len(arrived)
 

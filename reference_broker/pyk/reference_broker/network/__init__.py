@@ -1,0 +1,1 @@
+"""Listener and connections: frames in, replies out, in order and within limits."""

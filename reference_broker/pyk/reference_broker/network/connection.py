@@ -1,0 +1,239 @@
+"""One client's connection: takes frames, has requests handled one after the other, sends replies.
+
+Like Kafka, a connection handles its next request when the last is answered, so what is pipelined
+stays in order and a client that does not read its replies is not read from. Waiting frames are
+bounded by count and by a budget that all connections share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from pyk.protocol.connection import Request, RequestError, ServerConnection
+from pyk.protocol.errors import ProtocolError
+from pyk.protocol.io import Clock, FileRegion, FrameSizeError, FrameTransport
+from pyk.protocol.schema import Message
+from pyk.reference_broker.deferred import Deferred
+
+from .limits import ByteBudget, LogLimiter, Progress
+
+MAX_WAITING_FRAMES = 16
+SEND_BUFFER_BYTES = 256 * 1024
+
+
+class ConnectionClosedError(Exception):
+    """Raised by a handler to close the connection instead of answering."""
+
+
+Reply = Message | Deferred[Message] | None
+"""What handling a request gives: the response, one to come, or None where none is expected."""
+
+
+class RequestHandler(Protocol):
+    """What a connection hands requests to."""
+
+    def handle(self, request: Request, connection: Connection) -> Reply:
+        """Carry a request out; raise :class:`ConnectionClosedError` to close the connection."""
+
+    def refuse(self, error: RequestError) -> Message | None:
+        """Return the response to a request that cannot be taken, None to close the connection."""
+
+    def outgoing(self, request: Request, connection: Connection, parts: list[Any]) -> list[Any]:
+        """Return the parts of a response as they shall be sent."""
+
+
+class Connection:
+    """Drives one connection; implements :class:`pyk.protocol.io.FrameReceiver`."""
+
+    def __init__(
+        self,
+        connection_id: int,
+        handler: RequestHandler,
+        protocol: ServerConnection,
+        *,
+        max_frame_bytes: int,
+        budget: ByteBudget,
+        log_limiter: LogLimiter,
+        clock: Clock,
+        on_made: Callable[[Connection], None],
+        on_lost: Callable[[Connection], None],
+    ) -> None:
+        self.connection_id = connection_id
+        self.transport = _ServerTransport(self, max_frame_bytes=max_frame_bytes)
+        self.progress = Progress(clock.now())
+        self.host = ""
+        self._handler = handler
+        self._protocol = protocol
+        self._budget = budget
+        self._log_limiter = log_limiter
+        self._clock = clock
+        self._on_made = on_made
+        self._on_lost = on_lost
+        self._frames: deque[memoryview] = deque()
+        self._handled_bytes = 0
+        self._waiting_for: Deferred[Message] | None = None
+        self._sending: asyncio.Task[None] | None = None
+        self._is_paused = False
+        self._is_silent = False
+
+    def is_overdue(self, now: float, max_idle: float) -> str | None:
+        """Return why the connection should be closed, None if it is well."""
+        return self.progress.overdue(
+            now,
+            max_idle=max_idle,
+            receiving_bytes=self.transport.receiving_bytes,
+            is_handling=self._waiting_for is not None,
+        )
+
+    def fall_silent(self) -> None:
+        """Take and answer nothing more, but keep the connection open."""
+        self._is_silent = True
+
+    def close(self) -> None:
+        """Close after what was written."""
+        self.transport.close()
+
+    # -- what the transport calls ----------------------------------------------------------------
+
+    def connection_made(self) -> None:
+        self.host = self.transport.peer.rpartition(":")[0]
+        self._on_made(self)
+
+    def frame_received(self, frame: memoryview) -> None:
+        self.progress.received(self._clock.now())
+        self._frames.append(frame)
+        self._budget.take(len(frame))
+        if self._is_idle:
+            self._handle_waiting()
+        if self._frames and (len(self._frames) >= MAX_WAITING_FRAMES or self._budget.is_exhausted):
+            self._is_paused = True
+            self.transport.pause_reading()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if isinstance(error, FrameSizeError):
+            self._log_limiter.warning("Closed connection of %s: %s", self.host, error)
+        if self._waiting_for is not None:
+            self._waiting_for.abandon()
+        if self._sending is not None:
+            self._sending.cancel()
+        self._budget.give_back(self._handled_bytes + sum(map(len, self._frames)))
+        self._frames.clear()
+        self._handled_bytes = 0
+        self._on_lost(self)
+
+    # -- requests --------------------------------------------------------------------------------
+
+    @property
+    def _is_idle(self) -> bool:
+        return self._waiting_for is None and self._sending is None
+
+    def _handle_waiting(self) -> None:
+        while self._frames and self._is_idle and not self.transport.is_closing:
+            frame = self._frames.popleft()
+            self._handled_bytes = len(frame)
+            if not self._is_silent:
+                self._take(frame)
+            if self._is_idle:
+                self._request_done()
+        if self._is_paused and not self._frames:
+            self._is_paused = False
+            self.transport.resume_reading()
+
+    def _request_done(self) -> None:
+        self._budget.give_back(self._handled_bytes)
+        self._handled_bytes = 0
+
+    def _take(self, frame: memoryview) -> None:
+        try:
+            request = self._protocol.receive(frame)
+        except RequestError as error:
+            self._refuse(error)
+            return
+        except ProtocolError as error:
+            self._fail(error)
+            return
+        try:
+            reply = self._handler.handle(request, self)
+        except ConnectionClosedError:
+            self.transport.close()
+            return
+        if isinstance(reply, Deferred):
+            self._wait_for(request, reply)
+        else:
+            self._respond(request, reply)
+
+    def _wait_for(self, request: Request, reply: Deferred[Message]) -> None:
+        def answer(response: Message) -> None:
+            self._waiting_for = None
+            if not self._is_silent:
+                self._respond(request, response)
+            if self._is_idle and was_waiting:
+                # Not now: whoever answers may be in the middle of something.
+                asyncio.get_running_loop().call_soon(self._resume)
+
+        was_waiting = False
+        self._waiting_for = reply
+        reply.when_done(answer)
+        was_waiting = True
+
+    def _resume(self) -> None:
+        if self._is_idle:
+            self._request_done()
+            self._handle_waiting()
+
+    def _refuse(self, error: RequestError) -> None:
+        response = self._handler.refuse(error) if error.request is not None else None
+        if response is None or error.request is None:
+            self._fail(error)
+        else:
+            self._respond(error.request, response)
+
+    def _fail(self, error: ProtocolError) -> None:
+        self._log_limiter.warning("Closed connection of %s: %s", self.host, error)
+        self.transport.abort()
+
+    # -- responses -------------------------------------------------------------------------------
+
+    def _respond(self, request: Request, response: Message | None) -> None:
+        if self.transport.is_closing:
+            return
+        try:
+            parts = self._handler.outgoing(request, self, self._protocol.respond(request, response))
+        except ConnectionClosedError:
+            self.transport.close()
+            return
+        if any(isinstance(part, FileRegion) for part in parts):
+            self._send_in_task(parts)
+            return
+        self.transport.write(parts)
+        if self.transport.unsent_bytes > SEND_BUFFER_BYTES:
+            self._send_in_task([])
+
+    def _send_in_task(self, parts: list[Any]) -> None:
+        self.progress.sending(self._clock.now(), sum(map(len, parts)))
+        self._sending = asyncio.get_running_loop().create_task(self._send(parts))
+
+    async def _send(self, parts: list[Any]) -> None:
+        try:
+            await self.transport.send(parts)
+        except OSError as error:
+            self.transport.abort(error)
+        finally:
+            self._sending = None
+            self.progress.sent(self._clock.now())
+        self._resume()
+
+
+class _ServerTransport(FrameTransport):
+    """Tells the connection when it is there, so that it can be counted before it says anything."""
+
+    def __init__(self, connection: Connection, *, max_frame_bytes: int) -> None:
+        super().__init__(connection, max_frame_bytes=max_frame_bytes)
+        self._connection = connection
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._connection.connection_made()

@@ -1,0 +1,119 @@
+"""What keeps one peer from taking all: a byte budget, deadlines, log lines that cannot flood."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import attrs
+
+PATIENCE = 30.0
+SLOWEST_BYTES_PER_SECOND = 10_000
+"""What has begun to arrive or to be sent must get on this fast, or it only holds memory."""
+
+
+@attrs.define
+class Progress:
+    """When a connection last got on, in monotonic seconds."""
+
+    last_active: float
+    receiving_since: float | None = None
+    sending_since: float | None = None
+    sending_bytes: int = 0
+
+    def received(self, now: float) -> None:
+        """Note that a whole request has arrived."""
+        self.last_active = now
+        self.receiving_since = None
+
+    def sending(self, now: float, size: int) -> None:
+        """Note that so many bytes are on their way to a peer that has to take them."""
+        self.sending_since, self.sending_bytes = now, size
+
+    def sent(self, now: float) -> None:
+        """Note that the peer has taken them."""
+        self.last_active, self.sending_since = now, None
+
+    def overdue(
+        self, now: float, *, max_idle: float, receiving_bytes: int, is_handling: bool
+    ) -> str | None:
+        """Return why the connection should be closed, None if it is well.
+
+        ``receiving_bytes`` is the size of the request that has begun to arrive, 0 for none. Called
+        now and then: that is how it learns since when a request has been arriving.
+        """
+        if self.sending_since is not None:
+            is_late = now - self.sending_since > _allowance(self.sending_bytes)
+            return "it does not read its responses" if is_late else None
+        if receiving_bytes:
+            self.receiving_since = self.receiving_since or now
+            is_late = now - self.receiving_since > _allowance(receiving_bytes)
+            return "its request does not arrive" if is_late else None
+        self.receiving_since = None
+        if not is_handling and now - self.last_active > max_idle:
+            return "it is idle"
+        return None
+
+
+def _allowance(size: int) -> float:
+    return PATIENCE + size / SLOWEST_BYTES_PER_SECOND
+
+
+class ByteBudget:
+    """Bytes of requests that all connections together may hold.
+
+    Never refuses: whoever goes over it is no longer read from until it is back under.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._used = 0
+
+    @property
+    def used(self) -> int:
+        return self._used
+
+    @property
+    def is_exhausted(self) -> bool:
+        return self._used > self._limit
+
+    def take(self, size: int) -> None:
+        self._used += size
+
+    def give_back(self, size: int) -> None:
+        self._used -= size
+
+
+class LogLimiter:
+    """Warnings about peers, a few at once and then one a period, with how many were left out."""
+
+    def __init__(
+        self,
+        logger: logging.Logger,
+        now: Callable[[], float],
+        *,
+        burst: int = 5,
+        period: float = 10.0,
+    ) -> None:
+        self._logger = logger
+        self._now = now
+        self._burst = burst
+        self._period = period
+        self._allowed = float(burst)
+        self._last = now()
+        self._suppressed = 0
+
+    def warning(self, message: str, *arguments: object) -> None:
+        """Log a warning, unless there were too many of late."""
+        now = self._now()
+        refilled = self._allowed + (now - self._last) / self._period
+        self._allowed, self._last = min(float(self._burst), refilled), now
+        if self._allowed < 1:
+            self._suppressed += 1
+            return
+        self._allowed -= 1
+        if self._suppressed:
+            message += " (%d like it were not logged)"
+            arguments = (*arguments, self._suppressed)
+            self._suppressed = 0
+        self._logger.warning(message, *arguments)

@@ -1,0 +1,126 @@
+"""Accepts connections, counts them, and closes those that are idle or do not get on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+
+import attrs
+
+from pyk.protocol.connection import ServerConnection
+from pyk.protocol.io import Clock, FrameTransport, Listener, Network
+
+from .connection import Connection, RequestHandler
+from .limits import ByteBudget, LogLimiter
+
+log = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 5.0
+
+
+@attrs.frozen(kw_only=True)
+class ListenerLimits:
+    """What connections may take; sizes in bytes, times in seconds."""
+
+    max_request_bytes: int = 104_857_600
+    max_idle: float = 600.0
+    max_connections: int = 2_147_483_647
+    max_connections_per_ip: int = 2_147_483_647
+    budget_bytes: int = 512 * 1024 * 1024
+    """Of all requests that wait or are handled."""
+
+
+class BrokerListener:
+    """An open port of a broker and all its connections."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        handler: RequestHandler,
+        new_protocol: Callable[[], ServerConnection],
+        limits: ListenerLimits,
+    ) -> None:
+        self._clock = clock
+        self._handler = handler
+        self._new_protocol = new_protocol
+        self._limits = limits
+        self._budget = ByteBudget(limits.budget_bytes)
+        self._log_limiter = LogLimiter(log, clock.now)
+        self._connections: dict[int, Connection] = {}
+        self._per_host: Counter[str] = Counter()
+        self._last_id = 0
+        self._open_port: Listener | None = None
+        self._sweep: asyncio.TimerHandle | None = None
+
+    @property
+    def port(self) -> int:
+        assert self._open_port is not None
+        return self._open_port.port
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    async def open(self, network: Network, host: str, port: int) -> None:
+        """Begin to accept connections; raise ``OSError`` if the port cannot be had."""
+        self._open_port = await network.listen(self._accept, host, port)
+        self._sweep_later()
+
+    async def stop_accepting(self) -> None:
+        """Close the port; open connections live on."""
+        if self._open_port is not None:
+            await self._open_port.close()
+
+    async def close(self) -> None:
+        """Close the port and all connections at once."""
+        await self.stop_accepting()
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for connection in list(self._connections.values()):
+            connection.transport.abort()
+        await asyncio.sleep(0)  # aborted transports say so in the next turn of the loop
+
+    def _accept(self) -> FrameTransport:
+        self._last_id += 1
+        return Connection(
+            self._last_id,
+            self._handler,
+            self._new_protocol(),
+            max_frame_bytes=self._limits.max_request_bytes,
+            budget=self._budget,
+            log_limiter=self._log_limiter,
+            clock=self._clock,
+            on_made=self._made,
+            on_lost=self._lost,
+        ).transport
+
+    def _made(self, connection: Connection) -> None:
+        self._connections[connection.connection_id] = connection
+        self._per_host[connection.host] += 1
+        is_too_many = len(self._connections) > self._limits.max_connections
+        if is_too_many or self._per_host[connection.host] > self._limits.max_connections_per_ip:
+            self._log_limiter.warning("Refused %s: too many connections", connection.host)
+            connection.transport.abort()
+
+    def _lost(self, connection: Connection) -> None:
+        del self._connections[connection.connection_id]
+        self._per_host[connection.host] -= 1
+        if not self._per_host[connection.host]:
+            del self._per_host[connection.host]
+
+    # -- deadlines -------------------------------------------------------------------------------
+
+    def _sweep_later(self) -> None:
+        seconds = min(SWEEP_SECONDS, self._limits.max_idle / 2)
+        self._sweep = asyncio.get_running_loop().call_later(seconds, self._close_overdue)
+
+    def _close_overdue(self) -> None:
+        now = self._clock.now()
+        for connection in list(self._connections.values()):
+            reason = connection.is_overdue(now, self._limits.max_idle)
+            if reason is not None:
+                self._log_limiter.warning("Closed connection of %s: %s", connection.host, reason)
+                connection.transport.abort()
+        self._sweep_later()
