@@ -1,1 +1,18 @@
-"""A real Kafka broker in readable Python, for development, tests and learning."""
+"""A Kafka broker in readable Python: for development, tests, conformance and learning."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .cluster import AsyncCluster, Cluster
+
+__all__ = ["AsyncCluster", "Cluster"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the clusters when they are asked for: parts of the broker are used without them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.cluster"), name)

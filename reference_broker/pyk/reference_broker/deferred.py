@@ -11,7 +11,8 @@ T = TypeVar("T")
 class Deferred(Generic[T]):
     """A value to come, at most once.
 
-    Belongs to one event loop and knows nothing of it: listeners are called at once, by whoever completes the value.
+    Belongs to one event loop and knows nothing of it: listeners are called at once, by whoever
+    completes the value.
     """
 
     __slots__ = ("_is_done", "_listeners", "_on_abandoned", "_value")
@@ -28,7 +29,7 @@ class Deferred(Generic[T]):
         return self._is_done
 
     def complete(self, value: T) -> bool:
-        """Hand the value to all listeners; return False, doing nothing, when that happened before."""
+        """Hand the value to all listeners; return False if that happened before."""
         if self._is_done:
             return False
         self._is_done = True

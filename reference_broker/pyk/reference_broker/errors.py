@@ -15,3 +15,7 @@ class ApiError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code.name}: {self.message}" if self.message else self.code.name
+
+
+class ConnectionClosedError(Exception):
+    """Raised by a handler to close the connection instead of answering."""

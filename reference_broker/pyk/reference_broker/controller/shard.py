@@ -60,15 +60,12 @@ class ControllerShard:
         defaults: TopicDefaults,
         describe_topic: DescribeTopic,
         on_change: Callable[[Change], None],
-        *,
-        is_topic_deletion_enabled: bool = True,
     ) -> None:
         self.image = MetadataImage()
         self._topics = Topics(self.image, new_uuid, defaults)
         self._configs = Configs(self.image)
         self._describe_topic = describe_topic
         self._on_change = on_change
-        self._is_topic_deletion_enabled = is_topic_deletion_enabled
 
     # -- topics ----------------------------------------------------------------------------------
 
@@ -83,9 +80,7 @@ class ControllerShard:
         return response, _outcome(records)
 
     def delete_topics(self, request: DeleteTopicsRequest) -> tuple[DeleteTopicsResponse, Outcome]:
-        response, records = delete_topics(
-            self._topics, request, is_enabled=self._is_topic_deletion_enabled
-        )
+        response, records = delete_topics(self._topics, request)
         return response, _outcome(records)
 
     # -- configurations --------------------------------------------------------------------------

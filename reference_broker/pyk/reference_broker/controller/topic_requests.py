@@ -122,7 +122,7 @@ def create_partitions(
 
 
 def delete_topics(
-    topics: Topics, request: DeleteTopicsRequest, *, is_enabled: bool
+    topics: Topics, request: DeleteTopicsRequest
 ) -> tuple[DeleteTopicsResponse, Records]:
     """Return the response to DeleteTopics and the records that delete what can be."""
     wanted = [*request.topics, *(DeleteTopicState(name=name) for name in request.topic_names)]
@@ -133,8 +133,6 @@ def delete_topics(
         result = DeletableTopicResult(name=name, topic_id=topic_id)
         response.responses.append(result)
         try:
-            if not is_enabled:
-                raise ApiError(ErrorCode.TOPIC_DELETION_DISABLED)
             if count > 1:
                 what = "id" if name is None else "name"
                 raise ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}.")

@@ -189,8 +189,8 @@ class Topics:
         if count < current:
             raise ApiError(
                 ErrorCode.INVALID_PARTITIONS,
-                f"The topic {topic.name} currently has {current} partition(s); {count} would not be "
-                "an increase.",
+                f"The topic {topic.name} currently has {current} partition(s); {count} would not "
+                "be an increase.",
             )
         _check_partition_limit(count - current)
         replication_factor = len(topic.partitions[0].replicas)

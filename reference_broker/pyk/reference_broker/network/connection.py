@@ -17,15 +17,12 @@ from pyk.protocol.errors import ProtocolError
 from pyk.protocol.io import Clock, FileRegion, FrameSizeError, FrameTransport
 from pyk.protocol.schema import Message
 from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.errors import ConnectionClosedError
 
 from .limits import ByteBudget, LogLimiter, Progress
 
 MAX_WAITING_FRAMES = 16
 SEND_BUFFER_BYTES = 256 * 1024
-
-
-class ConnectionClosedError(Exception):
-    """Raised by a handler to close the connection instead of answering."""
 
 
 Reply = Message | Deferred[Message] | None

@@ -1,1 +1,3 @@
-"""Consumer groups by the classic protocol, and their committed offsets, over ``__consumer_offsets``."""
+"""Consumer groups by the classic protocol, and their committed offsets, over
+``__consumer_offsets``.
+"""

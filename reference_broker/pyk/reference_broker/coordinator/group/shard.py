@@ -147,6 +147,9 @@ class GroupShard:
 
     # -- replay ----------------------------------------------------------------------------------
 
+    def decode(self, key: bytes | None, value: bytes | None) -> CoordinatorRecord:
+        return CoordinatorRecord.decode(key or b"", value)
+
     def replay(self, record: CoordinatorRecord) -> None:
         """Apply one record of the log."""
         key, value = record.key, record.value

@@ -1,0 +1,235 @@
+"""A cluster in this process: ``AsyncCluster`` on the caller's loop, ``Cluster`` on a thread's."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Mapping
+from random import Random, SystemRandom
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from pyk.protocol.io import Clock, Network, SystemClock, SystemNetwork
+from pyk.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
+
+from .broker import Broker, Seams
+from .config import BrokerConfigLayers
+from .filesystem import FileSystem, MemoryFileSystem, OsFileSystem
+
+R = TypeVar("R")
+
+# Where Kafka's own defaults are for clusters of several nodes, a single one needs others.
+SINGLE_NODE_CONFIG = {"offsets.topic.replication.factor": "1"}
+
+
+class AsyncCluster:
+    """A cluster on the running event loop, on free loopback ports.
+
+    Without ``data_dir`` all data is in memory, and outlives stopping and killing nodes, but not the
+    cluster. ``config`` takes Kafka's broker and topic configuration names.
+    """
+
+    def __init__(
+        self,
+        brokers: int = 1,
+        *,
+        data_dir: str | None = None,
+        config: Mapping[str, object] | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        filesystem: FileSystem | None = None,
+        random: Random | None = None,
+    ) -> None:
+        if brokers != 1:
+            raise ValueError(
+                f"brokers={brokers}: this release runs clusters of one broker; use brokers=1"
+            )
+        clock = clock or SystemClock()
+        if filesystem is None:
+            in_memory = MemoryFileSystem(clock.time_ms)
+            filesystem = OsFileSystem() if data_dir is not None else in_memory
+        self._seams = Seams(
+            clock=clock,
+            random=random or SystemRandom(),
+            network=network or SystemNetwork(),
+            filesystem=filesystem,
+        )
+        self._config = {**SINGLE_NODE_CONFIG, **(config or {})}
+        self._data_dir = str(data_dir) if data_dir is not None else "/pyk"
+        self._host = host
+        self._ports = [port] * brokers
+        self._brokers: dict[int, Broker] = {}
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses for ``bootstrap_servers``."""
+        return ",".join(f"{self._host}:{port}" for port in self._ports)
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Start all nodes."""
+        for node in range(len(self._ports)):
+            await self.start(node)
+
+    async def close(self) -> None:
+        """Stop all nodes."""
+        for node in list(self._brokers):
+            await self.stop(node)
+
+    async def start(self, node: int = 0) -> None:
+        """Start a node, on the port it had before."""
+        if node in self._brokers:
+            raise RuntimeError(f"node {node} runs already")
+        layers = BrokerConfigLayers.of({**self._config, "node.id": str(node)})
+        broker = Broker(layers, f"{self._data_dir}/node{node}", self._seams)
+        try:
+            await broker.start(self._host, self._ports[node])
+        except BaseException:
+            await broker.kill()
+            raise
+        self._ports[node] = broker.port
+        self._brokers[node] = broker
+
+    async def stop(self, node: int = 0) -> None:
+        """Stop a node cleanly."""
+        await self._take(node).stop()
+
+    async def kill(self, node: int = 0) -> None:
+        """Let a node vanish as by ``kill -9``: nothing more is written, connections are cut."""
+        await self._take(node).kill()
+
+    async def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replication_factor: int | None = None,
+        configs: Mapping[str, object] | None = None,
+    ) -> None:
+        """Create a topic; raise :class:`ApiError` with Kafka's error code if it cannot be."""
+        topic = CreatableTopic(
+            name=name,
+            num_partitions=partitions,
+            replication_factor=-1 if replication_factor is None else replication_factor,
+            configs=[
+                CreatableTopicConfig(name=key, value=str(value))
+                for key, value in (configs or {}).items()
+            ],
+        )
+        await self._controller().create_topic(topic)
+
+    def _controller(self) -> Broker:
+        if not self._brokers:
+            raise RuntimeError("no node runs")
+        return next(iter(self._brokers.values()))
+
+    def _take(self, node: int) -> Broker:
+        if node not in self._brokers:
+            raise RuntimeError(f"node {node} does not run")
+        return self._brokers.pop(node)
+
+
+class Cluster:
+    """A cluster on a thread of its own; see :class:`AsyncCluster` for the same calls awaited."""
+
+    def __init__(
+        self,
+        brokers: int = 1,
+        *,
+        data_dir: str | None = None,
+        config: Mapping[str, object] | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> None:
+        self._cluster = AsyncCluster(
+            brokers, data_dir=data_dir, config=config, host=host, port=port
+        )
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses for ``bootstrap_servers``."""
+        return self._cluster.bootstrap
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Start all nodes."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="pyk reference broker", daemon=True
+        )
+        self._thread.start()
+        try:
+            self._call(self._cluster.open())
+        except BaseException:
+            self._end_thread()
+            raise
+
+    def close(self) -> None:
+        """Stop all nodes and end the thread."""
+        if self._loop is None:
+            return
+        try:
+            self._call(self._cluster.close())
+        finally:
+            self._end_thread()
+
+    def start(self, node: int = 0) -> None:
+        """Start a node, on the port it had before."""
+        self._call(self._cluster.start(node))
+
+    def stop(self, node: int = 0) -> None:
+        """Stop a node cleanly."""
+        self._call(self._cluster.stop(node))
+
+    def kill(self, node: int = 0) -> None:
+        """Let a node vanish as by ``kill -9``: nothing more is written, connections are cut."""
+        self._call(self._cluster.kill(node))
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replication_factor: int | None = None,
+        configs: Mapping[str, object] | None = None,
+    ) -> None:
+        """Create a topic; raise :class:`ApiError` with Kafka's error code if it cannot be."""
+        self._call(self._cluster.create_topic(name, partitions, replication_factor, configs))
+
+    def _call(self, coroutine: Coroutine[Any, Any, R]) -> R:
+        if self._loop is None:
+            coroutine.close()
+            raise RuntimeError("the cluster is not open")
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def _end_thread(self) -> None:
+        assert self._loop is not None
+        assert self._thread is not None
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._loop = self._thread = None

@@ -1,0 +1,104 @@
+"""Groups of a broker: which shard has which group, and when shards come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+from uuid import UUID
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.coordinator.runtime import ShardLog, ShardRuntime
+from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.timers import Moment, TimerQueue
+
+from .classic_group import ClassicGroup
+from .offsets import OffsetConfig
+from .rebalance import GroupConfig
+from .shard import GroupShard
+
+R = TypeVar("R")
+GroupRuntime = ShardRuntime[GroupShard]
+
+
+def partition_for(group_id: str, partition_count: int) -> int:
+    """Return the partition of ``__consumer_offsets`` that a group belongs to, as Kafka does."""
+    code = 0
+    encoded = group_id.encode("utf-16-be", "surrogatepass")
+    for high, low in zip(encoded[::2], encoded[1::2], strict=True):
+        code = (31 * code + (high << 8 | low)) & 0xFFFFFFFF  # String.hashCode()
+    return (code & 0x7FFFFFFF) % partition_count
+
+
+class GroupCoordinator:
+    """The shards of this broker, one for each partition of ``__consumer_offsets`` it leads."""
+
+    def __init__(
+        self,
+        group_config: GroupConfig,
+        offset_config: OffsetConfig,
+        timers: TimerQueue,
+        moment: Callable[[], Moment],
+        new_uuid: Callable[[], UUID],
+    ) -> None:
+        self._group_config = group_config
+        self._offset_config = offset_config
+        self._timers = timers
+        self._moment = moment
+        self._new_uuid = new_uuid
+        self._shards: dict[int, GroupRuntime] = {}
+        self._loading: set[int] = set()
+
+    @property
+    def shards(self) -> list[GroupRuntime]:
+        return list(self._shards.values())
+
+    def add_shard(self, number: int, shard_log: ShardLog) -> Iterator[int]:
+        """Coordinate the groups of a partition; yield now and then while its log is read."""
+        runtime = ShardRuntime(
+            f"__consumer_offsets-{number}",
+            shard_log,
+            self._timers,
+            self._moment,
+            lambda timers: GroupShard(
+                self._group_config, self._offset_config, timers, self._new_uuid
+            ),
+        )
+        self._loading.add(number)
+        yield from runtime.load()
+        self._loading.discard(number)
+        self._shards[number] = runtime
+
+    def remove_shards(self) -> None:
+        """Forget all groups: their topic is gone."""
+        self._shards.clear()
+
+    def runtime_for(self, group_id: str, partition_count: int) -> GroupRuntime:
+        """Return the shard of a group; raise :class:`ApiError` if it is not here."""
+        if not partition_count:
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        number = partition_for(group_id, partition_count)
+        if number in self._loading:
+            raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        if number not in self._shards:
+            raise ApiError(ErrorCode.NOT_COORDINATOR)
+        return self._shards[number]
+
+    def groups(self) -> list[ClassicGroup]:
+        """Return all groups of this broker."""
+        return [group for each in self._shards.values() for group in each.shard.groups.values()]
+
+    def high_watermark_moved(self, number: int) -> None:
+        runtime = self._shards.get(number)
+        if runtime is not None:
+            runtime.high_watermark_moved()
+
+    def topics_deleted(self, topics: Iterable[str]) -> None:
+        """Forget the offsets that groups have committed for topics that are gone."""
+        gone = frozenset(topics)
+        for runtime in self._shards.values():
+            runtime.carry_out(runtime.shard.topics_deleted(gone))
+
+    def expire_offsets(self) -> None:
+        """Forget offsets and groups that nobody needs any more."""
+        for runtime in self._shards.values():
+            runtime.carry_out(runtime.shard.expire_offsets(self._moment()))

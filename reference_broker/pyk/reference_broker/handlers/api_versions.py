@@ -1,0 +1,67 @@
+"""ApiVersions: what this broker serves, and the features the cluster has agreed on."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+from pyk.reference_broker.controller.features import FEATURES
+
+from .context import RequestContext
+from .table import SERVED, advertised
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.broker import Broker
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_TOLD_WITH_A_LOWEST_LEVEL_OF_0 = 4
+
+
+def api_versions(
+    broker: Broker, request: ApiVersionsRequest, context: RequestContext
+) -> ApiVersionsResponse:
+    """Say what is served; refuse a client software that has no proper name (KIP-511)."""
+    software = (request.client_software_name, request.client_software_version)
+    if context.version >= 3 and not all(map(_SOFTWARE.fullmatch, software)):
+        return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    image = broker.image
+    return ApiVersionsResponse(
+        api_keys=advertised(),
+        supported_features=[
+            SupportedFeatureKey(
+                name=feature.name, min_version=feature.lowest, max_version=feature.highest
+            )
+            for feature in FEATURES
+            # Clients that speak version 3 fail on a lowest level of 0 (KAFKA-17011).
+            if feature.lowest > 0 or context.version >= _TOLD_WITH_A_LOWEST_LEVEL_OF_0
+        ],
+        finalized_features_epoch=image.record_count - 1,
+        finalized_features=[
+            FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
+            for name, level in image.features.items()
+        ],
+    )
+
+
+def unsupported_version() -> ApiVersionsResponse:
+    """Return the answer to a version that is not served: which are, in the form of version 0."""
+    versions = SERVED[ApiKey.API_VERSIONS]
+    return ApiVersionsResponse(
+        error_code=ErrorCode.UNSUPPORTED_VERSION,
+        api_keys=[
+            ApiVersion(
+                api_key=ApiKey.API_VERSIONS,
+                min_version=versions.lowest,
+                max_version=versions.highest,
+            )
+        ],
+    )

@@ -1,0 +1,69 @@
+"""From a request to its handler and back; what goes wrong there becomes an error response."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.connection import InvalidRequestError, Request, RequestError
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.schema import Message
+from pyk.reference_broker.errors import ApiError, ConnectionClosedError
+
+from .context import Reply, RequestContext
+from .table import handler
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.broker import Broker
+    from pyk.reference_broker.network.connection import Connection
+
+log = logging.getLogger(__name__)
+
+
+class Dispatcher:
+    """Hands requests to handlers; implements :class:`~..network.connection.RequestHandler`."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def handle(self, request: Request, connection: Connection) -> Reply:
+        context = RequestContext(
+            version=request.version,
+            client_id=request.header.client_id or "",
+            client_host=f"/{connection.host}",
+        )
+        try:
+            reply: Reply = handler(request.api_key)(self._broker, request.body, context)
+        except ConnectionClosedError:
+            raise
+        except ApiError as error:
+            return self._error(request, error.code)
+        except Exception:
+            log.exception(
+                "Could not handle %s from %r", request.api_key.api_name, context.client_id
+            )
+            return self._error(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return reply
+
+    def refuse(self, error: RequestError) -> Message | None:
+        assert error.request is not None
+        if isinstance(error, InvalidRequestError):
+            return None  # Kafka closes the connection too: the two sides do not agree on the bytes
+        if error.request.api_key is ApiKey.API_VERSIONS:
+            from .api_versions import unsupported_version
+
+            return unsupported_version()
+        return self._error(error.request, ErrorCode.UNSUPPORTED_VERSION)
+
+    def outgoing(self, request: Request, connection: Connection, parts: list[Any]) -> list[Any]:
+        return parts
+
+    def _error(self, request: Request, code: ErrorCode) -> Message | None:
+        from .error_responses import error_response
+
+        return (
+            error_response(request.api_key, request.body, code)
+            if request.expects_response
+            else None
+        )

@@ -1,0 +1,166 @@
+"""For every API the response that refuses a whole request with one error code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.registry import response_class
+from pyk.protocol.schema import Message
+
+from .partitioned import SHAPES, error_partitions
+
+
+def error_response(api_key: ApiKey, request: Any, code: ErrorCode) -> Message:
+    """Return the response to ``request`` that carries ``code`` wherever there is room for it.
+
+    ``request`` is None if its body was not read; what it asked about is then left out.
+    """
+    if request is not None and api_key in SHAPES:
+        return error_partitions(api_key, request, code)
+    response: Any = response_class(api_key)()
+    if any(field.name == "error_code" for field in response.fields):
+        response.error_code = code
+    if request is not None and api_key in _ITEMS:
+        _ITEMS[api_key](request, response, code)
+    return cast(Message, response)
+
+
+def _metadata(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.metadata import MetadataResponseTopic
+
+    response.topics = [
+        MetadataResponseTopic(name=topic.name or "", topic_id=topic.topic_id, error_code=code)
+        for topic in request.topics or ()
+    ]
+
+
+def _create_topics(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.create_topics import CreatableTopicResult
+
+    response.topics = [
+        CreatableTopicResult(name=topic.name, error_code=code, error_message=None)
+        for topic in request.topics
+    ]
+
+
+def _delete_topics(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.delete_topics import DeletableTopicResult
+
+    response.responses = [
+        DeletableTopicResult(name=name, error_code=code) for name in request.topic_names
+    ] + [
+        DeletableTopicResult(name=topic.name, topic_id=topic.topic_id, error_code=code)
+        for topic in request.topics
+    ]
+
+
+def _create_partitions(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.create_partitions import CreatePartitionsTopicResult
+
+    response.results = [
+        CreatePartitionsTopicResult(name=topic.name, error_code=code) for topic in request.topics
+    ]
+
+
+def _describe_configs(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.describe_configs import DescribeConfigsResult
+
+    response.results = [
+        DescribeConfigsResult(
+            error_code=code,
+            error_message=None,
+            resource_type=each.resource_type,
+            resource_name=each.resource_name,
+        )
+        for each in request.resources
+    ]
+
+
+def _alter_configs(request: Any, response: Any, code: ErrorCode) -> None:
+    element = next(f for f in response.fields if f.name == "responses").kind.of.struct
+    response.responses = [
+        element(
+            error_code=code,
+            error_message=None,
+            resource_type=each.resource_type,
+            resource_name=each.resource_name,
+        )
+        for each in request.resources
+    ]
+
+
+def _find_coordinator(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.find_coordinator import Coordinator
+
+    if not request.coordinator_keys:
+        response.node_id, response.port, response.error_message = -1, -1, None
+        return
+    response.error_code = 0
+    response.coordinators = [
+        Coordinator(key=key, node_id=-1, port=-1, error_code=code, error_message=None)
+        for key in request.coordinator_keys
+    ]
+
+
+def _offset_fetch(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.offset_fetch import OffsetFetchResponseGroup
+
+    if request.groups:
+        response.error_code = 0
+        response.groups = [
+            OffsetFetchResponseGroup(group_id=group.group_id, error_code=code)
+            for group in request.groups
+        ]
+
+
+def _describe_groups(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.describe_groups import DescribedGroup
+
+    response.groups = [DescribedGroup(group_id=group, error_code=code) for group in request.groups]
+
+
+def _delete_groups(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.delete_groups import DeletableGroupResult
+
+    response.results = [
+        DeletableGroupResult(group_id=group, error_code=code) for group in request.groups_names
+    ]
+
+
+def _join_group(request: Any, response: Any, code: ErrorCode) -> None:
+    response.member_id, response.protocol_name = request.member_id, ""
+
+
+def _describe_producers(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.describe_producers import PartitionResponse, TopicResponse
+
+    response.topics = [
+        TopicResponse(
+            name=topic.name,
+            partitions=[
+                PartitionResponse(partition_index=number, error_code=code)
+                for number in topic.partition_indexes
+            ],
+        )
+        for topic in request.topics
+    ]
+
+
+_ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
+    ApiKey.METADATA: _metadata,
+    ApiKey.CREATE_TOPICS: _create_topics,
+    ApiKey.DELETE_TOPICS: _delete_topics,
+    ApiKey.CREATE_PARTITIONS: _create_partitions,
+    ApiKey.DESCRIBE_CONFIGS: _describe_configs,
+    ApiKey.ALTER_CONFIGS: _alter_configs,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _alter_configs,
+    ApiKey.FIND_COORDINATOR: _find_coordinator,
+    ApiKey.OFFSET_FETCH: _offset_fetch,
+    ApiKey.DESCRIBE_GROUPS: _describe_groups,
+    ApiKey.DELETE_GROUPS: _delete_groups,
+    ApiKey.JOIN_GROUP: _join_group,
+    ApiKey.DESCRIBE_PRODUCERS: _describe_producers,
+}

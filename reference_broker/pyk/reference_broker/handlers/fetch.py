@@ -1,0 +1,222 @@
+"""Fetch: where the records lie, sent from there; waits until there are enough of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.fetch import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
+from pyk.protocol.schema import Message
+from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.partition import Isolation, Partition
+from pyk.reference_broker.storage.errors import LogError, NotLeaderError, OffsetOutOfRangeError
+from pyk.reference_broker.topic_partition import TopicPartition
+
+from .context import Reply, RequestContext
+from .fetch_session import FetchContext, FetchedPartition
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.broker import Broker
+
+FIRST_VERSION_WITH_TOPIC_IDS = 13
+READ_COMMITTED = 1
+UNKNOWN_OFFSET = -1
+
+ReadPartitions = list[tuple[FetchedPartition, PartitionData]]
+
+
+def fetch(broker: Broker, request: FetchRequest, context: RequestContext) -> Reply:
+    """Return records at once if there are enough or anything is amiss, else wait for them."""
+    uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
+    moment = broker.moment()
+    try:
+        what = broker.fetch_sessions.begin(request, uses_topic_ids=uses_topic_ids, now=moment.now)
+    except ApiError as error:
+        return FetchResponse(error_code=error.code)
+    reader = _Reader(broker, request, what, uses_topic_ids)
+    read = reader.read()
+    if request.max_wait_ms <= 0 or not what.partitions or reader.is_enough(read):
+        return reader.response(read)
+    reply: Deferred[Message] = Deferred()
+    operation = _DelayedFetch(reader, reply)
+    waiting = broker.delayed_fetches.complete_or_watch(
+        operation, reader.keys(), moment.after(request.max_wait_ms)
+    )
+    if waiting is not None:
+        reply.when_abandoned(lambda: broker.delayed_fetches.forget(waiting))
+    return reply
+
+
+class _Reader:
+    """Reads the partitions of one fetch, as often as it takes."""
+
+    def __init__(
+        self, broker: Broker, request: FetchRequest, what: FetchContext, uses_topic_ids: bool
+    ) -> None:
+        self._broker = broker
+        self._request = request
+        self._what = what
+        self._uses_topic_ids = uses_topic_ids
+        self._max_bytes = min(request.max_bytes, broker.config.fetch_max_bytes)
+        is_committed = request.isolation_level == READ_COMMITTED
+        self._isolation = Isolation.READ_COMMITTED if is_committed else Isolation.READ_UNCOMMITTED
+
+    def keys(self) -> list[TopicPartition]:
+        """Return what to watch: the partitions that exist."""
+        return [
+            TopicPartition(name, fetched.asked.partition)
+            for fetched in self._what.partitions
+            if (name := self._name(fetched)) is not None
+        ]
+
+    def _name(self, fetched: FetchedPartition) -> str | None:
+        if not self._uses_topic_ids:
+            return fetched.topic
+        topic = self._broker.image.topics_by_id.get(fetched.topic_id)
+        return None if topic is None else topic.name
+
+    def read(self) -> ReadPartitions:
+        """Read all partitions in turn until the response is full.
+
+        The first batch of the first partition that has any is given even if it exceeds all limits,
+        so that a reader always gets on (KIP-74).
+        """
+        read: ReadPartitions = []
+        left, min_one_batch = self._max_bytes, True
+        for fetched in self._what.partitions:
+            data = self._read_partition(fetched, left, min_one_batch=min_one_batch)
+            size = len(data.records)
+            if size:
+                min_one_batch = False
+                left = max(0, left - size)
+            read.append((fetched, data))
+        return read
+
+    def _read_partition(
+        self, fetched: FetchedPartition, left: int, *, min_one_batch: bool
+    ) -> PartitionData:
+        asked = fetched.asked
+        partition: Partition | None = None
+        try:
+            self._refuse_replicas()
+            name = self._name(fetched)
+            if name is None:
+                raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+            partition = self._broker.partition(name, asked.partition)
+            diverging = _diverging_epoch(partition, asked)
+            if diverging is not None:
+                data = self._data(partition, asked)
+                data.diverging_epoch = diverging
+                return data
+            read = partition.read(
+                asked.fetch_offset,
+                min(asked.partition_max_bytes, left),
+                self._isolation,
+                current_leader_epoch=asked.current_leader_epoch,
+                min_one_batch=min_one_batch,
+            )
+        except (ApiError, LogError) as error:
+            return _failed(asked, error, partition)
+        data = self._data(partition, asked)
+        data.records = read.records
+        return data
+
+    def _refuse_replicas(self) -> None:
+        replica_id = max(self._request.replica_id, self._request.replica_state.replica_id)
+        if replica_id >= 0:
+            # No replica but this one is assigned to any partition.
+            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def _data(self, partition: Partition, asked: FetchPartition, **more: object) -> PartitionData:
+        is_committed = self._isolation is Isolation.READ_COMMITTED
+        return PartitionData(
+            partition_index=asked.partition,
+            high_watermark=partition.high_watermark,
+            last_stable_offset=partition.last_stable_offset,
+            log_start_offset=partition.log_start_offset,
+            aborted_transactions=[] if is_committed else None,
+        )
+
+    def is_enough(self, read: ReadPartitions) -> bool:
+        """Return whether there is nothing to wait for: enough bytes, or something to be told."""
+        available = 0
+        for _, data in read:
+            if data.error_code or data.diverging_epoch.epoch >= 0:
+                return True
+            available += len(data.records)
+        return available >= self._request.min_bytes
+
+    def response(self, read: ReadPartitions) -> FetchResponse:
+        """Return the response with what belongs into it, by topic."""
+        topics: dict[tuple[str, object], FetchableTopicResponse] = {}
+        for fetched, data in self._what.select(read):
+            if len(data.records):
+                data.records = data.records.as_part()
+            key = (fetched.topic, fetched.topic_id)
+            topic = topics.get(key)
+            if topic is None:
+                topic = FetchableTopicResponse(topic=fetched.topic, topic_id=fetched.topic_id)
+                topics[key] = topic
+            topic.partitions.append(data)
+        return FetchResponse(session_id=self._what.session_id, responses=list(topics.values()))
+
+
+def _diverging_epoch(partition: Partition, asked: FetchPartition) -> EpochEndOffset | None:
+    """Return where the client's log leaves the leader's, None if it does not (KIP-595)."""
+    if asked.last_fetched_epoch < 0:
+        return None
+    end = partition.end_offset_of_epoch(
+        asked.last_fetched_epoch, current_leader_epoch=asked.current_leader_epoch
+    )
+    if end.epoch < 0:
+        raise OffsetOutOfRangeError(
+            f"epoch {asked.last_fetched_epoch} is not in the log of {partition.topic_partition}"
+        )
+    if end.epoch < asked.last_fetched_epoch or end.start_offset < asked.fetch_offset:
+        return EpochEndOffset(epoch=end.epoch, end_offset=end.start_offset)
+    return None
+
+
+def _failed(
+    asked: FetchPartition, error: ApiError | LogError, partition: Partition | None
+) -> PartitionData:
+    data = PartitionData(
+        partition_index=asked.partition,
+        error_code=error.code,
+        high_watermark=UNKNOWN_OFFSET,
+        aborted_transactions=[],
+    )
+    if isinstance(error, NotLeaderError) and partition is not None:
+        data.current_leader = LeaderIdAndEpoch(
+            leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
+        )
+    return data
+
+
+@attrs.define(eq=False)
+class _DelayedFetch:
+    """A fetch that waits for min_bytes."""
+
+    reader: _Reader
+    reply: Deferred[Message]
+
+    def try_complete(self) -> bool:
+        read = self.reader.read()
+        if not self.reader.is_enough(read):
+            return False
+        self.reply.complete(self.reader.response(read))
+        return True
+
+    def expire(self) -> None:
+        self.reply.complete(self.reader.response(self.reader.read()))

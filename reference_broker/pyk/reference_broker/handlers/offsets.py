@@ -1,0 +1,156 @@
+"""ListOffsets, OffsetForLeaderEpoch, DeleteRecords: where logs begin, end and have been."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from pyk.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from pyk.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+from pyk.reference_broker.controller.names import INTERNAL_TOPICS
+from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.partition import EARLIEST_TIMESTAMP, MAX_TIMESTAMP, Isolation
+from pyk.reference_broker.storage.errors import LogError
+
+from .context import RequestContext
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.broker import Broker
+
+READ_COMMITTED = 1
+EARLIEST_LOCAL_TIMESTAMP = -4
+LATEST_TIERED_TIMESTAMP = -5
+EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
+_SINCE_VERSION = {
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL_TIMESTAMP: 8,
+    LATEST_TIERED_TIMESTAMP: 9,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP: 11,
+}
+
+
+def list_offsets(
+    broker: Broker, request: ListOffsetsRequest, context: RequestContext
+) -> ListOffsetsResponse:
+    """Return offsets for times, and for the ends of logs."""
+    is_committed = request.isolation_level == READ_COMMITTED
+    isolation = Isolation.READ_COMMITTED if is_committed else Isolation.READ_UNCOMMITTED
+    times = Counter(
+        (topic.name, partition.partition_index)
+        for topic in request.topics
+        for partition in topic.partitions
+    )
+    response = ListOffsetsResponse()
+    for topic in request.topics:
+        answered = ListOffsetsTopicResponse(name=topic.name)
+        response.topics.append(answered)
+        for asked in topic.partitions:
+            try:
+                if times[topic.name, asked.partition_index] > 1:
+                    raise ApiError(ErrorCode.INVALID_REQUEST)
+                found = _list_offset(broker, topic.name, asked, isolation, context.version)
+            except (ApiError, LogError) as error:
+                found = ListOffsetsPartitionResponse(error_code=error.code)
+            found.partition_index = asked.partition_index
+            answered.partitions.append(found)
+    return response
+
+
+def _list_offset(
+    broker: Broker, topic: str, asked: ListOffsetsPartition, isolation: Isolation, version: int
+) -> ListOffsetsPartitionResponse:
+    timestamp = asked.timestamp
+    is_known = timestamp >= EARLIEST_PENDING_UPLOAD_TIMESTAMP
+    if not is_known or version < _SINCE_VERSION.get(timestamp, 0):
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+    partition = broker.partition(topic, asked.partition_index)
+    if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
+        partition.check_leader_epoch(asked.current_leader_epoch)
+        return ListOffsetsPartitionResponse()  # nothing is ever tiered
+    if timestamp == EARLIEST_LOCAL_TIMESTAMP:
+        timestamp = EARLIEST_TIMESTAMP
+    found = partition.list_offset(
+        timestamp, isolation, current_leader_epoch=asked.current_leader_epoch
+    )
+    if found is None:
+        return ListOffsetsPartitionResponse()
+    return ListOffsetsPartitionResponse(
+        timestamp=found.timestamp,
+        offset=found.offset,
+        leader_epoch=found.leader_epoch if version >= 4 else -1,
+    )
+
+
+def offset_for_leader_epoch(
+    broker: Broker, request: OffsetForLeaderEpochRequest, context: RequestContext
+) -> OffsetForLeaderEpochResponse:
+    """Return where the records of leader epochs end."""
+    response = OffsetForLeaderEpochResponse()
+    for topic in request.topics:
+        answered = OffsetForLeaderTopicResult(topic=topic.topic)
+        response.topics.append(answered)
+        for asked in topic.partitions:
+            answered.partitions.append(_epoch_end(broker, topic.topic, asked))
+    return response
+
+
+def _epoch_end(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+    try:
+        partition = broker.partition(topic, asked.partition)
+        end = partition.end_offset_of_epoch(
+            asked.leader_epoch, current_leader_epoch=asked.current_leader_epoch
+        )
+    except (ApiError, LogError) as error:
+        return EpochEndOffset(partition=asked.partition, error_code=error.code)
+    return EpochEndOffset(
+        partition=asked.partition, leader_epoch=end.epoch, end_offset=end.start_offset
+    )
+
+
+def delete_records(
+    broker: Broker, request: DeleteRecordsRequest, context: RequestContext
+) -> DeleteRecordsResponse:
+    """Let logs begin later."""
+    response = DeleteRecordsResponse()
+    for topic in request.topics:
+        answered = DeleteRecordsTopicResult(name=topic.name)
+        response.topics.append(answered)
+        for asked in topic.partitions:
+            answered.partitions.append(_delete_records(broker, topic.name, asked))
+    return response
+
+
+def _delete_records(
+    broker: Broker, topic: str, asked: DeleteRecordsPartition
+) -> DeleteRecordsPartitionResult:
+    result = DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=-1)
+    try:
+        partition = broker.partition(topic, asked.partition_index)
+        if topic in INTERNAL_TOPICS:
+            raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        if not partition.log.config.deletes_old_segments:
+            raise ApiError(ErrorCode.POLICY_VIOLATION)
+        result.low_watermark = partition.delete_records(asked.offset)
+    except (ApiError, LogError) as error:
+        result.error_code = error.code
+    return result

@@ -1,0 +1,151 @@
+"""Requests and responses that consist of partitions of topics, seen as one shape.
+
+Error responses and fault rules need to go through the partitions of any of them: which there are,
+without some of them, and with an error for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.registry import response_class
+from pyk.protocol.schema import Message, Struct
+
+
+@attrs.frozen
+class _Side:
+    """Where a message keeps its topics, their name, their partitions and the partition's number."""
+
+    topics: str
+    name: str
+    partitions: str
+    number: str
+
+
+@attrs.frozen
+class Shape:
+    """The two sides of an API that works on partitions."""
+
+    request: _Side
+    response: _Side
+
+
+def _shape(request: str, response: str) -> Shape:
+    return Shape(_Side(*request.split()), _Side(*response.split()))
+
+
+SHAPES: dict[ApiKey, Shape] = {
+    ApiKey.PRODUCE: _shape(
+        "topic_data name partition_data index", "responses name partition_responses index"
+    ),
+    ApiKey.FETCH: _shape(
+        "topics topic partitions partition", "responses topic partitions partition_index"
+    ),
+    ApiKey.LIST_OFFSETS: _shape(
+        "topics name partitions partition_index", "topics name partitions partition_index"
+    ),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: _shape(
+        "topics topic partitions partition", "topics topic partitions partition"
+    ),
+    ApiKey.DELETE_RECORDS: _shape(
+        "topics name partitions partition_index", "topics name partitions partition_index"
+    ),
+    ApiKey.OFFSET_COMMIT: _shape(
+        "topics name partitions partition_index", "topics name partitions partition_index"
+    ),
+    ApiKey.OFFSET_DELETE: _shape(
+        "topics name partitions partition_index", "topics name partitions partition_index"
+    ),
+}
+
+
+def error_partitions(api_key: ApiKey, request: Any, code: ErrorCode) -> Message:
+    """Return a response that gives every partition of ``request`` the error."""
+    shape = SHAPES[api_key]
+    response = response_class(api_key)()
+    topic_class = _element(response, shape.response.topics)
+    topics: list[Struct] = getattr(response, shape.response.topics)
+    for topic in getattr(request, shape.request.topics):
+        answered = topic_class()
+        setattr(answered, shape.response.name, getattr(topic, shape.request.name))
+        if hasattr(answered, "topic_id"):
+            answered.topic_id = topic.topic_id
+        partition_class = _element(answered, shape.response.partitions)
+        for partition in getattr(topic, shape.request.partitions):
+            refused = partition_class(error_code=code)
+            setattr(refused, shape.response.number, getattr(partition, shape.request.number))
+            getattr(answered, shape.response.partitions).append(refused)
+        topics.append(answered)
+    _set_defaults(api_key, topics)
+    return response
+
+
+def _set_defaults(api_key: ApiKey, topics: list[Any]) -> None:
+    """Give partitions what Kafka gives them where the message's own default says otherwise."""
+    if api_key is ApiKey.PRODUCE:
+        for topic in topics:
+            for partition in topic.partition_responses:
+                partition.base_offset = -1
+    elif api_key is ApiKey.FETCH:
+        for topic in topics:
+            for partition in topic.partitions:
+                partition.high_watermark = -1
+
+
+def topics_of(api_key: ApiKey, request: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield each topic of a request with its partitions."""
+    side = SHAPES[api_key].request
+    for topic in getattr(request, side.topics):
+        yield topic, getattr(topic, side.partitions)
+
+
+def partition_number(api_key: ApiKey, partition: Any) -> int:
+    """Return the number of a partition in a request."""
+    return int(getattr(partition, SHAPES[api_key].request.number))
+
+
+def split(api_key: ApiKey, request: Any, is_wanted: Callable[[Any, Any], bool]) -> tuple[Any, Any]:
+    """Return the request with the partitions that ``is_wanted``, and with all others.
+
+    ``is_wanted`` is given a topic and one of its partitions.
+    """
+    side = SHAPES[api_key].request
+    wanted, others = _copy(request), _copy(request)
+    for half in (wanted, others):
+        setattr(half, side.topics, [])
+    for topic in getattr(request, side.topics):
+        partitions = getattr(topic, side.partitions)
+        chosen = [partition for partition in partitions if is_wanted(topic, partition)]
+        for half, part in (
+            (wanted, chosen),
+            (others, [partition for partition in partitions if partition not in chosen]),
+        ):
+            if part:
+                cut = _copy(topic)
+                setattr(cut, side.partitions, part)
+                getattr(half, side.topics).append(cut)
+    return wanted, others
+
+
+def merge(api_key: ApiKey, response: Any, more: Any) -> None:
+    """Add the topics of ``more`` to ``response``."""
+    name = SHAPES[api_key].response.topics
+    getattr(response, name).extend(getattr(more, name))
+
+
+def _element(struct: Struct, name: str) -> Callable[..., Any]:
+    field = next(field for field in struct.fields if field.name == name)
+    element: Callable[..., Any] = field.kind.of.struct  # type: ignore[attr-defined]
+    return element
+
+
+def _copy(struct: Any) -> Any:
+    copied = type(struct)()
+    for field in struct.fields:
+        setattr(copied, field.name, getattr(struct, field.name))
+    return copied

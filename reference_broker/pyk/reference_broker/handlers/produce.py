@@ -1,0 +1,184 @@
+"""Produce: append batches; with acks=all answer when the high watermarks have passed them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from pyk.protocol.schema import Message
+from pyk.reference_broker.controller.names import INTERNAL_TOPICS
+from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.errors import ApiError, ConnectionClosedError
+from pyk.reference_broker.partition import Partition
+from pyk.reference_broker.storage.errors import LogError, NotLeaderError
+from pyk.reference_broker.topic_partition import TopicPartition
+
+from .context import Reply, RequestContext
+from .error_responses import error_response
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.broker import Broker
+
+FIRST_VERSION_WITH_TOPIC_IDS = 13
+ALL_REPLICAS = -1
+
+
+def produce(broker: Broker, request: ProduceRequest, context: RequestContext) -> Reply:
+    """Append each partition's batch on its own; errors are per partition."""
+    if request.acks not in (0, 1, ALL_REPLICAS):
+        return _answer(request, _refuse(request))
+    response = ProduceResponse()
+    waiting: list[_WaitingPartition] = []
+    for topic in request.topic_data:
+        answered = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
+        response.responses.append(answered)
+        for data in topic.partition_data:
+            result, unsafe = _append(broker, topic, data, request.acks, context)
+            answered.partition_responses.append(result)
+            if unsafe is not None:
+                waiting.append(unsafe)
+    if waiting and request.acks == ALL_REPLICAS:
+        return _wait(broker, request, response, waiting)
+    return _answer(request, response)
+
+
+def _refuse(request: ProduceRequest) -> Message:
+    from pyk.protocol.api_keys import ApiKey
+
+    return error_response(ApiKey.PRODUCE, request, ErrorCode.INVALID_REQUIRED_ACKS)
+
+
+def _answer(request: ProduceRequest, response: Message) -> Message | None:
+    if request.acks != 0:
+        return response
+    assert isinstance(response, ProduceResponse)
+    has_failed = any(
+        partition.error_code
+        for topic in response.responses
+        for partition in topic.partition_responses
+    )
+    if has_failed:
+        # Nobody waits for a response, so that a closed connection is the only way to say it.
+        raise ConnectionClosedError
+    return None
+
+
+def _append(
+    broker: Broker,
+    topic: TopicProduceData,
+    data: PartitionProduceData,
+    acks: int,
+    context: RequestContext,
+) -> tuple[PartitionProduceResponse, _WaitingPartition | None]:
+    """Return the result of one partition, and what it waits for if that is not safe yet."""
+    result = PartitionProduceResponse(index=data.index, error_message=None)
+    partition: Partition | None = None
+    try:
+        uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
+        name = broker.topic_name(topic.topic_id) if uses_topic_ids else topic.name
+        partition = broker.partition(name, data.index)
+        if name in INTERNAL_TOPICS:
+            raise ApiError(
+                ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}"
+            )
+        appended = partition.append(
+            b"" if data.records is None else data.records,
+            needs_all_replicas=acks == ALL_REPLICAS,
+        )
+    except (ApiError, LogError) as error:
+        return _failed(broker, result, error, partition), None
+    result.base_offset = appended.base_offset
+    result.log_append_time_ms = appended.log_append_time_ms
+    result.log_start_offset = appended.log_start_offset
+    next_offset = appended.last_offset + 1
+    if partition.high_watermark >= next_offset:
+        return result, None
+    return result, _WaitingPartition(partition, next_offset, result)
+
+
+def _failed(
+    broker: Broker,
+    result: PartitionProduceResponse,
+    error: ApiError | LogError,
+    partition: Partition | None,
+) -> PartitionProduceResponse:
+    result.error_code = error.code
+    result.base_offset = -1
+    result.error_message = error.message
+    if isinstance(error, LogError):
+        result.record_errors = [
+            BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=text)
+            for index, text in error.record_errors
+        ]
+    if isinstance(error, NotLeaderError) and partition is not None:
+        result.current_leader = LeaderIdAndEpoch(
+            leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
+        )
+    return result
+
+
+@attrs.frozen
+class _WaitingPartition:
+    """A batch that was appended but that not all replicas in sync have yet."""
+
+    partition: Partition
+    next_offset: int
+    result: PartitionProduceResponse
+
+    @property
+    def key(self) -> TopicPartition:
+        return self.partition.topic_partition
+
+
+@attrs.define(eq=False)
+class _DelayedProduce:
+    """A produce with acks=all that waits for high watermarks."""
+
+    response: ProduceResponse
+    waiting: list[_WaitingPartition]
+    reply: Deferred[Message]
+
+    def try_complete(self) -> bool:
+        still_waiting = []
+        for each in self.waiting:
+            if not each.partition.is_leader:
+                each.result.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            elif each.partition.high_watermark < each.next_offset:
+                still_waiting.append(each)
+        self.waiting = still_waiting
+        if still_waiting:
+            return False
+        self.reply.complete(self.response)
+        return True
+
+    def expire(self) -> None:
+        # The batches are in the leader's log: "timed out" means unknown, not failed.
+        for each in self.waiting:
+            each.result.error_code = ErrorCode.REQUEST_TIMED_OUT
+        self.reply.complete(self.response)
+
+
+def _wait(
+    broker: Broker,
+    request: ProduceRequest,
+    response: ProduceResponse,
+    waiting: list[_WaitingPartition],
+) -> Reply:
+    reply: Deferred[Message] = Deferred()
+    operation = _DelayedProduce(response, waiting, reply)
+    deadline = broker.moment().after(request.timeout_ms)
+    # Not forgotten when the client goes: the entry ends with the high watermark or the deadline.
+    broker.delayed_produces.complete_or_watch(operation, [each.key for each in waiting], deadline)
+    return reply

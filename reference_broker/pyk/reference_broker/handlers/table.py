@@ -1,0 +1,78 @@
+"""The APIs of this broker: which versions, and where their handlers are.
+
+What ApiVersions tells is derived from here, so nothing is advertised that is not served. Handlers
+are imported when they are first needed: that keeps the start of a broker short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import attrs
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.messages.api_versions import ApiVersion
+from pyk.protocol.versions import VersionRange
+
+Handler = Callable[..., Any]
+"""Called with the broker, the request and its context."""
+
+
+@attrs.frozen
+class Api:
+    """One API: the versions that are served, and its handler as ``module.function``."""
+
+    versions: VersionRange
+    handler: str
+
+
+def _api(versions: str, handler: str) -> Api:
+    return Api(VersionRange.parse(versions), handler)
+
+
+# The versions are those of Apache Kafka 4.3.
+APIS: dict[ApiKey, Api] = {
+    ApiKey.PRODUCE: _api("3-13", "produce.produce"),
+    ApiKey.FETCH: _api("4-18", "fetch.fetch"),
+    ApiKey.LIST_OFFSETS: _api("1-11", "offsets.list_offsets"),
+    ApiKey.METADATA: _api("0-13", "metadata.metadata"),
+    ApiKey.API_VERSIONS: _api("0-4", "api_versions.api_versions"),
+    ApiKey.CREATE_TOPICS: _api("2-7", "topics.create_topics"),
+    ApiKey.DELETE_TOPICS: _api("1-6", "topics.delete_topics"),
+    ApiKey.DELETE_RECORDS: _api("0-2", "offsets.delete_records"),
+    ApiKey.INIT_PRODUCER_ID: _api("0-5", "producers.init_producer_id"),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: _api("2-4", "offsets.offset_for_leader_epoch"),
+    ApiKey.DESCRIBE_CONFIGS: _api("1-4", "configs.describe_configs"),
+    ApiKey.ALTER_CONFIGS: _api("0-2", "configs.alter_configs"),
+    ApiKey.CREATE_PARTITIONS: _api("0-3", "topics.create_partitions"),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _api("0-1", "configs.incremental_alter_configs"),
+    ApiKey.DESCRIBE_CLUSTER: _api("0-2", "metadata.describe_cluster"),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: _api("0", "metadata.describe_topic_partitions"),
+}
+
+SERVED = {key: api.versions for key, api in APIS.items()}
+
+
+@cache
+def handler(api_key: ApiKey) -> Handler:
+    """Return the handler of an API that is served."""
+    module, _, function = APIS[api_key].handler.partition(".")
+    found: Handler = getattr(import_module(f"{__package__}.{module}"), function)
+    return found
+
+
+def advertised() -> list[ApiVersion]:
+    """Return what ApiVersions tells."""
+    return [
+        ApiVersion(
+            api_key=key,
+            # KAFKA-18659: older librdkafka takes a broker without Produce 0 for one without
+            # message format 2, so Kafka tells of versions here that it refuses.
+            min_version=0 if key is ApiKey.PRODUCE else versions.lowest,
+            max_version=versions.highest,
+        )
+        for key, versions in sorted(SERVED.items())
+    ]

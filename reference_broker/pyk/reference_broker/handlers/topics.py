@@ -1,0 +1,49 @@
+"""CreateTopics, DeleteTopics, CreatePartitions: handed to the controller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.create_partitions import CreatePartitionsRequest
+from pyk.protocol.messages.create_topics import CreateTopicsRequest
+from pyk.protocol.messages.delete_topics import DeleteTopicsRequest
+
+from .context import Reply, RequestContext
+from .error_responses import error_response
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.broker import Broker
+
+FIRST_VERSION_WITH_TOPIC_DELETION_DISABLED = 3
+
+
+def create_topics(broker: Broker, request: CreateTopicsRequest, context: RequestContext) -> Reply:
+    """Create topics."""
+    return broker.controller.ask(
+        lambda shard, _: shard.create_topics(request),
+        lambda code: error_response(ApiKey.CREATE_TOPICS, request, code),
+    )
+
+
+def create_partitions(
+    broker: Broker, request: CreatePartitionsRequest, context: RequestContext
+) -> Reply:
+    """Add partitions to topics."""
+    return broker.controller.ask(
+        lambda shard, _: shard.create_partitions(request),
+        lambda code: error_response(ApiKey.CREATE_PARTITIONS, request, code),
+    )
+
+
+def delete_topics(broker: Broker, request: DeleteTopicsRequest, context: RequestContext) -> Reply:
+    """Delete topics and their logs."""
+    if not broker.config.delete_topic_enable:
+        is_known = context.version >= FIRST_VERSION_WITH_TOPIC_DELETION_DISABLED
+        code = ErrorCode.TOPIC_DELETION_DISABLED if is_known else ErrorCode.INVALID_REQUEST
+        return error_response(ApiKey.DELETE_TOPICS, request, code)
+    return broker.controller.ask(
+        lambda shard, _: shard.delete_topics(request),
+        lambda code: error_response(ApiKey.DELETE_TOPICS, request, code),
+    )

@@ -1,0 +1,47 @@
+"""The partition under a shard: its records as one batch an append, and all of them for a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pyk.protocol.records import RecordBatchBuilder, read_batches
+from pyk.reference_broker.coordinator.runtime import KeyValue
+from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.partition import Partition
+from pyk.reference_broker.storage import AppendOrigin, LogError
+
+READ_BYTES = 1 << 20
+MAX_BATCH_BYTES = 64 << 20
+"""Only what a builder needs to be told: max.message.bytes of the topic is the limit that counts."""
+
+
+class PartitionLog:
+    """A :class:`~.coordinator.runtime.ShardLog` over a partition that this broker leads."""
+
+    def __init__(self, partition: Partition) -> None:
+        self._partition = partition
+
+    @property
+    def high_watermark(self) -> int:
+        return self._partition.high_watermark
+
+    def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
+        builder = RecordBatchBuilder(max_bytes=MAX_BATCH_BYTES)
+        for key, value in records:
+            builder.append(time_ms, key, value)
+        try:
+            appended = self._partition.append(
+                builder.seal(), origin=AppendOrigin.COORDINATOR, needs_all_replicas=True
+            )
+        except LogError as error:
+            raise ApiError(error.code, error.message) from error
+        return appended.last_offset + 1
+
+    def read_all(self) -> Iterator[list[KeyValue]]:
+        log = self._partition.log
+        offset = log.log_start_offset
+        while offset < log.log_end_offset:
+            for batch in read_batches(log.read(offset, READ_BYTES).read()):
+                offset = batch.next_offset
+                if not batch.is_control:
+                    yield [(record.key, record.value) for record in batch]
