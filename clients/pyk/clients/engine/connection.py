@@ -84,9 +84,10 @@ class PendingRequest:
 class Connection:
     """A connection that is established; requests are answered in their order.
 
-    ``on_lost`` is called once, when the connection has ended for whatever reason. All requests that
-    were under way have failed by then. ``on_first_answer`` is called once, when a request was
-    answered after those that established the connection.
+    ``on_end`` is called once, when the connection has ended for whatever reason: all requests that
+    were under way have failed by then, and no more can be sent. ``lost`` is done when the socket is
+    really closed. ``on_first_answer`` is called once, when a request was answered after those that
+    established the connection.
     """
 
     def __init__(
@@ -103,12 +104,12 @@ class Connection:
         self.throttled_until = 0.0
         self.was_of_use = False
         self.on_first_answer: Callable[[], None] | None = None
-        self.on_lost: Callable[[Connection], None] | None = None
+        self.on_end: Callable[[Connection], None] | None = None
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.transport = FrameTransport(self, max_frame_bytes=max_response_bytes)
         self._clock = clock
         self._protocol = ClientConnection(client_id, first_correlation_id=FIRST_CORRELATION_ID)
-        self._reason: Exception | None = None
+        self._reason: KafkaError | None = None
 
     @property
     def in_flight_count(self) -> int:
@@ -153,18 +154,14 @@ class Connection:
             NodeDisconnectedError(f"{text}: closed its connection", node_id=self.node.node_id)
         )
 
-    def close(self, reason: Exception | None = None) -> None:
+    def close(self, reason: KafkaError | None = None) -> None:
         """Send what was written, then end; what is under way fails with ``reason``."""
-        self._reason = (
-            self._reason or reason or ClosedError(f"closed the connection to {self.node}")
-        )
-        self._fail_in_flight()
+        self._end(reason or ClosedError(f"closed the connection to {self.node}"))
         self.transport.close()
 
-    def abort(self, reason: Exception) -> None:
+    def abort(self, reason: KafkaError) -> None:
         """End at once; what is under way fails with ``reason``."""
-        self._reason = self._reason or reason
-        self._fail_in_flight()
+        self._end(reason)
         self.transport.abort()
 
     # -- what the transport calls ------------------------------------------------------------------
@@ -174,7 +171,8 @@ class Connection:
         try:
             reply = self._protocol.receive(frame)
         except ProtocolError as error:
-            self.abort(self._malformed(error))
+            self._end(error)
+            self.transport.abort()
             return
         self.last_used = self._clock.now()
         self._note_use()
@@ -186,16 +184,12 @@ class Connection:
 
     def connection_lost(self, error: Exception | None) -> None:
         """Fail what was under way, and say so."""
-        if self._reason is None:
-            self._reason = self._explain(error)
-        self._fail_in_flight()
+        self._end(error)
         if not self.lost.done():
             self.lost.set_result(None)
-        if self.on_lost is not None:
-            self.on_lost(self)
 
     @property
-    def reason(self) -> Exception | None:
+    def reason(self) -> KafkaError | None:
         """Return why the connection has ended."""
         return self._reason
 
@@ -205,32 +199,38 @@ class Connection:
             self.was_of_use = True
             self.on_first_answer()
 
-    def _fail_in_flight(self) -> None:
-        for pending in self._protocol.abandon():
+    def _end(self, error: Exception | None) -> None:
+        """Fail what is under way, because of the first thing that went wrong."""
+        if self._reason is not None:
+            return
+        abandoned: list[PendingRequest] = self._protocol.abandon()
+        self._reason = self._explained(error, abandoned)
+        for pending in abandoned:
             pending.fail(_again(self._reason))
+        if self.on_end is not None:
+            self.on_end(self)
 
-    def _explain(self, error: Exception | None) -> KafkaError:
+    def _explained(self, error: Exception | None, abandoned: list[PendingRequest]) -> KafkaError:
+        if isinstance(error, KafkaError):
+            return error
+        during = f" instead of answering {abandoned[0].api_key.api_name}" if abandoned else ""
         if isinstance(error, ProtocolError):
-            return self._malformed(error)
-        cause = f": {error}" if error is not None else ""
-        return NodeDisconnectedError(
-            f"{self.node} closed the connection{cause}", node_id=self.node.node_id
-        )
-
-    def _malformed(self, error: ProtocolError) -> MalformedResponseError:
-        heard = recognise(error.first_bytes) if isinstance(error, FrameSizeError) else ""
-        text = heard or str(error)[:LONGEST_CAUSE]
-        malformed = MalformedResponseError(
-            f"{self.node} broke the protocol: {text}", node_id=self.node.node_id
-        )
-        malformed.__cause__ = error
-        return malformed
+            heard = recognise(error.first_bytes) if isinstance(error, FrameSizeError) else ""
+            explained: KafkaError = MalformedResponseError(
+                f"{self.node} broke the protocol{during}: {heard or str(error)[:LONGEST_CAUSE]}",
+                node_id=self.node.node_id,
+            )
+        else:
+            cause = f": {error}" if error is not None else ""
+            explained = NodeDisconnectedError(
+                f"{self.node} closed the connection{during}{cause}", node_id=self.node.node_id
+            )
+        explained.__cause__ = error
+        return explained
 
 
-def _again(error: Exception | None) -> Exception:
+def _again(error: KafkaError) -> KafkaError:
     """Return an error of its own for each who waits: raised twice, it would mix tracebacks."""
-    if not isinstance(error, KafkaError):
-        return error or NodeDisconnectedError("the connection ended")
     copy = type(error)(*error.args)
     copy.__dict__.update(error.__dict__)
     copy.__cause__ = error.__cause__

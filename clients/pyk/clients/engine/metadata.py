@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
+from typing import Self
 from uuid import UUID
 
 import attrs
@@ -81,6 +82,25 @@ class TopicMetadata:
         return len(self.partitions)
 
 
+@attrs.frozen
+class MetadataAnswer:
+    """What one answer of a broker says, after it was found to be possible."""
+
+    cluster_id: str | None
+    controller_id: int | None
+    nodes: Mapping[int, Node]
+    topics: tuple[TopicMetadata, ...]
+
+    @classmethod
+    def of(cls, response: MetadataResponse) -> Self:
+        """Return what a response says; raise :class:`MalformedMessageError` if it cannot be true."""
+        nodes = _nodes(response.brokers)
+        # One without a name was asked for by an id that no topic has.
+        topics = tuple(_topic(topic, nodes) for topic in response.topics if topic.name is not None)
+        controller_id = response.controller_id if response.controller_id in nodes else None
+        return cls(response.cluster_id, controller_id, nodes, topics)
+
+
 @attrs.frozen(eq=False)
 class MetadataImage:
     """The cluster as of one moment."""
@@ -122,29 +142,25 @@ class MetadataImage:
         return None if partition is None else partition.leader_epoch
 
     def updated(
-        self, response: MetadataResponse, tracked: Collection[str] | None, now: float
+        self, answer: MetadataAnswer, tracked: Collection[str] | None, now: float
     ) -> MetadataImage:
         """Return the image after an answer.
 
         ``tracked`` are the topics that somebody wants to know of, None for all; others are
-        forgotten. Raises :class:`MalformedMessageError` for an answer that cannot be true.
+        forgotten.
         """
-        nodes = _nodes(response.brokers)
-        kept = {n: t for n, t in self.topics.items() if tracked is not None and n in tracked}
-        for answered in response.topics:
-            if answered.name is None:
-                continue  # asked for by an id that no topic has
-            topic = _topic(answered, nodes)
-            kept[topic.name] = _newer(self.topics.get(topic.name), topic)
+        topics = {n: t for n, t in self.topics.items() if tracked is not None and n in tracked}
+        for topic in answer.topics:
+            topics[topic.name] = _newer(self.topics.get(topic.name), topic)
         return attrs.evolve(
             self,
             version=self.version + 1,
             received_at=now,
-            cluster_id=response.cluster_id,
-            controller_id=response.controller_id if response.controller_id in nodes else None,
-            nodes=nodes,
-            topics=kept,
-            names={topic.topic_id: name for name, topic in kept.items() if topic.topic_id},
+            cluster_id=answer.cluster_id,
+            controller_id=answer.controller_id,
+            nodes=answer.nodes,
+            topics=topics,
+            names={topic.topic_id: name for name, topic in topics.items() if topic.topic_id},
         )
 
     def with_leaders(

@@ -8,10 +8,11 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
+from pyk.clients.config.client_config import REBOOTSTRAP
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.connection_pool import ConnectionPool
 from pyk.clients.engine.dialer import SILENCE
-from pyk.clients.engine.metadata import MetadataImage, Node
+from pyk.clients.engine.metadata import MetadataAnswer, MetadataImage, Node
 from pyk.clients.engine.metadata_refresh import MetadataRefresh
 from pyk.clients.engine.node_connection import Surroundings
 from pyk.clients.engine.race import NoAnswerError, first_answer
@@ -139,22 +140,20 @@ class MetadataKeeper:
 
         Raises :class:`BootstrapError`, as soon as all have failed or when the time is over.
         """
-        servers = list(self._pool.bootstrap_nodes)
-        self._shared.random.shuffle(servers)
         errors: list[KafkaError] = []
+        self._refresh.asked()
         try:
             async with asyncio.timeout(timeout):
-                self._accept(await first_answer(servers, self._ask, HEAD_START))
+                self._accept(await self._ask_bootstrap_servers())
         except NoAnswerError as error:
             errors = error.errors
         except TimeoutError:
             pass
         else:
-            self._pool.adopt_bootstrap()
             return
         raise BootstrapError(
             "none of the bootstrap servers led to the cluster",
-            attempts=self._attempts(servers, errors, timeout),
+            attempts=self._attempts(errors, timeout),
         )
 
     async def run(self) -> None:
@@ -163,16 +162,11 @@ class MetadataKeeper:
             await self._until_due()
             self._refresh.asked()
             try:
-                response = await self._ask_anybody()
-                has_news = self._accept(response)
+                self._accept(await self._ask_anybody())
             except KafkaError as error:
                 self.last_error = error
                 self._refresh.failed(self._shared.clock.now(), self._shared.random.random())
                 log.warning("Could not get metadata, will try again: %s", error)
-            else:
-                self.last_error = None
-                now, chance = self._shared.clock.now(), self._shared.random.random()
-                self._refresh.answered(now, chance, has_news=has_news)
 
     async def _until_due(self) -> None:
         while (wait := self._refresh.due_in(self._shared.clock.now())) > 0:
@@ -181,29 +175,34 @@ class MetadataKeeper:
                 async with asyncio.timeout(wait):
                     await self._wanted.wait()
 
-    async def _ask_anybody(self) -> MetadataResponse:
-        """Ask the nodes of the cluster, then the bootstrap servers if none of them answers."""
-        errors: list[KafkaError] = []
-        if not self._must_rebootstrap():
-            try:
-                return await first_answer(self._pool.candidates(), self._ask, HEAD_START)
-            except NoAnswerError as error:
-                errors = error.errors
-        may_rebootstrap = self._shared.config.metadata_recovery_strategy == "rebootstrap"
-        if may_rebootstrap:
-            try:
-                response = await self._ask_bootstrap_servers()
-            except NoAnswerError as error:
-                errors += error.errors
-            else:
-                return response
-        raise errors[0]
+    async def _ask_anybody(self) -> MetadataAnswer:
+        """Ask the nodes of the cluster, or the bootstrap servers if none can be reached."""
+        if self._must_rebootstrap():
+            return await self._rebootstrapped()
+        try:
+            return await first_answer(self._pool.candidates(), self._ask, HEAD_START)
+        except NoAnswerError as error:
+            all_are_gone = all(isinstance(one, NodeUnavailableError) for one in error.errors)
+            if not (all_are_gone and self._may_rebootstrap):
+                raise error.errors[0] from None
+        return await self._rebootstrapped()
 
-    async def _ask_bootstrap_servers(self) -> MetadataResponse:
+    async def _rebootstrapped(self) -> MetadataAnswer:
+        """Begin again, as a client does that knows nothing but its configuration (KIP-899)."""
         log.info("No known broker answers: beginning again at the bootstrap servers")
+        try:
+            return await self._ask_bootstrap_servers()
+        except NoAnswerError as error:
+            raise error.errors[0] from None
+
+    async def _ask_bootstrap_servers(self) -> MetadataAnswer:
         servers = list(self._pool.bootstrap_nodes)
         self._shared.random.shuffle(servers)
         return await first_answer(servers, self._ask, HEAD_START)
+
+    @property
+    def _may_rebootstrap(self) -> bool:
+        return self._shared.config.metadata_recovery_strategy == REBOOTSTRAP
 
     def _must_rebootstrap(self) -> bool:
         """Say whether the known nodes have been of no use for too long (KIP-1102)."""
@@ -211,10 +210,13 @@ class MetadataKeeper:
             return True
         trigger = self._shared.config.metadata_recovery_rebootstrap_trigger_ms / 1000
         since = self._refresh.failing_since
-        is_asked_to = self._shared.config.metadata_recovery_strategy == "rebootstrap"
-        return is_asked_to and since is not None and self._shared.clock.now() - since >= trigger
+        return (
+            self._may_rebootstrap
+            and since is not None
+            and self._shared.clock.now() - since >= trigger
+        )
 
-    async def _ask(self, node_id: int) -> MetadataResponse:
+    async def _ask(self, node_id: int) -> MetadataAnswer:
         connection = self._pool.connection(node_id, "main")
         timeout = self._shared.config.request_timeout_ms / 1000
         response: MetadataResponse = await connection.submit(
@@ -227,7 +229,12 @@ class MetadataKeeper:
                 f"{connection.node} knows of no broker yet, not even of itself: it is starting",
                 node_id=node_id,
             )
-        return response
+        try:
+            return MetadataAnswer.of(response)
+        except MalformedMessageError as error:
+            raise MalformedResponseError(
+                f"{connection.node} gave metadata that cannot be true: {error}", node_id=node_id
+            ) from error
 
     def _question(self) -> MetadataRequest:
         topics = [MetadataRequestTopic(name=name) for name in sorted(self._tracked)]
@@ -251,20 +258,21 @@ class MetadataKeeper:
             log.warning("Ignoring leaders that came with an error: %s", error)
         self.request()
 
-    def _accept(self, response: MetadataResponse) -> bool:
-        """Make an answer the new image, and say whether there is any news in it."""
-        before = self.image
+    def _accept(self, answer: MetadataAnswer) -> None:
+        """Make an answer the new image."""
+        before, now = self.image, self._shared.clock.now()
         tracked = None if self._tracks_all else self._tracked
-        try:
-            image = before.updated(response, tracked, self._shared.clock.now())
-        except MalformedMessageError as error:
-            raise MalformedResponseError(f"metadata that cannot be true: {error}") from error
+        image = before.updated(answer, tracked, now)
         if before.cluster_id and image.cluster_id != before.cluster_id:
             log.warning(
                 "Was connected to cluster %r, now to %r", before.cluster_id, image.cluster_id
             )
+        self.last_error = None
+        self._refresh.answered(
+            now, self._shared.random.random(), has_news=image.differs_from(before)
+        )
         self._set_image(image)
-        return image.differs_from(before)
+        self._pool.adopt_bootstrap()
 
     def _set_image(self, image: MetadataImage) -> None:
         if image is self.image:
@@ -277,13 +285,11 @@ class MetadataKeeper:
         for listener in self._listeners:
             listener(image)
 
-    def _attempts(
-        self, servers: list[int], errors: list[KafkaError], timeout: float
-    ) -> list[ConnectionAttempt]:
-        """Return what is known of each server that was asked, in the order of the configuration."""
+    def _attempts(self, errors: list[KafkaError], timeout: float) -> list[ConnectionAttempt]:
+        """Return how far each bootstrap server came, in the order of the configuration."""
         attempts: list[ConnectionAttempt] = []
         failed = {error.node_id: error for error in errors}
-        for node_id in sorted(servers, reverse=True):
+        for node_id in self._pool.bootstrap_nodes:
             progress = self._pool.connection(node_id, "main").progress
             error = failed.get(node_id)
             if isinstance(error, NodeUnavailableError) and error.attempts:

@@ -70,6 +70,7 @@ class NodeConnection:
         )
         self._waiting: deque[PendingRequest] = deque()
         self._connection: Connection | None = None
+        self._closing: set[Connection] = set()
         self._connecting: asyncio.Task[None] | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._throttle_timer: asyncio.TimerHandle | None = None
@@ -93,7 +94,8 @@ class NodeConnection:
     @property
     def is_unused(self) -> bool:
         """Say whether there is nothing here to be kept."""
-        return self._connection is None and not self._waiting and self._connecting is None
+        is_idle = self._connection is None and not self._waiting and self._connecting is None
+        return is_idle and not self._closing
 
     def submit(
         self, request: Message | VersionedRequest, timeout: float, within: VersionRange
@@ -122,6 +124,8 @@ class NodeConnection:
         """Take note of the node's address; a connection to an older one stays while it works."""
         if (node.host, node.port) != (self.node.host, self.node.port):
             self._reconnect.moved()
+        elif self._connection is not None:
+            self._connection.node = node
         self.node = node
 
     def close(self, reason: ClosedError) -> None:
@@ -137,14 +141,14 @@ class NodeConnection:
             self._connection.close(reason)
 
     async def wait_closed(self) -> None:
-        """Return when the connection has really ended, after :meth:`close`."""
-        if self._connection is not None:
-            await self._connection.lost
+        """Return when no socket is open any more, after :meth:`close`."""
+        if self._closing:
+            await asyncio.wait([connection.lost for connection in self._closing])
 
     def abort(self) -> None:
-        """End the connection at once, whatever was not written yet."""
-        if self._connection is not None:
-            self._connection.abort(self._closed or ClosedError("closed"))
+        """Close the sockets at once, whatever was not written yet."""
+        for connection in list(self._closing):
+            connection.abort(ClosedError("closed"))
 
     # -- sending -----------------------------------------------------------------------------------
 
@@ -242,13 +246,16 @@ class NodeConnection:
             return
         self._connection = connection
         self.versions = connection.versions
-        connection.on_lost = self._lost
+        connection.on_end = self._ended
         connection.on_first_answer = self._reconnect.proved
         self._watch_idleness()
         self._proceed()
 
-    def _lost(self, connection: Connection) -> None:
+    def _ended(self, connection: Connection) -> None:
         self._connection = None
+        if not connection.lost.done():
+            self._closing.add(connection)
+            connection.lost.add_done_callback(lambda _: self._closing.discard(connection))
         now, chance = self._shared.clock.now(), self._shared.random.random()
         if connection.was_of_use:
             self._reconnect.lost(now, chance)
@@ -259,7 +266,7 @@ class NodeConnection:
                 timer.cancel()
         self._idle_timer = self._throttle_timer = None
         if self._closed is None:
-            log.info("Lost the connection to %s: %s", self.node, connection.reason)
+            log.info("The connection to %s ended: %s", self.node, connection.reason)
             if self._waiting:
                 self._proceed()
 

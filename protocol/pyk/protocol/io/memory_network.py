@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import Any
 
 from pyk.protocol.io.network import Address, ProtocolFactory
@@ -112,6 +113,7 @@ class MemoryTransport(asyncio.Transport):
         self._network = network
         self._protocol = protocol
         self._loop = asyncio.get_running_loop()
+        self._in_transit: deque[tuple[Any, tuple[Any, ...]]] = deque()
         self._incoming = bytearray()
         self._unread_by_peer = 0
         self._is_reading = True
@@ -163,10 +165,16 @@ class MemoryTransport(asyncio.Transport):
         return self._unread_by_peer
 
     def _later(self, function: Any, *arguments: Any) -> None:
+        # Timers of one moment fire in any order, so each brings what is first in line.
+        self._in_transit.append((function, arguments))
         if self._network.latency:
-            self._loop.call_later(self._network.latency, function, *arguments)
+            self._loop.call_later(self._network.latency, self._arrive)
         else:
-            self._loop.call_soon(function, *arguments)
+            self._loop.call_soon(self._arrive)
+
+    def _arrive(self) -> None:
+        function, arguments = self._in_transit.popleft()
+        function(*arguments)
 
     def _read(self) -> None:
         while self._incoming and self._is_reading and not self._is_closing:

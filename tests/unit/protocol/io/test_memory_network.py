@@ -80,3 +80,14 @@ async def test_a_writer_waits_while_its_peer_does_not_read() -> None:
     await drained
 
     assert len(server.frames) == 1
+
+
+@virtual_time
+async def test_frames_written_in_one_moment_arrive_in_their_order() -> None:
+    client, server = await connected(MemoryNetwork(latency=0.01))
+
+    for number in range(100):
+        client.transport.write([b"\x00\x00\x00\x01", bytes([number])])
+    await asyncio.sleep(0.1)
+
+    assert server.frames == [bytes([number]) for number in range(100)]

@@ -1,0 +1,34 @@
+"""A client of the engine on an in-memory network, with defaults that suit tests."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from pyk.clients.config import ClientConfig
+from pyk.clients.engine.client import Client
+from pyk.protocol.io import MemoryNetwork
+from support.scripted_broker import ScriptedCluster
+from support.virtual_time import current_clock
+
+
+def make_client(cluster: ScriptedCluster, **options: Any) -> Client:
+    """Return a client of a cluster that is not started yet."""
+    config = ClientConfig.from_kwargs(options.pop("bootstrap", "broker1:9092"), **options)
+    return Client(config, clock=current_clock(), network=cluster.network, random=random.Random(1))
+
+
+@asynccontextmanager
+async def running(
+    nodes: int = 1, *, latency: float = 0.0, **options: Any
+) -> AsyncIterator[tuple[ScriptedCluster, Client]]:
+    """Run a scripted cluster and a client that has found it."""
+    async with ScriptedCluster(MemoryNetwork(latency=latency), nodes) as cluster:
+        client = make_client(cluster, **options)
+        await client.start()
+        try:
+            yield cluster, client
+        finally:
+            await client.close()
