@@ -39,6 +39,7 @@ def make_accumulator(
         "batch_size": 16_384,
         "linger": 0.005,
         "buffer_memory": 1 << 20,
+        "max_record_size": 1 << 20,
         "is_adaptive": True,
         "new_builder": lambda max_bytes: RecordBatchBuilder(max_bytes=max_bytes),
         "random": Random(1),

@@ -1,1 +1,47 @@
-"""Blocking and asyncio Kafka clients."""
+"""Blocking and asyncio Kafka clients.
+
+Each name is loaded when it is first used: a program that only produces does not pay for consumers.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyk.clients.errors import *  # noqa: F403
+    from pyk.clients.producer import AsyncProducer, Delivery, Producer, RecordMetadata
+    from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+
+_HOMES = {
+    "AsyncProducer": "producer",
+    "Delivery": "producer",
+    "OffsetAndMetadata": "topic_partition",
+    "OffsetAndTimestamp": "topic_partition",
+    "Producer": "producer",
+    "RecordMetadata": "producer",
+    "TopicPartition": "topic_partition",
+}
+
+__all__ = [
+    "AsyncProducer",
+    "Delivery",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "Producer",
+    "RecordMetadata",
+    "TopicPartition",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name, "errors" if name.endswith("Error") else None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *import_module(f"{__name__}.errors").__all__})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Callable
 
 from pyk.clients.errors import ForkedClientError
 
@@ -17,26 +18,37 @@ _guards: weakref.WeakSet[ForkGuard] = weakref.WeakSet()
 class ForkGuard:
     """Belongs to one client; hot paths look at ``is_forked``, which costs nothing."""
 
-    __slots__ = ("__weakref__", "is_forked", "owner")
+    __slots__ = ("__weakref__", "is_forked", "on_fork", "owner")
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
         self.is_forked = False
+        self.on_fork: Callable[[ForkedClientError], object] | None = None
+        """Told in the child, where locks may be held by threads that are not there."""
         _guards.add(self)
 
     def check(self) -> None:
         """Raise :class:`ForkedClientError` in a process that was forked off since."""
         if self.is_forked:
-            raise ForkedClientError(
-                f"this {self.owner} was made before the process was forked, and belongs to the "
-                f"parent; make a new {self.owner} in the child (gunicorn: post_fork, Celery: "
-                "worker_process_init, multiprocessing: initializer=)"
-            )
+            raise self._error()
+
+    def mark(self) -> None:
+        """Take note that this is the child."""
+        self.is_forked = True
+        if self.on_fork is not None:
+            self.on_fork(self._error())
+
+    def _error(self) -> ForkedClientError:
+        return ForkedClientError(
+            f"this {self.owner} was made before the process was forked, and belongs to the "
+            f"parent; make a new {self.owner} in the child (gunicorn: post_fork, Celery: "
+            "worker_process_init, multiprocessing: initializer=)"
+        )
 
 
 def _mark_guards() -> None:
     for guard in _guards:
-        guard.is_forked = True
+        guard.mark()
 
 
 if hasattr(os, "register_at_fork"):

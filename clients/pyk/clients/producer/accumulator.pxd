@@ -18,6 +18,8 @@ cdef class TopicBatches:
     cdef readonly list available
     cdef readonly list open_batches
     cdef readonly list loads
+    cdef public double used_at
+    cdef public bint is_forgotten
     cdef public int sticky_partition
     cdef public Py_ssize_t sticky_bytes
 
@@ -26,6 +28,7 @@ cdef class TopicBatches:
 cdef class RecordAccumulator:
     cdef readonly Py_ssize_t batch_size
     cdef readonly BufferBudget budget
+    cdef Py_ssize_t _max_record_size
     cdef readonly dict topics
     cdef readonly object new_builder
     cdef public unsigned long engine_thread

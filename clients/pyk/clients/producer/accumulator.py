@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from random import Random
 
-from pyk.clients.errors import KafkaError
+from pyk.clients.errors import KafkaError, RecordTooLargeError
 from pyk.clients.producer.batch import Headers, ProducerBatch
 from pyk.clients.producer.budget import BufferBudget, RoomRequest
 from pyk.clients.producer.delivery import Delivery
@@ -52,16 +52,20 @@ class TopicBatches:
 
     __slots__ = (
         "available",
+        "is_forgotten",
         "loads",
         "name",
         "open_batches",
         "partition_count",
         "sticky_bytes",
         "sticky_partition",
+        "used_at",
     )
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, used_at: float) -> None:
         self.name = name
+        self.used_at = used_at
+        self.is_forgotten = False
         self.partition_count = 0
         self.available: list[int] = []  # partitions with a leader; all, while none has one
         self.open_batches: list[ProducerBatch | None] = []
@@ -79,6 +83,9 @@ class TopicBatches:
         if self.sticky_partition not in self.available:
             self.sticky_partition = -1
 
+    def is_idle(self, used_before: float) -> bool:
+        return self.used_at < used_before and not any(self.loads)
+
 
 class RecordAccumulator:
     """Where application threads and the sender meet.
@@ -93,6 +100,7 @@ class RecordAccumulator:
         batch_size: int,
         linger: float,
         buffer_memory: int,
+        max_record_size: int,
         new_builder: Callable[[int], RecordBatchBuilder],
         is_adaptive: bool,
         now: Callable[[], float],
@@ -101,6 +109,7 @@ class RecordAccumulator:
     ) -> None:
         self.batch_size = max(1, batch_size)
         self.budget = BufferBudget(buffer_memory)
+        self._max_record_size = min(max_record_size, buffer_memory)
         self.topics: dict[str, TopicBatches] = {}
         self.new_builder = new_builder
         self.engine_thread = 0
@@ -134,12 +143,14 @@ class RecordAccumulator:
         get in line with :meth:`request_room` and come again with the room that is granted.
         """
         size = record_size(key, value, headers)
+        if size > self._max_record_size:
+            raise self._too_large(topic, size)
         must_wake = False
         self._mutex.acquire()
         try:
             if self._refusal is not None:
                 raise self._refusal
-            if room is None and not self.budget.has_room(size):
+            if topic.is_forgotten or (room is None and not self.budget.has_room(size)):
                 return None
             delivery = self._place(topic, partition, timestamp, key, value, headers, size)
             if room is None:
@@ -212,13 +223,30 @@ class RecordAccumulator:
         """Why nothing is accepted any more."""
         return self._refusal
 
+    def refuse_after_fork(self, error: KafkaError) -> None:
+        """Refuse in a process that was forked off, where the lock may be held by nobody."""
+        self._mutex = Mutex()
+        self._refusal = error
+
+    def forget_idle(self, used_before: float) -> list[str]:
+        """Forget topics that nothing was sent to since, and return them."""
+        self._mutex.acquire()
+        try:
+            idle = [topic for topic in self.topics.values() if topic.is_idle(used_before)]
+            for topic in idle:
+                topic.is_forgotten = True
+                del self.topics[topic.name]
+        finally:
+            self._mutex.release()
+        return [topic.name for topic in idle]
+
     def topic(self, name: str, partition_count: int, available: Sequence[int]) -> TopicBatches:
         """Take what metadata says of a topic and return its batches."""
         self._mutex.acquire()
         try:
             topic = self.topics.get(name)
             if topic is None:
-                topic = TopicBatches(name)
+                topic = TopicBatches(name, self._now())
             topic.update(partition_count, available)
             self.topics[name] = topic
         finally:
@@ -343,6 +371,7 @@ class RecordAccumulator:
             self._now(),
             self.engine_thread,
         )
+        topic.used_at = batch.created_at
         topic.open_batches[partition] = batch
         topic.loads[partition] += 1
         self._unfinished[batch] = None
@@ -367,6 +396,16 @@ class RecordAccumulator:
         if due_at < self._wake_at:
             self._wake_at = AWAKE
             self._must_wake = True
+
+    def _too_large(self, topic: TopicBatches, size: int) -> RecordTooLargeError:
+        is_buffer = self._max_record_size == self.budget.total
+        limit = "buffer_memory" if is_buffer else "max_request_size"
+        return RecordTooLargeError(
+            f"a record of {size} bytes for topic {topic.name!r} exceeds "
+            f"{limit}={self._max_record_size}; raise the limit (also the topic's "
+            "max.message.bytes), or split the record",
+            topic=topic.name,
+        )
 
     def _hurries(self) -> bool:
         """Nothing lingers while somebody flushes or waits for room."""

@@ -1,6 +1,7 @@
 cimport cython
 
 from pyk.clients.producer.delivery cimport BatchResult, Delivery
+from pyk.protocol.records.builder cimport RecordBatchBuilder
 
 
 @cython.final
@@ -24,8 +25,8 @@ cdef class ProducerBatch:
     cdef public bint is_in_flight
     cdef public bint is_given_up
     cdef public object last_error
-    cdef object _builder
+    cdef RecordBatchBuilder _builder
 
-    @cython.locals(delivery=Delivery, index=int)
+    @cython.locals(delivery=Delivery, builder=RecordBatchBuilder, index=int)
     cpdef Delivery append(self, long long timestamp, key, value, headers)
     cdef _stamp(self, long long producer_id, int producer_epoch, int base_sequence)

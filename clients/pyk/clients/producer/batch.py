@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from pyk.clients.errors import KafkaError
 from pyk.clients.producer.delivery import BatchResult, Delivery
 from pyk.clients.topic_partition import TopicPartition
-from pyk.protocol.records import Record, RecordBatchBuilder, read_batches
+from pyk.protocol.records import Record, read_batches
 from pyk.protocol.records import restamp as restamp_data
+from pyk.protocol.records.builder import RecordBatchBuilder
 
 _MAX_BYTES = (1 << 31) - 1  # the batch that is split was no larger
 

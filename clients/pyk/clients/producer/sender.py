@@ -89,14 +89,6 @@ class Consequences:
     needs_metadata: bool = False
 
 
-@attrs.define
-class NodeLoad:
-    """The requests under way to one node."""
-
-    in_flight: int = 0
-    muted_until: float = 0.0
-
-
 class Sender:
     """The decisions of one producer's sending side; ``now`` is the engine's clock, in seconds."""
 
@@ -111,11 +103,11 @@ class Sender:
         # that is gone for a moment must not make new records look like duplicates).
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._active: dict[PartitionQueue, None] = {}  # those with batches, the next to serve first
-        self._nodes: dict[int, NodeLoad] = {}
+        self._in_flight: dict[int, int] = {}  # requests under way, by node
 
     @property
     def in_flight_requests(self) -> int:
-        return sum(node.in_flight for node in self._nodes.values())
+        return sum(self._in_flight.values())
 
     def poll(self, now: float, leader_of: LeaderOf) -> Plan:
         """Return what is to be done at ``now``."""
@@ -155,15 +147,12 @@ class Sender:
         self, call: ProduceCall, response: ProduceResponse | None, now: float
     ) -> Consequences:
         """Take the answer to a call; None where none was asked for (``acks=0``)."""
-        node = self._nodes[call.node_id]
-        node.in_flight -= 1
+        self._in_flight[call.node_id] -= 1
         consequences = Consequences()
         if response is None:
             for batch in call.batches.values():
                 self._conclude(batch, Verdict.WRITTEN, None, now, consequences)
             return consequences
-        if response.throttle_time_ms > 0:
-            node.muted_until = now + response.throttle_time_ms / 1000
         for batch, answer in call.answers(response):
             if answer is None:
                 batch.last_error = MalformedResponseError(
@@ -176,7 +165,7 @@ class Sender:
 
     def failed(self, call: ProduceCall, error: KafkaError, now: float) -> Consequences:
         """Take it that there is no answer to a call."""
-        self._nodes[call.node_id].in_flight -= 1
+        self._in_flight[call.node_id] -= 1
         consequences = Consequences(needs_metadata=True)
         for batch in call.batches.values():
             batch.last_error = error
@@ -237,20 +226,18 @@ class Sender:
             del self._active[queue]
             self._active[queue] = None
         for node_id, batches in requests.items():
-            self._nodes[node_id].in_flight += 1
+            self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
             plan.calls.append(ProduceCall(node_id, batches))
         return bool(requests)
 
     def _sendable(self, queue: PartitionQueue, node_id: int, now: float) -> ProducerBatch | None:
-        node = self._nodes.setdefault(node_id, NodeLoad())
-        if node.in_flight >= self._settings.max_in_flight or node.muted_until > now:
+        if self._in_flight.get(node_id, 0) >= self._settings.max_in_flight:
             return None
         return queue.next_batch(now, node_id, self._settings.max_in_flight)
 
     def _look_again_at(self, now: float) -> float:
         """Return when something is due that nobody will report."""
         times = [self._accumulator.next_linger_end]
-        times += [node.muted_until for node in self._nodes.values() if node.muted_until > now]
         for queue in self._active:
             oldest, retry_at = queue.oldest(), queue.retry_at()
             if oldest is not None:

@@ -1,0 +1,10 @@
+"""Producers: write records to topics."""
+
+from __future__ import annotations
+
+from pyk.clients.producer.async_producer import AsyncProducer
+from pyk.clients.producer.delivery import Delivery, RecordMetadata
+from pyk.clients.producer.producer import Producer
+from pyk.clients.producer.stats import ProducerStats
+
+__all__ = ["AsyncProducer", "Delivery", "Producer", "ProducerStats", "RecordMetadata"]

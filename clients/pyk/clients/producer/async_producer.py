@@ -1,0 +1,173 @@
+"""The asyncio producer."""
+
+from __future__ import annotations
+
+import os
+import random as randomness
+from collections.abc import Awaitable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
+
+from pyk.clients.config import ProducerConfig, ProducerOptions
+from pyk.clients.producer.core import ProducerCore
+from pyk.clients.producer.delivery import Delivery, RecordMetadata
+from pyk.clients.producer.record import WaitingRecord
+from pyk.clients.producer.send_path import AsyncSendPath, HeadersLike
+from pyk.clients.producer.stats import ProducerStats
+from pyk.protocol.io import Clock, Network
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class AsyncProducer(AsyncSendPath, Generic[K, V]):
+    """Writes records to topics.
+
+    ``await producer.send(…)`` puts a record into the buffer, waiting only while that is full or the
+    topic is not known yet, and gives a :class:`Delivery`; ``await delivery`` tells where the record
+    was written. Options are Kafka's, with ``_`` for ``.``; the table is
+    :class:`~pyk.clients.config.ProducerConfig`.
+
+    All of it is used on one event loop. ``clock``, ``network`` and ``random`` are its ways to the
+    world, for tests.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str] | None = None,
+        *,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+        **options: Unpack[ProducerOptions],
+    ) -> None:
+        config = ProducerConfig.from_kwargs(bootstrap_servers, **options)
+        self._set_up(config, clock, network, random)
+
+    @classmethod
+    def from_properties(
+        cls,
+        source: str | os.PathLike[str] | Mapping[str, object],
+        /,
+        **overrides: Unpack[ProducerOptions],
+    ) -> Self:
+        """Return a producer configured by Kafka's dotted names, from a file or a mapping."""
+        producer = cls.__new__(cls)
+        producer._set_up(ProducerConfig.from_properties(source, **overrides))
+        return producer
+
+    if TYPE_CHECKING:
+
+        def send(  # type: ignore[override]
+            self,
+            topic: str,
+            value: V | None = None,
+            key: K | None = None,
+            *,
+            partition: int | None = None,
+            headers: HeadersLike | None = None,
+            timestamp_ms: int | None = None,
+        ) -> Awaitable[Delivery]:
+            """Put a record into the buffer; awaiting gives its :class:`Delivery`.
+
+            Awaits room in the buffer and the topic's metadata, at most ``max_block_ms`` together:
+            :class:`BufferExhaustedError` or :class:`KafkaTimeoutError`. ``timestamp_ms`` is the
+            wall clock if it is not given.
+            """
+            raise NotImplementedError
+
+    async def send_and_wait(
+        self,
+        topic: str,
+        value: V | None = None,
+        key: K | None = None,
+        *,
+        partition: int | None = None,
+        headers: HeadersLike | None = None,
+        timestamp_ms: int | None = None,
+    ) -> RecordMetadata:
+        """Send a record, wait until it is written, and return where."""
+        delivery = await self.send(
+            topic, value, key, partition=partition, headers=headers, timestamp_ms=timestamp_ms
+        )
+        return await delivery
+
+    async def start(self, timeout: float | None = None) -> None:
+        """Connect. Entering the context manager does it, else the first ``send``.
+
+        Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
+        all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
+        """
+        await self._core.start(timeout)
+
+    async def flush(self, timeout: float | None = None) -> None:
+        """Wait until what was sent so far is delivered or has failed.
+
+        Raises :class:`KafkaTimeoutError` after ``timeout`` seconds; the producer goes on.
+        """
+        await self._core.flush(timeout)
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Deliver what was sent, then end; what is not settled in ``timeout`` seconds is given up.
+
+        Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest.
+        """
+        await self._core.close(timeout)
+
+    async def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
+        """Return the numbers of a topic's partitions; waits for metadata (``max_block_ms``)."""
+        return await self._core.partitions_for(topic, timeout)
+
+    def stats(self) -> ProducerStats:
+        """Return how the producer stands at this moment."""
+        return self._core.stats()
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.start()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def _set_up(
+        self,
+        config: ProducerConfig,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+    ) -> None:
+        core = ProducerCore(config, is_threaded=False, clock=clock, network=network, random=random)
+        super().__init__(
+            core.accumulator,
+            key_serializer=config.key_serializer,
+            value_serializer=config.value_serializer,
+            partitioner=config.partitioner,
+            time_ms=core.client.clock.time_ms,
+        )
+        self._core = core
+
+    async def _send_slowly(self, record: WaitingRecord) -> Delivery:
+        core, room = self._core, None
+        deadline = core.client.clock.now() + core.max_block
+        try:
+            while True:
+                delivery = self._append_waiting(record, room)
+                if delivery is not None:
+                    room = None
+                    return delivery
+                if core.lacks(record.topic, record.partition):
+                    await core.find(record.topic, record.partition, deadline)
+                elif room is None:
+                    room = await core.room(record.size, deadline)
+        finally:
+            if room is not None:
+                core.accumulator.cancel_room(room)

@@ -1,0 +1,240 @@
+"""All of a producer but ``send``: it lives on one event loop, the caller's or a thread's."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random as randomness
+import threading
+
+from pyk.clients.config import ProducerConfig
+from pyk.clients.engine.client import Client
+from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
+from pyk.clients.errors import (
+    BufferExhaustedError,
+    ClosedError,
+    ConfigurationError,
+    KafkaTimeoutError,
+)
+from pyk.clients.producer.accumulator import RecordAccumulator
+from pyk.clients.producer.budget import RoomRequest
+from pyk.clients.producer.sender import Sender, SenderSettings
+from pyk.clients.producer.sender_loop import SenderLoop
+from pyk.clients.producer.stats import ProducerStats
+from pyk.clients.producer.wakeup import Wakeup
+from pyk.protocol.io import Clock, Network
+from pyk.protocol.records import (
+    Compression,
+    RecordBatchBuilder,
+    UnsupportedCompressionError,
+)
+
+CLOSE_SECONDS = 5.0  # for ending tasks and connections, once nothing is left to send
+
+
+class ProducerCore:
+    """Client, accumulator and sender of one producer, put together.
+
+    ``is_threaded`` says that ``send`` runs on other threads than the loop.
+    """
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        *,
+        is_threaded: bool,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+    ) -> None:
+        self.config = config
+        self.max_block = config.max_block_ms / 1000
+        self.client = Client(
+            config, clock=clock, network=network, random=random, allow_auto_topic_creation=True
+        )
+        self._wakeup = Wakeup()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.accumulator = self._accumulator(is_threaded)
+        self._sender = self._make_sender()
+        self._sender_loop = SenderLoop(
+            self.client, config, self.accumulator, self._sender, self._wakeup
+        )
+        self._starting = asyncio.Lock()
+        self._is_started = False
+        self.is_closed = False
+
+    # -- life --------------------------------------------------------------------------------------
+
+    async def start(self, timeout: float | None = None) -> None:
+        """Connect; raises :class:`BootstrapError` if no server leads to the cluster."""
+        async with self._starting:
+            if self._is_started:
+                return
+            await self.client.start(timeout)
+            self._loop = asyncio.get_running_loop()
+            self.accumulator.engine_thread = threading.get_ident()
+            self.client.add_metadata_listener(self._metadata_changed)
+            self._sender_loop.start()
+            self._is_started = True
+
+    async def flush(self, timeout: float | None = None) -> None:
+        """Wait until every record that was accepted so far is settled, at most ``timeout`` s."""
+        settled = asyncio.get_running_loop().create_future()
+        flush = self.accumulator.begin_flush(lambda: settled.done() or settled.set_result(None))
+        try:
+            if flush.remaining:
+                async with asyncio.timeout(timeout):
+                    await settled
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"{len(flush.remaining)} batches are not settled after {timeout} s; "
+                "the producer goes on trying"
+            ) from None
+        finally:
+            self.accumulator.end_flush(flush)
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Accept nothing more, deliver what was accepted, end all connections.
+
+        What is not settled after ``timeout`` seconds is given up, and its deliveries say so.
+        """
+        if self.is_closed:
+            return
+        self.is_closed = True
+        closed = ClosedError("the producer is closed")
+        self.accumulator.refuse(closed)
+        try:
+            if self._is_started:
+                await self.flush(timeout)
+        except KafkaTimeoutError:
+            pass
+        finally:
+            self._sender_loop.abandon(
+                ClosedError("the producer was closed before this was acknowledged", definite=False)
+            )
+            await self.client.close(CLOSE_SECONDS)
+
+    # -- metadata ----------------------------------------------------------------------------------
+
+    def lacks(self, topic: str, partition: int | None) -> bool:
+        """Say whether metadata has to come before a record can be appended."""
+        batches = self.accumulator.topics.get(topic)
+        return batches is None or (partition is not None and partition >= batches.partition_count)
+
+    async def find(self, topic: str, partition: int | None, deadline: float) -> None:
+        """Wait for a topic's metadata, until it has ``partition`` if one is given."""
+        await self.start()
+        while True:
+            version = self.client.metadata.version
+            self._adopt(await self.client.topic(topic, deadline))
+            if not self.lacks(topic, partition):
+                return
+            self.client.request_metadata_update()
+            try:
+                await self.client.metadata_updated(version, deadline)
+            except KafkaTimeoutError as error:
+                count = self.accumulator.topics[topic].partition_count
+                raise KafkaTimeoutError(
+                    f"topic {topic!r} has {count} partitions, and no partition {partition} "
+                    f"came to be within max_block_ms={self.config.max_block_ms}",
+                    topic=topic,
+                    partition=partition,
+                    definite=True,
+                ) from error
+
+    async def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
+        """Return the partitions of a topic."""
+        limit = self.max_block if timeout is None else timeout
+        deadline = self.client.clock.now() + limit
+        await self.start()
+        metadata = await self.client.topic(topic, deadline)
+        return set(range(metadata.partition_count))
+
+    def _metadata_changed(self, image: MetadataImage) -> None:
+        for name in self.accumulator.topics.keys() & image.topics.keys():
+            self._adopt(image.topics[name])
+        idle = self.accumulator.forget_idle(
+            self.client.clock.now() - self.config.metadata_max_idle_ms / 1000
+        )
+        self.client.untrack_topics(idle)
+        self._wakeup.set()
+
+    def _adopt(self, topic: TopicMetadata) -> None:
+        if topic.partitions:
+            available = [p.partition for p in topic.partitions if p.leader_id is not None]
+            self.accumulator.topic(topic.name, topic.partition_count, available)
+
+    # -- room --------------------------------------------------------------------------------------
+
+    async def room(self, size: int, deadline: float) -> RoomRequest:
+        """Wait in line for room in the buffer."""
+        turn = asyncio.get_running_loop().create_future()
+        room = self.accumulator.request_room(size, lambda: turn.done() or turn.set_result(None))
+        try:
+            async with asyncio.timeout_at(deadline):
+                await turn
+        except TimeoutError:
+            self.accumulator.cancel_room(room)
+            raise self.exhausted() from None
+        except BaseException:
+            self.accumulator.cancel_room(room)
+            raise
+        return room
+
+    def exhausted(self) -> BufferExhaustedError:
+        """Return the error of a ``send`` that found no room in time."""
+        return BufferExhaustedError(
+            f"no room in the buffer within max_block_ms={self.config.max_block_ms}: "
+            f"buffer_memory={self.config.buffer_memory} is taken by records that brokers have "
+            "not acknowledged yet"
+        )
+
+    # -- the rest ----------------------------------------------------------------------------------
+
+    def stats(self) -> ProducerStats:
+        budget = self.accumulator.budget
+        return ProducerStats(
+            delivered_records=self._sender_loop.delivered_records,
+            failed_records=self._sender_loop.failed_records,
+            unfinished_batches=self.accumulator.unfinished_batches,
+            in_flight_requests=self._sender.in_flight_requests,
+            buffer_available_bytes=budget.available,
+            buffer_total_bytes=budget.total,
+        )
+
+    def _accumulator(self, is_threaded: bool) -> RecordAccumulator:
+        config, client = self.config, self.client
+        compression, level = Compression(config.compression_type), config.compression_level
+        try:
+            RecordBatchBuilder(compression, level)
+        except UnsupportedCompressionError as error:
+            raise ConfigurationError(
+                f"compression_type={config.compression_type}: {error}"
+            ) from error
+        return RecordAccumulator(
+            batch_size=min(config.batch_size, config.max_request_size),
+            linger=config.linger_ms / 1000,
+            buffer_memory=config.buffer_memory,
+            max_record_size=config.max_request_size,
+            new_builder=lambda max_bytes: RecordBatchBuilder(compression, level, max_bytes),
+            is_adaptive=True,
+            now=client.clock.now,
+            random=client.random,
+            wakeup=self._wake_from_thread if is_threaded else self._wakeup.set,
+        )
+
+    def _make_sender(self) -> Sender:
+        config = self.config
+        settings = SenderSettings(
+            is_idempotent=config.enable_idempotence,
+            max_in_flight=config.max_in_flight_requests_per_connection,
+            max_request_size=config.max_request_size,
+            delivery_timeout=config.delivery_timeout_ms / 1000,
+            backoff=self.client.retry_backoff,
+        )
+        return Sender(self.accumulator, settings, self.client.random)
+
+    def _wake_from_thread(self) -> None:
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and so is the producer
+                self._loop.call_soon_threadsafe(self._wakeup.set)

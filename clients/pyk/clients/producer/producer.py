@@ -1,0 +1,199 @@
+"""The blocking producer."""
+
+from __future__ import annotations
+
+import os
+import random as randomness
+import threading
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
+
+from pyk.clients.config import ProducerConfig, ProducerOptions
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.errors import StateError
+from pyk.clients.producer.budget import RoomRequest
+from pyk.clients.producer.core import ProducerCore
+from pyk.clients.producer.delivery import Delivery, RecordMetadata
+from pyk.clients.producer.record import WaitingRecord
+from pyk.clients.producer.send_path import BlockingSendPath, HeadersLike
+from pyk.clients.producer.stats import ProducerStats
+from pyk.protocol.io import Clock, Network
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Producer(BlockingSendPath, Generic[K, V]):
+    """Writes records to topics; :class:`AsyncProducer` is the same, awaited.
+
+    Any number of threads may share one. Delivery callbacks run on the producer's own thread, and
+    must not call what waits (``flush``, ``close``, ``result``).
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str] | None = None,
+        *,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+        **options: Unpack[ProducerOptions],
+    ) -> None:
+        config = ProducerConfig.from_kwargs(bootstrap_servers, **options)
+        self._set_up(config, clock, network, random)
+
+    @classmethod
+    def from_properties(
+        cls,
+        source: str | os.PathLike[str] | Mapping[str, object],
+        /,
+        **overrides: Unpack[ProducerOptions],
+    ) -> Self:
+        """Return a producer configured by Kafka's dotted names, from a file or a mapping."""
+        producer = cls.__new__(cls)
+        producer._set_up(ProducerConfig.from_properties(source, **overrides))
+        return producer
+
+    if TYPE_CHECKING:
+
+        def send(
+            self,
+            topic: str,
+            value: V | None = None,
+            key: K | None = None,
+            *,
+            partition: int | None = None,
+            headers: HeadersLike | None = None,
+            timestamp_ms: int | None = None,
+        ) -> Delivery:
+            """Put a record into the buffer and return its :class:`Delivery`.
+
+            Waits for room in the buffer and for the topic's metadata, at most ``max_block_ms``
+            together: :class:`BufferExhaustedError` or :class:`KafkaTimeoutError`. ``timestamp_ms``
+            is the wall clock if it is not given.
+            """
+            raise NotImplementedError
+
+    def send_and_wait(
+        self,
+        topic: str,
+        value: V | None = None,
+        key: K | None = None,
+        *,
+        partition: int | None = None,
+        headers: HeadersLike | None = None,
+        timestamp_ms: int | None = None,
+    ) -> RecordMetadata:
+        """Send a record, wait until it is written, and return where."""
+        return self.send(
+            topic, value, key, partition=partition, headers=headers, timestamp_ms=timestamp_ms
+        ).result()
+
+    def start(self, timeout: float | None = None) -> None:
+        """Connect. Entering the context manager does it, else the first ``send``.
+
+        Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
+        all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
+        """
+        self._thread.call(self._core.start(timeout))
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Wait until what was sent so far is delivered or has failed.
+
+        Raises :class:`KafkaTimeoutError` after ``timeout`` seconds; the producer goes on.
+        """
+        self._thread.call(self._core.flush(timeout))
+
+    def close(self, timeout: float | None = None) -> None:
+        """Deliver what was sent, then end; what is not settled in ``timeout`` seconds is given up.
+
+        Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest.
+        """
+        if self._thread.guard.is_forked or self._core.is_closed:
+            return
+        try:
+            self._thread.call(self._core.close(timeout))
+        finally:
+            self._thread.close()
+
+    def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
+        """Return the numbers of a topic's partitions; waits for metadata (``max_block_ms``)."""
+        return self._thread.call(self._core.partitions_for(topic, timeout))
+
+    def stats(self) -> ProducerStats:
+        """Return how the producer stands at this moment."""
+        return self._core.stats()
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _set_up(
+        self,
+        config: ProducerConfig,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+    ) -> None:
+        core = ProducerCore(config, is_threaded=True, clock=clock, network=network, random=random)
+        super().__init__(
+            core.accumulator,
+            key_serializer=config.key_serializer,
+            value_serializer=config.value_serializer,
+            partitioner=config.partitioner,
+            time_ms=core.client.clock.time_ms,
+        )
+        self._core = core
+        self._thread = LoopThread("producer")
+        self._thread.guard.on_fork = core.accumulator.refuse_after_fork
+
+    def _send_slowly(self, record: WaitingRecord) -> Delivery:
+        core, room = self._core, None
+        deadline = core.client.clock.now() + core.max_block
+        try:
+            while True:
+                delivery = self._append_waiting(record, room)
+                if delivery is not None:
+                    room = None
+                    return delivery
+                if core.lacks(record.topic, record.partition):
+                    self._thread.call(core.find(record.topic, record.partition, deadline))
+                elif room is None:
+                    room = self._room(record.size, deadline)
+        finally:
+            if room is not None:
+                core.accumulator.cancel_room(room)
+
+    def _room(self, size: int, deadline: float) -> RoomRequest:
+        """Wait in line for room in the buffer, on this thread."""
+        accumulator = self._core.accumulator
+        if threading.get_ident() == accumulator.engine_thread:
+            raise StateError(
+                "the buffer is full, and a callback that waits for room keeps the producer from "
+                "making any: send from another thread, or raise buffer_memory"
+            )
+        turn = threading.Lock()
+        turn.acquire()
+        room = accumulator.request_room(size, turn.release)
+        try:
+            is_in_time = turn.acquire(timeout=max(0.0, deadline - self._core.client.clock.now()))
+        except BaseException:
+            accumulator.cancel_room(room)
+            raise
+        if not is_in_time:
+            accumulator.cancel_room(room)
+            raise self._core.exhausted()
+        return room

@@ -1,0 +1,53 @@
+cimport cython
+
+from pyk.clients.producer.accumulator cimport RecordAccumulator, TopicBatches
+from pyk.clients.producer.budget cimport RoomRequest
+from pyk.clients.producer.delivery cimport Delivery
+
+
+cdef class SendPath:
+    cdef RecordAccumulator _accumulator
+    cdef dict _topics
+    cdef object _key_serializer
+    cdef object _value_serializer
+    cdef bint _serializes
+    cdef object _partitioner
+    cdef object _time_ms
+
+    @cython.locals(delivery=Delivery, timestamp=cython.longlong)
+    cdef object _send(self, topic, value, key, partition, headers, timestamp_ms)
+    @cython.locals(batches=TopicBatches, number=int)
+    cpdef Delivery _append(
+        self,
+        topic,
+        bytes value,
+        bytes key,
+        partition,
+        headers,
+        long long timestamp,
+        RoomRequest room=*,
+    )
+    @cython.locals(number=int)
+    cdef int _choose(self, TopicBatches batches, bytes key, partition) except? -1
+
+
+cdef class BlockingSendPath(SendPath):
+    pass
+
+
+cdef class AsyncSendPath(SendPath):
+    cdef unsigned int _sent
+
+    @cython.locals(sent=Sent)
+    cdef object _async_send(self, topic, value, key, partition, headers, timestamp_ms)
+
+
+cpdef serialized(serializer, str topic, given, str what)
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(64)
+cdef class Sent:
+    cdef Delivery _delivery
+    cdef bint _must_yield

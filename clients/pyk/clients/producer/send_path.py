@@ -1,0 +1,257 @@
+"""``send``, up to the accumulator: the part of a producer that runs once per record.
+
+These are the base classes of the producers. Compiled, ``send`` is a method of a C class: one Python
+method around it would cost as much as all that it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from typing import Any
+
+from pyk.clients.errors import SerializationError
+from pyk.clients.producer.accumulator import RecordAccumulator, TopicBatches
+from pyk.clients.producer.batch import Headers
+from pyk.clients.producer.budget import RoomRequest
+from pyk.clients.producer.delivery import Delivery
+from pyk.clients.producer.partitioner import Partitioner
+from pyk.clients.producer.record import WaitingRecord
+from pyk.protocol.records.murmur2 import partition_for_key
+
+HeadersLike = Mapping[str, bytes | str | None] | Sequence[tuple[str, bytes | str | None]]
+NO_HEADERS: Headers = ()
+YIELD_EVERY = 256
+
+
+class SendPath:
+    """What both producers do with a record. ``_send_slowly`` is theirs: wait, then append."""
+
+    def __init__(
+        self,
+        accumulator: RecordAccumulator,
+        *,
+        key_serializer: Any,
+        value_serializer: Any,
+        partitioner: Partitioner | None,
+        time_ms: Callable[[], int],
+    ) -> None:
+        self._accumulator = accumulator
+        self._topics = accumulator.topics
+        self._key_serializer = key_serializer
+        self._value_serializer = value_serializer
+        self._serializes = key_serializer is not None or value_serializer is not None
+        self._partitioner = partitioner
+        self._time_ms = time_ms
+
+    def _send(  # noqa: PLR0917 - here and below: keywords would cost a tenth of the call
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        headers: HeadersLike | None,
+        timestamp_ms: int | None,
+    ) -> Any:
+        """Append a record, or leave it to ``_send_slowly``; return what either returns."""
+        if self._serializes:
+            key = serialized(self._key_serializer, topic, key, "key")
+            value = serialized(self._value_serializer, topic, value, "value")
+        if key is not None and type(key) is not bytes:
+            key = as_bytes(key, "key")
+        if value is not None and type(value) is not bytes:
+            value = as_bytes(value, "value")
+        given = NO_HEADERS if headers is None else as_headers(headers)
+        timestamp = self._time_ms() if timestamp_ms is None else timestamp_ms
+        delivery = self._append(topic, value, key, partition, given, timestamp)
+        if delivery is None:
+            return self._send_slowly(WaitingRecord(topic, value, key, partition, given, timestamp))
+        return delivery
+
+    def _append(  # noqa: PLR0917
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        headers: Headers,
+        timestamp: int,
+        room: RoomRequest | None = None,
+    ) -> Delivery | None:
+        """Append at once; None if that has to wait for room or metadata."""
+        batches = self._topics.get(topic)
+        if batches is None:
+            return None
+        if timestamp < 0:
+            raise ValueError(f"timestamp_ms={timestamp} is before 1970")
+        number = self._choose(batches, key, partition)
+        if number >= batches.partition_count:
+            return None
+        return self._accumulator.append(batches, number, timestamp, key, value, headers, room)
+
+    def _choose(self, batches: TopicBatches, key: bytes | None, partition: int | None) -> int:
+        """Return the partition of a record, -1 for whichever is being filled."""
+        if partition is not None:
+            number = partition
+        elif self._partitioner is not None:
+            number = self._partitioner(key, range(batches.partition_count), batches.available)
+            if number >= batches.partition_count:
+                raise ValueError(
+                    f"the partitioner chose partition {number} of topic {batches.name!r}, "
+                    f"which has {batches.partition_count}"
+                )
+        elif key is not None:
+            return partition_for_key(key, batches.partition_count)
+        else:
+            return -1
+        if number < 0:
+            raise ValueError(f"partition {number} of topic {batches.name!r}: must be 0 or more")
+        return number
+
+    def _append_waiting(self, record: WaitingRecord, room: RoomRequest | None) -> Delivery | None:
+        """Try again to append a record that had to wait."""
+        return self._append(
+            record.topic,
+            record.value,
+            record.key,
+            record.partition,
+            record.headers,
+            record.timestamp,
+            room,
+        )
+
+    def _send_slowly(self, record: WaitingRecord) -> Any:
+        raise NotImplementedError
+
+
+class BlockingSendPath(SendPath):
+    """``send`` of :class:`~pyk.clients.Producer`."""
+
+    def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        *,
+        partition: int | None = None,
+        headers: HeadersLike | None = None,
+        timestamp_ms: int | None = None,
+    ) -> Delivery:
+        delivery: Delivery = self._send(topic, value, key, partition, headers, timestamp_ms)
+        return delivery
+
+
+class AsyncSendPath(SendPath):
+    """``send`` of :class:`~pyk.clients.AsyncProducer`."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._sent = 0
+
+    def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        *,
+        partition: int | None = None,
+        headers: HeadersLike | None = None,
+        timestamp_ms: int | None = None,
+    ) -> Awaitable[Delivery]:
+        return self._async_send(topic, value, key, partition, headers, timestamp_ms)
+
+    def _async_send(  # noqa: PLR0917
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        headers: HeadersLike | None,
+        timestamp_ms: int | None,
+    ) -> Awaitable[Delivery]:
+        delivery = self._send(topic, value, key, partition, headers, timestamp_ms)
+        if type(delivery) is not Delivery:
+            waiting: Coroutine[Any, Any, Delivery] = delivery
+            return waiting
+        sent = Sent.__new__(Sent)
+        sent._delivery = delivery
+        # A loop over send() would not let anybody else run until the buffer is full.
+        self._sent += 1
+        sent._must_yield = self._sent % YIELD_EVERY == 0
+        return sent
+
+
+class Sent:
+    """A ``send`` that is over already; awaiting it gives the delivery.
+
+    It has all methods of a coroutine, so that it can be made a task.
+    """
+
+    __slots__ = ("_delivery", "_must_yield")
+
+    _delivery: Delivery
+    _must_yield: bool
+
+    def __await__(self) -> Generator[Any, None, Delivery]:
+        return self  # type: ignore[return-value]
+
+    def __iter__(self) -> Sent:
+        return self
+
+    def __next__(self) -> None:
+        if self._must_yield:
+            self._must_yield = False
+            return
+        raise StopIteration(self._delivery)
+
+    def send(self, value: None) -> None:
+        return self.__next__()
+
+    def throw(self, *error: Any) -> None:
+        raise error[1] if len(error) > 1 and error[1] is not None else error[0]
+
+    def close(self) -> None:
+        """Do nothing: the record is on its way."""
+
+
+def as_bytes(given: Any, what: str) -> bytes:
+    """Return a text as UTF-8 and anything else with a buffer as bytes; raise ``TypeError``."""
+    if isinstance(given, str):
+        return given.encode()
+    if isinstance(given, bytes | bytearray | memoryview) or hasattr(given, "__buffer__"):
+        return bytes(given)
+    try:
+        return bytes(memoryview(given))
+    except TypeError:
+        raise TypeError(
+            f"a {what} must be bytes or a text, not {type(given).__name__}: "
+            f"give the producer a {what}_serializer"
+        ) from None
+
+
+def as_headers(given: HeadersLike) -> Headers:
+    """Return headers as pairs of text and bytes or None."""
+    pairs = given.items() if isinstance(given, Mapping) else given
+    headers = []
+    for name, value in pairs:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a header must be a text, not {type(name).__name__}")
+        is_ready = value is None or type(value) is bytes
+        headers.append((name, value if is_ready else as_bytes(value, "header")))
+    return tuple(headers)
+
+
+def serialized(serializer: Any, topic: str, given: Any, what: str) -> Any:
+    """Return what a serializer makes of a key or value: ``serialize(topic, given)`` of an object
+    that has it, else the object called with ``given``.
+
+    None stays None: no key, or a tombstone.
+    """
+    if serializer is None or given is None:
+        return given
+    try:
+        serialize = getattr(serializer, "serialize", None)
+        return serializer(given) if serialize is None else serialize(topic, given)
+    except Exception as error:
+        raise SerializationError(
+            f"the {what}_serializer failed for topic {topic!r}: {error!r}", topic=topic
+        ) from error
