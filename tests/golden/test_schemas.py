@@ -181,7 +181,8 @@ def _our_defaults(struct: type[Struct], path: str) -> Iterator[tuple[str, Any, b
     for field in struct.fields:
         value = getattr(made, field.name)
         if isinstance(value, Struct):
-            assert value == type(value)()
+            assert isinstance(field.kind, StructKind)
+            assert value == field.kind.struct()
             value = type(value).__name__
         elif isinstance(value, UUID):
             value = str(value)

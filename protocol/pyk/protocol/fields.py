@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import UUID
 
 import attrs
@@ -14,6 +14,8 @@ from .versions import NO_VERSIONS, VersionRange
 
 if TYPE_CHECKING:
     from .schema import Struct
+
+S = TypeVar("S", bound="Struct")
 
 ZERO_UUID = UUID(int=0)
 """Kafka's "no uuid"."""
@@ -63,8 +65,8 @@ class Kind:
             secret=secret,
             always_classic=always_classic,
         )
-        default = attrs.Factory(field.new_default) if field.is_default_mutable else field.default
-        return attrs.field(default=default, metadata={Field: field})
+        attrs_default = attrs.Factory(list) if field.default == () else field.default
+        return attrs.field(default=attrs_default, metadata={Field: field})
 
     def __repr__(self) -> str:
         return self.name
@@ -82,7 +84,7 @@ class StructKind(Kind):
     """A struct inside another."""
 
     def __init__(self, struct: type[Struct]) -> None:
-        super().__init__(struct.__name__, zero=struct)
+        super().__init__(struct.__name__, zero=shared_default(struct))
         self.struct = struct
 
 
@@ -118,7 +120,7 @@ class Field:
     versions: VersionRange
     nullable: VersionRange
     default: Any
-    """A value; ``()`` for an empty list, and its class for a struct of defaults."""
+    """A value that nobody can change; ``()`` stands for an empty list."""
     tag: int | None
     ignorable: bool
     secret: bool
@@ -135,20 +137,27 @@ class Field:
         name = camel_case(self.name)
         return name[0].lower() + name[1:]
 
-    @property
-    def default_struct(self) -> type[Struct] | None:
-        """The class whose defaults together are the default of this field."""
-        return self.default if isinstance(self.default, type) else None
 
-    @property
-    def is_default_mutable(self) -> bool:
-        return self.default == () or self.default_struct is not None
+def shared_default(struct: type[S]) -> S:
+    """Return a ``struct`` of defaults that all messages share, because nobody can change it.
 
-    def new_default(self) -> Any:
-        """Return the default as a value of its own, which the caller may change."""
-        if self.default == ():
-            return []
-        return self.default_struct() if self.default_struct else self.default
+    A fetch response has three of them per partition, which are nearly always left alone.
+    """
+
+    def refuse(self: S, name: str, value: object = None) -> None:
+        raise AttributeError(
+            f"this {struct.__name__} is the default that all messages share: assign a new one"
+        )
+
+    methods = {
+        "__slots__": (),
+        "__setattr__": refuse,
+        "__delattr__": refuse,
+        "__reduce__": lambda self: (struct, ()),  # copies are structs like any other
+    }
+    default = struct()
+    default.__class__ = type(struct.__name__, (struct,), methods)
+    return default
 
 
 def has_records(struct: type[Struct]) -> bool:

@@ -93,7 +93,13 @@ M = TypeVar("M", bound="Message")
 def struct(cls: type[S]) -> type[S]:
     """Make ``cls`` a struct: an attrs class with slots whose field options the codec can read."""
     built: Any = attrs.define(
-        cls, slots=True, kw_only=True, eq=False, repr=False, weakref_slot=False
+        cls,
+        slots=True,
+        kw_only=True,
+        eq=False,
+        repr=False,
+        weakref_slot=False,
+        getstate_setstate=False,
     )
     options = [(a.name, a.metadata[Field]) for a in attrs.fields(built) if Field in a.metadata]
     built.fields = tuple(attrs.evolve(option, name=name) for name, option in options)
@@ -112,11 +118,15 @@ class Struct:
     _values: ClassVar[attrgetter[Any]]
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
+        if not isinstance(other, Struct) or other._values is not self._values:
             return NotImplemented
         return bool(self._values(self) == self._values(other))
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {field.name: getattr(self, field.name) for field in self.fields}
+        return _restore, (type(self), values, dict(self.unknown_tagged_fields))
 
     def __repr__(self) -> str:
         shown = [
@@ -147,21 +157,20 @@ class Message(Struct):
         Record data becomes memoryviews of ``data``, without a copy. Raises MalformedMessageError
         for bytes that are not such a message, UnsupportedVersionError for an unknown version.
         """
-        message, end = cls.decode_prefix(data, version)
+        decode = cls._decoders.get(version) or cls._compile_decoder(version)
+        message, end = decode(data, 0)
         if end != len(data):
             raise MalformedMessageError(
                 f"{cls.__name__} v{version} ends at byte {end}, but {len(data) - end} bytes follow"
             )
-        return message
+        return cast(Self, message)
 
     @classmethod
     def decode_prefix(
         cls, data: bytes | bytearray | memoryview, version: int, start: int = 0
     ) -> tuple[Self, int]:
         """Return the message that begins at ``start``, and where it ends; raise as ``decode``."""
-        decode = cls._decoders.get(version)
-        if decode is None:
-            decode = cls._decoders[version] = codec.compile_decoder(cls, cls._checked(version))
+        decode = cls._decoders.get(version) or cls._compile_decoder(version)
         return decode(data, start)
 
     def encode(self, version: int) -> bytes:
@@ -174,11 +183,7 @@ class Message(Struct):
         The first piece is ``out``, which may hold a header, grown by what precedes any record data.
         Raises EncodeError for a value that this version cannot carry.
         """
-        encode = self._encoders.get(version)
-        if encode is None:
-            encode = self._encoders[version] = codec.compile_encoder(
-                type(self), self._checked(version)
-            )
+        encode = self._encoders.get(version) or self._compile_encoder(version)
         return encode(self, bytearray() if out is None else out)
 
     @classmethod
@@ -189,6 +194,16 @@ class Message(Struct):
     def to_json(self, version: int) -> dict[str, Any]:
         """Return the fields of ``version`` under Kafka's names: bytes as hex text, uuids dashed."""
         return json_form.to_json(self, self._checked(version))
+
+    @classmethod
+    def _compile_decoder(cls, version: int) -> codec.Decode:
+        decode = cls._decoders[version] = codec.compile_decoder(cls, cls._checked(version))
+        return decode
+
+    @classmethod
+    def _compile_encoder(cls, version: int) -> codec.Encode:
+        encode = cls._encoders[version] = codec.compile_encoder(cls, cls._checked(version))
+        return encode
 
     @classmethod
     def _checked(cls, version: int) -> int:
@@ -259,6 +274,10 @@ def metadata_record(
 ) -> Callable[[type[M]], type[M]]:
     """Declare a record of the cluster metadata log."""
     return _message(MessageKind.METADATA, record_type, versions, flexible)
+
+
+def _restore(cls: type[S], values: dict[str, Any], unknown: dict[int, bytes]) -> S:
+    return cls(**values, unknown_tagged_fields=unknown or NO_TAGGED_FIELDS)
 
 
 def _shown(field: Field, value: Any) -> str:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import copy
 import linecache
+import pickle
 import traceback
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +14,7 @@ from pyk.protocol import EncodeError, MalformedMessageError, Message, Unsupporte
 from pyk.protocol.codec import decoder_source, encoder_source
 from pyk.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from pyk.protocol.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest
-from pyk.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from pyk.protocol.messages.fetch import FetchableTopicResponse, LeaderIdAndEpoch, PartitionData
 from pyk.protocol.messages.heartbeat import HeartbeatRequest
 from pyk.protocol.messages.incremental_alter_configs import AlterableConfig
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -61,15 +64,23 @@ def test_fields_absent_from_a_version_decode_to_their_default() -> None:
     assert (decoded.generation_id_or_member_epoch, decoded.member_id) == (-1, "")
 
 
-def test_a_default_struct_belongs_to_its_message_alone() -> None:
-    data = FetchResponse(
-        responses=[FetchableTopicResponse(partitions=[PartitionData(), PartitionData()])]
-    ).encode(12)
-    [topic] = FetchResponse.decode(data, 12).responses
+@pytest.mark.parametrize("partition", [PartitionData(), copy.copy(PartitionData())])
+def test_a_default_struct_is_shared_and_cannot_be_changed(partition: PartitionData) -> None:
+    with pytest.raises(AttributeError, match="LeaderIdAndEpoch is the default that all messages"):
+        partition.current_leader.leader_id = 5
 
-    topic.partitions[0].current_leader.leader_id = 5
+    assert PartitionData().current_leader == LeaderIdAndEpoch()
+    assert repr(partition.current_leader) == "LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)"
 
-    assert topic.partitions[1].current_leader.leader_id == -1
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_a_deep_copy_can_be_changed(duplicate: Callable[[PartitionData], PartitionData]) -> None:
+    copied = duplicate(PartitionData())
+
+    copied.current_leader.leader_id = 5
+
+    assert copied != PartitionData()
+    assert PartitionData().current_leader.leader_id == -1
 
 
 def test_unknown_tagged_fields_are_kept_and_written_back() -> None:

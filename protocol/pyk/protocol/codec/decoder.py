@@ -7,14 +7,13 @@ and loops are written inline, and objects are filled without ``__init__``, since
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from itertools import repeat
 from struct import calcsize
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyk.protocol.fields import (
     NO_TAGGED_FIELDS,
-    ZERO_UUID,
     ArrayKind,
     Field,
     Kind,
@@ -24,6 +23,7 @@ from pyk.protocol.fields import (
 from pyk.protocol.names import snake_case
 
 from . import wire
+from .shape import Shape
 from .source import Source
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ class _DecoderWriter:
             source.constant(helper.__name__, helper)
         source.constant("FAULTS", wire.FAULTS)
         source.constant("new", object.__new__)
+        source.constant("repeat", repeat)
+        source.constant("no_tags", NO_TAGGED_FIELDS)
         with source.block("def decode(data, position)"):
             source.line(f"data = {'memoryview' if self._is_view else 'bytes'}(data)")
             source.line("size = len(data)")
@@ -95,76 +97,43 @@ class _DecoderWriter:
         return source
 
     def _struct(self, cls: type[Struct], target: str, path: str) -> None:
-        """Write the reading of a new ``cls`` into ``target``, every field of it."""
-        self._new(cls, target)
+        """Write the making of a ``cls`` named ``target``, and the reading of it."""
+        self._source.line(f"{target} = new({self._source.constant(cls.__name__, cls)})")
+        self._fields(cls, target, path)
+
+    def _fields(self, cls: type[Struct], target: str, path: str) -> None:
+        """Write the reading of every field of ``cls`` into ``target``, which has none yet."""
+        source = self._source
+        source.line(f"{target}.unknown_tagged_fields = no_tags")
         tagged = []
         for field in cls.fields:
+            if self._version in field.versions and self._version not in field.tagged:
+                shape = Shape.of(field, self._version, is_flexible=self._is_flexible)
+                self._value(shape, f"{target}.{field.name}", f"{path}{field.name}")
+                continue
+            source.line(f"{target}.{field.name} = {self._default(field)}")
             if self._version in field.tagged:
                 tagged.append(field)
-            if self._version in field.versions and self._version not in field.tagged:
-                self._field(field, target, path)
-            else:
-                self._default(field, f"{target}.{field.name}")
         if self._is_flexible:
             self._tagged_section(tagged, target, path)
 
-    def _new(self, cls: type[Struct], target: str) -> None:
-        source = self._source
-        source.line(f"{target} = new({source.constant(cls.__name__, cls)})")
-        source.line(
-            f"{target}.unknown_tagged_fields = {source.constant('no_tags', NO_TAGGED_FIELDS)}"
-        )
-
-    def _default(self, field: Field, target: str) -> None:
-        source = self._source
+    def _default(self, field: Field) -> str:
+        """Return an expression for the default of ``field``."""
         if field.default == ():
-            source.line(f"{target} = []")
-        elif field.default_struct:
-            nested = source.local(field.name)
-            self._new(field.default_struct, nested)
-            source.line(f"{target} = {nested}")
-            for inner in field.default_struct.fields:
-                self._default(inner, f"{nested}.{inner.name}")
-        elif field.default is ZERO_UUID:
-            source.line(f"{target} = {source.constant('zero_uuid', ZERO_UUID)}")
-        else:
-            source.line(f"{target} = {field.default!r}")
+            return "[]"
+        if field.default is None or isinstance(field.default, bool | int | float | str | bytes):
+            return repr(field.default)
+        return self._source.constant(f"default_{field.name}", field.default)
 
-    def _field(self, field: Field, target: str, path: str, *, is_tagged: bool = False) -> None:
-        self._value(
-            field.kind,
-            f"{target}.{field.name}",
-            f"{path}{field.name}",
-            is_nullable=self._version in field.nullable,
-            is_compact=self._is_flexible and not field.always_classic,
-            is_tagged=is_tagged,
-        )
-
-    def _value(
-        self,
-        kind: Kind,
-        target: str,
-        path: str,
-        *,
-        is_nullable: bool,
-        is_compact: bool,
-        is_tagged: bool = False,
-    ) -> None:
-        if kind.fixed_format:
-            self._fixed(kind, target)
-        elif isinstance(kind, StructKind):
-            self._nested(kind, target, path, is_nullable=is_nullable, is_tagged=is_tagged)
-        elif isinstance(kind, ArrayKind):
-            with self._prefixed(
-                "count", "i", target, is_nullable=is_nullable, is_compact=is_compact
-            ):
-                self._array(kind.of, target, path, is_compact=is_compact)
+    def _value(self, shape: Shape, target: str, path: str) -> None:
+        if shape.kind.fixed_format:
+            self._fixed(shape.kind, target)
+        elif isinstance(shape.kind, StructKind):
+            self._nested(shape.kind, shape, target, path)
+        elif isinstance(shape.kind, ArrayKind):
+            self._array(shape, target, path)
         else:
-            prefix = "h" if kind.name == "string" else "i"
-            with self._prefixed(
-                "length", prefix, target, is_nullable=is_nullable, is_compact=is_compact
-            ):
-                self._sized(kind, target, path, is_compact=is_compact)
+            self._sized(shape, target, path)
 
     def _fixed(self, kind: Kind, target: str) -> None:
         if kind.name == "uuid":
@@ -173,18 +142,16 @@ class _DecoderWriter:
             target = raw
         self._run.append((kind.fixed_format, target))
 
-    def _nested(
-        self, kind: StructKind, target: str, path: str, *, is_nullable: bool, is_tagged: bool
-    ) -> None:
+    def _nested(self, kind: StructKind, shape: Shape, target: str, path: str) -> None:
         source, nested = self._source, self._source.local(snake_case(kind.name))
-        if not is_nullable:
+        if not shape.is_nullable:
             self._struct(kind.struct, nested, f"{path}.")
             source.line(f"{target} = {nested}")
             return
         # The marker is an int8, -1 for null; only in a tagged section it is a varint, 0 for null.
-        self._run.append(("B" if is_tagged else "b", "marker"))
+        self._run.append(("B" if shape.is_tagged else "b", "marker"))
         self._flush()
-        with source.block(f"if marker == {0 if is_tagged else -1}"):
+        with source.block(f"if marker == {0 if shape.is_tagged else -1}"):
             source.line(f"{target} = None")
         with source.block("elif marker == 1"):
             self._struct(kind.struct, nested, f"{path}.")
@@ -193,32 +160,31 @@ class _DecoderWriter:
         with source.block("else"):
             source.line(f"raise bad_marker({path!r}, marker)")
 
-    @contextmanager
-    def _prefixed(
-        self, name: str, classic_format: str, target: str, *, is_nullable: bool, is_compact: bool
-    ) -> Iterator[None]:
-        """Write the reading of a length or count; within the ``with`` the value is not null."""
-        source = self._source
-        self._run.append(("B" if is_compact else classic_format, name))
+    def _prefix(self, name: str, shape: Shape) -> None:
+        """Write the reading of a length or count, and of all that waits before it."""
+        self._run.append((shape.prefix_format, name))
         self._flush()
-        if is_compact:
-            with source.block(f"if {name} > 127"):
-                reader = "read_string_varint" if classic_format == "h" else "read_varint"
-                source.line(f"{name}, position = {reader}(data, position - 1)")
-        if not is_nullable:
-            yield
-            return
-        with source.block(f"if {name} == {0 if is_compact else -1}"):
-            source.line(f"{target} = None")
-        with source.block("else"):
-            yield
+        if shape.is_compact:
+            reader = "read_string_varint" if shape.kind.name == "string" else "read_varint"
+            with self._source.block(f"if {name} > 127"):
+                self._source.line(f"{name}, position = {reader}(data, position - 1)")
 
-    def _sized(self, kind: Kind, target: str, path: str, *, is_compact: bool) -> None:
+    def _sized(self, shape: Shape, target: str, path: str) -> None:
+        self._prefix("length", shape)
+        if not shape.is_nullable:
+            self._sized_body(shape, target, path)
+            return
+        with self._source.block(f"if length == {shape.null_prefix}"):
+            self._source.line(f"{target} = None")
+        with self._source.block("else"):
+            self._sized_body(shape, target, path)
+
+    def _sized_body(self, shape: Shape, target: str, path: str) -> None:
         source = self._source
-        source.line(f"end = position + length{' - 1' if is_compact else ''}")
+        source.line(f"end = position + length{' - 1' if shape.is_compact else ''}")
         with source.block("if not position <= end <= size"):
             source.line(f"raise bad_length({path!r}, end - position, size - position)")
-        source.line(f"{target} = {self._converted(kind, 'data[position:end]')}")
+        source.line(f"{target} = {self._converted(shape.kind, 'data[position:end]')}")
         source.line("position = end")
 
     def _converted(self, kind: Kind, piece: str) -> str:
@@ -226,27 +192,48 @@ class _DecoderWriter:
             return f'str({piece}, "utf-8")' if self._is_view else f"{piece}.decode()"
         return f"bytes({piece})" if kind.name == "bytes" and self._is_view else piece
 
-    def _array(self, of: Kind, target: str, path: str, *, is_compact: bool) -> None:
-        source = self._source
-        if is_compact:
-            source.line("count -= 1")
-        smallest = self._smallest(of, is_compact=is_compact)
-        with source.block(
-            f"if not 0 <= count <= {wire.MOST_ELEMENTS} or count * {smallest} > size - position"
-        ):
-            source.line(f"raise bad_count({path!r}, count, size - position)")
-        if of.fixed_format in wire.NUMBER_ARRAYS:
-            arrays = source.constant(f"{of.name}_arrays", wire.NUMBER_ARRAYS[of.fixed_format])
-            source.line(f"{target} = list({arrays}[count].unpack_from(data, position))")
-            source.line(f"position += {smallest} * count")
+    def _array(self, shape: Shape, target: str, path: str) -> None:
+        source, empty = self._source, shape.null_prefix + 1
+        self._prefix("count", shape)
+        with source.block(f"if count > {empty}"):
+            if shape.is_compact:
+                source.line("count -= 1")
+            self._array_body(shape.element, target, path)
+        with source.block(f"elif count == {empty}"):
+            source.line(f"{target} = []")
+        if shape.is_nullable:
+            with source.block(f"elif count == {shape.null_prefix}"):
+                source.line(f"{target} = None")
+        with source.block("else"):
+            count = "count - 1" if shape.is_compact else "count"
+            source.line(f"raise bad_count({path!r}, {count}, size - position)")
+
+    def _array_body(self, element: Shape, target: str, path: str) -> None:
+        """Write the reading of ``count`` elements, at least one."""
+        source, number_format = self._source, element.kind.fixed_format
+        if number_format in wire.UNPACK_NUMBERS:
+            numbers = wire.UNPACK_NUMBERS[number_format]
+            unpack = source.constant(f"unpack_{element.kind.name}s", numbers)
+            source.line(f"{target} = list({unpack}[count](data, position))")
+            source.line(f"position += {element.smallest_size} * count")
             return
-        items, item = source.local(path.rpartition(".")[2]), source.local(snake_case(of.name))
+        limits = (
+            f"count > {wire.MOST_ELEMENTS} or count * {element.smallest_size} > size - position"
+        )
+        with source.block(f"if {limits}"):
+            source.line(f"raise bad_count({path!r}, count, size - position)")
+        items = source.local(path.rpartition(".")[2])
+        item = source.local(snake_case(element.kind.name))
+        if isinstance(element.kind, StructKind):
+            struct = source.constant(element.kind.name, element.kind.struct)
+            source.line(f"{items} = {target} = list(map(new, repeat({struct}, count)))")
+            with source.block(f"for {item} in {items}"):
+                self._fields(element.kind.struct, item, f"{path}.")
+                self._flush()
+            return
         source.line(f"{items} = {target} = []")
         with source.block("for _ in range(count)"):
-            if isinstance(of, StructKind):
-                self._struct(of.struct, item, f"{path}.")
-            else:
-                self._value(of, item, path, is_nullable=False, is_compact=is_compact)
+            self._value(element, item, path)
             self._flush()
             source.line(f"{items}.append({item})")
 
@@ -268,7 +255,8 @@ class _DecoderWriter:
                 source.line(f"{tag}, position, {end} = read_tag(data, position, {tag})")
                 for field in tagged:
                     with source.block(f"if {tag} == {field.tag}"):
-                        self._field(field, target, path, is_tagged=True)
+                        shape = Shape.of(field, self._version, is_flexible=True, is_tagged=True)
+                        self._value(shape, f"{target}.{field.name}", f"{path}{field.name}")
                         self._flush()
                         with source.block(f"if position != {end}"):
                             source.line(f"raise bad_tag_size({tag}, position - {end})")
@@ -294,16 +282,3 @@ class _DecoderWriter:
         for line in self._after_run:
             self._source.line(line)
         self._run, self._after_run = [], []
-
-    def _smallest(self, kind: Kind, *, is_compact: bool) -> int:
-        """Return the fewest bytes that a value can take, at least 1."""
-        if kind.fixed_format:
-            return calcsize(f">{kind.fixed_format}")
-        if not isinstance(kind, StructKind):
-            return 1 if is_compact else 2 if kind.name == "string" else 4
-        size = int(self._is_flexible)
-        for field in kind.struct.fields:
-            if self._version in field.versions and self._version not in field.tagged:
-                is_marked = isinstance(field.kind, StructKind) and self._version in field.nullable
-                size += 1 if is_marked else self._smallest(field.kind, is_compact=is_compact)
-        return max(size, 1)

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from struct import pack
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyk.protocol.errors import EncodeError
-from pyk.protocol.fields import ArrayKind, Field, Kind, StructKind, has_records
+from pyk.protocol.fields import ArrayKind, Field, StructKind, has_records
 from pyk.protocol.names import snake_case
 
 from . import wire
 from .mistakes import MISTAKES, explain
+from .shape import Shape
 from .source import Source
 
 if TYPE_CHECKING:
     from pyk.protocol.schema import Message, Struct
 
 Encode: TypeAlias = Callable[[Any, bytearray], list[Any]]
-
-_NULL = {"compact": b"\0", "h": b"\xff" * 2, "i": b"\xff" * 4}
 
 
 def compile_encoder(cls: type[Message], version: int) -> Encode:
@@ -86,7 +86,8 @@ class _EncoderWriter:
             elif self._version in field.tagged:
                 tagged.append(field)
             else:
-                self._field(field, value)
+                shape = Shape.of(field, self._version, is_flexible=self._is_flexible)
+                self._value(shape, f"{value}.{field.name}")
         if self._is_flexible:
             self._tagged_section(tagged, value)
             return
@@ -108,105 +109,56 @@ class _EncoderWriter:
             return f"{value} is not None"
         if field.kind.name == "uuid":
             return f"{value}.int"
-        if not field.default_struct:
-            return f"{value} != {field.default!r}"
-        parts = [f"{value} is None"] if self._version in field.nullable else []
-        parts += [
-            self._differs_from_default(inner, f"{value}.{inner.name}")
-            for inner in field.default_struct.fields
-        ]
-        return " or ".join([*parts, f"{value}.unknown_tagged_fields"])
-
-    def _field(self, field: Field, struct: str, *, is_tagged: bool = False) -> None:
-        value, is_nullable = f"{struct}.{field.name}", self._version in field.nullable
-        is_compact = self._is_flexible and not field.always_classic
         if isinstance(field.kind, StructKind):
-            self._nested(field.kind, value, is_nullable=is_nullable, is_tagged=is_tagged)
-        else:
-            self._value(field.kind, value, is_nullable=is_nullable, is_compact=is_compact)
+            default = self._source.constant(f"default_{field.name}", field.default)
+            return f"{value} is not {default} and {value} != {default}"
+        return f"{value} != {field.default!r}"
 
-    def _value(self, kind: Kind, value: str, *, is_nullable: bool, is_compact: bool) -> None:
-        if kind.fixed_format:
-            self._run.append(
-                (kind.fixed_format, f"{value}.bytes" if kind.name == "uuid" else value)
-            )
-        elif isinstance(kind, ArrayKind):
-            self._array(kind.of, value, is_nullable=is_nullable, is_compact=is_compact)
-        elif kind.name == "records":
-            self._records(value, is_nullable=is_nullable, is_compact=is_compact)
+    def _value(self, shape: Shape, value: str) -> None:
+        if shape.kind.fixed_format:
+            expression = f"{value}.bytes" if shape.kind.name == "uuid" else value
+            self._run.append((shape.kind.fixed_format, expression))
+        elif isinstance(shape.kind, StructKind):
+            self._nested(shape.kind, shape, value)
+        elif isinstance(shape.kind, ArrayKind):
+            self._array(shape, value)
+        elif shape.kind.name == "records":
+            self._records(shape, value)
         else:
-            self._sized(kind, value, is_nullable=is_nullable, is_compact=is_compact)
+            self._sized(shape, value)
 
-    def _nested(self, kind: StructKind, value: str, *, is_nullable: bool, is_tagged: bool) -> None:
+    def _nested(self, kind: StructKind, shape: Shape, value: str) -> None:
         source, nested = self._source, self._source.local(snake_case(kind.name))
         source.line(f"{nested} = {value}")
-        if not is_nullable:
+        if not shape.is_nullable:
             self._struct(kind.struct, nested, f"{kind.name}.")
             return
         # The marker is an int8, -1 for null; only in a tagged section it is a varint, 0 for null.
         self._flush()
         with source.block(f"if {nested} is None"):
-            source.line(f"out.append({0 if is_tagged else 255})")
+            source.line(f"out.append({0 if shape.is_tagged else 255})")
         with source.block("else"):
             source.line("out.append(1)")
             self._struct(kind.struct, nested, f"{kind.name}.")
             self._flush()
 
     @contextmanager
-    def _unless_null(
-        self, value: str, prefix: str, *, is_nullable: bool, is_compact: bool
-    ) -> Iterator[None]:
+    def _unless_null(self, shape: Shape, value: str) -> Iterator[None]:
         """Write the null of a nullable value; within the ``with`` the value is not null."""
-        if not is_nullable:
+        if not shape.is_nullable:
             yield
             return
         self._flush()
+        null = pack(f">{shape.prefix_format}", shape.null_prefix)
         with self._source.block(f"if {value} is None"):
-            self._source.line(f"out += {_NULL['compact' if is_compact else prefix]!r}")
+            self._source.line(f"out += {null!r}")
         with self._source.block("else"):
             yield
-            self._flush()
 
-    def _sized(self, kind: Kind, value: str, *, is_nullable: bool, is_compact: bool) -> None:
-        source = self._source
-        prefix = "h" if kind.name == "string" else "i"
-        source.line(f"raw = {value}")
-        with self._unless_null("raw", prefix, is_nullable=is_nullable, is_compact=is_compact):
-            if kind.name == "string":
-                source.line("raw = raw.encode()")
-            self._prefix("len(raw)", prefix, is_compact=is_compact)
-            source.line("out += raw")
-
-    def _records(self, value: str, *, is_nullable: bool, is_compact: bool) -> None:
-        source, data = self._source, self._source.local("record_data")
-        source.line(f"{data} = {value}")
-        with self._unless_null(data, "i", is_nullable=is_nullable, is_compact=is_compact):
-            self._prefix(f"record_data_size({data})", "i", is_compact=is_compact)
-            source.line(f"parts.extend({data} if isinstance({data}, list) else ({data},))")
-            source.line("out = bytearray()")
-            source.line("parts.append(out)")
-
-    def _array(self, of: Kind, value: str, *, is_nullable: bool, is_compact: bool) -> None:
-        source, items = self._source, self._source.local(value.rpartition(".")[2])
-        source.line(f"{items} = {value}")
-        with self._unless_null(items, "i", is_nullable=is_nullable, is_compact=is_compact):
-            self._prefix(f"len({items})", "i", is_compact=is_compact)
-            if of.fixed_format in wire.NUMBER_ARRAYS:
-                arrays = source.constant(f"{of.name}_arrays", wire.NUMBER_ARRAYS[of.fixed_format])
-                source.line(f"out += {arrays}[len({items})].pack(*{items})")
-                return
-            item = source.local(snake_case(of.name))
-            with source.block(f"for {item} in {items}"):
-                if isinstance(of, StructKind):
-                    self._struct(of.struct, item, f"{of.name}.")
-                else:
-                    self._value(of, item, is_nullable=False, is_compact=is_compact)
-                self._flush()
-
-    def _prefix(self, length: str, classic_format: str, *, is_compact: bool) -> None:
+    def _prefix(self, shape: Shape, length: str) -> None:
         """Write a length or count, and all that waits before it."""
-        if not is_compact:
-            self._run.append((classic_format, length))
+        if not shape.is_compact:
+            self._run.append((shape.prefix_format, length))
             self._flush()
             return
         source = self._source
@@ -215,7 +167,45 @@ class _EncoderWriter:
         with source.block("if length < 128"):
             source.line("out.append(length)")
         with source.block("else"):
-            source.line(f"out += {'string_varint' if classic_format == 'h' else 'varint'}(length)")
+            varint = "string_varint" if shape.kind.name == "string" else "varint"
+            source.line(f"out += {varint}(length)")
+
+    def _sized(self, shape: Shape, value: str) -> None:
+        source = self._source
+        source.line(f"raw = {value}")
+        with self._unless_null(shape, "raw"):
+            if shape.kind.name == "string":
+                source.line("raw = raw.encode()")
+            self._prefix(shape, "len(raw)")
+            source.line("out += raw")
+
+    def _records(self, shape: Shape, value: str) -> None:
+        source, data = self._source, self._source.local("record_data")
+        source.line(f"{data} = {value}")
+        with self._unless_null(shape, data):
+            self._prefix(shape, f"record_data_size({data})")
+            source.line(f"parts.extend({data} if isinstance({data}, list) else ({data},))")
+            source.line("out = bytearray()")
+            source.line("parts.append(out)")
+
+    def _array(self, shape: Shape, value: str) -> None:
+        source, element = self._source, shape.element
+        items = source.local(value.rpartition(".")[2])
+        source.line(f"{items} = {value}")
+        with self._unless_null(shape, items):
+            self._prefix(shape, f"len({items})")
+            numbers = wire.PACK_NUMBERS.get(element.kind.fixed_format)
+            if numbers is not None:
+                pack_numbers = source.constant(f"pack_{element.kind.name}s", numbers)
+                source.line(f"out += {pack_numbers}[len({items})](*{items})")
+                return
+            item = source.local(snake_case(element.kind.name))
+            with source.block(f"for {item} in {items}"):
+                if isinstance(element.kind, StructKind):
+                    self._struct(element.kind.struct, item, f"{element.kind.name}.")
+                else:
+                    self._value(element, item)
+                self._flush()
 
     def _tagged_section(self, tagged: list[Field], struct: str) -> None:
         self._flush()
@@ -234,7 +224,8 @@ class _EncoderWriter:
         for field in tagged:
             with source.block(f"if {self._differs_from_default(field, f'{struct}.{field.name}')}"):
                 source.line(f"{outer}, out = out, bytearray()")
-                self._field(field, struct, is_tagged=True)
+                shape = Shape.of(field, self._version, is_flexible=True, is_tagged=True)
+                self._value(shape, f"{struct}.{field.name}")
                 self._flush()
                 source.line(f"{tags}[{field.tag}], out = out, {outer}")
         return tags

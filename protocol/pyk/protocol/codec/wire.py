@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from struct import Struct
 from struct import error as StructError  # noqa: N812
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 from uuid import UUID
 
 from pyk.protocol.errors import MalformedMessageError
@@ -28,21 +28,26 @@ FAULTS = (BadBytesError, IndexError, StructError, UnicodeDecodeError)
 """What hostile bytes can raise: a short buffer shows up as IndexError or struct.error."""
 
 
-class NumberArrays(dict[int, Struct]):
-    """``arrays[count]`` packs and unpacks ``count`` numbers at once."""
+class NumberArrays(dict[int, Callable[..., Any]]):
+    """``arrays[count]`` packs or unpacks ``count`` numbers at once."""
 
-    def __init__(self, item_format: str) -> None:
+    def __init__(self, number_format: str, method: str) -> None:
         super().__init__()
-        self._item_format = item_format
+        self._number_format = number_format
+        self._method = method
 
-    def __missing__(self, count: int) -> Struct:
-        packer = Struct(f">{count}{self._item_format}")
+    def __missing__(self, count: int) -> Callable[..., Any]:
+        if count > MOST_ELEMENTS:
+            raise BadBytesError(f"an array of {count} numbers, more than {MOST_ELEMENTS}")
+        method = getattr(Struct(f">{count}{self._number_format}"), self._method)
         if count <= MOST_PREPARED:
-            self[count] = packer
-        return packer
+            self[count] = method
+        return cast(Callable[..., Any], method)
 
 
-NUMBER_ARRAYS = {item_format: NumberArrays(item_format) for item_format in "?bhiqHId"}
+_NUMBER_FORMATS = "bhiqHId"
+PACK_NUMBERS = {number: NumberArrays(number, "pack") for number in _NUMBER_FORMATS}
+UNPACK_NUMBERS = {number: NumberArrays(number, "unpack_from") for number in _NUMBER_FORMATS}
 
 
 @lru_cache(maxsize=4096)
@@ -53,19 +58,21 @@ def uuid_of(raw: bytes) -> UUID:
 
 def read_varint(data: Data, position: int) -> tuple[int, int]:
     """Return the unsigned varint at ``position`` and the position after it."""
-    value = shift = 0
-    while True:
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
-        shift += 7
+    value = data[position]
+    if value < 0x80:
+        return value, position + 1
+    byte = data[position + 1]
+    value += (byte - 1) << 7  # the 1 takes back the top bit of the byte before
+    shift, position = 14, position + 2
+    while byte >= 0x80:
         if shift > 28:
             raise BadBytesError("a varint of more than 5 bytes")
+        byte = data[position]
+        value += (byte - 1) << shift
+        shift, position = shift + 7, position + 1
     if value > 0xFFFFFFFF:
         raise BadBytesError("a varint above 32 bits")
-    if byte == 0 and shift:
+    if byte == 0:
         raise BadBytesError("a varint longer than its value needs")
     return value, position
 

@@ -1,0 +1,181 @@
+"""Decoding and encoding of messages: microseconds each, beside kafka-python and aiokafka.
+
+The same bytes for all, in versions that they share: the classic encoding for three, the compact
+one for pyk and kafka-python. Clients take turns; the figure is the best of the rounds, which is
+what the code costs when nothing disturbs it. Run with ``python -m benchmarks.message_codecs``.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pyk.protocol import message_class
+
+ROUNDS = 15
+ROUND_SECONDS = 0.04
+
+
+class Case(NamedTuple):
+    """A message that all clients decode and encode."""
+
+    title: str
+    name: str
+    classic: int
+    """The highest version in the classic encoding that aiokafka has."""
+    compact: int
+    modules: tuple[str, str]
+    """Where kafka-python and aiokafka keep the message."""
+    value: dict[str, Any]
+
+
+def metadata_response() -> dict[str, Any]:
+    replicas = {"replicaNodes": [1, 2, 3], "isrNodes": [1, 2, 3], "offlineReplicas": []}
+    partitions = [{"partitionIndex": i, "leaderId": 1 + i % 3, **replicas} for i in range(1000)]
+    brokers = [{"nodeId": i, "host": f"broker-{i}.example.org", "port": 9092} for i in range(3)]
+    topic = {"errorCode": 0, "name": "orders", "partitions": partitions}
+    return {"brokers": brokers, "clusterId": "abc", "controllerId": 1, "topics": [topic]}
+
+
+def fetch_response() -> dict[str, Any]:
+    partitions = [
+        {
+            "partitionIndex": i,
+            "highWatermark": 1_000_000,
+            "lastStableOffset": 1_000_000,
+            "logStartOffset": 0,
+            "abortedTransactions": [],
+            "records": bytes(1000).hex(),
+        }
+        for i in range(100)
+    ]
+    return {"sessionId": 5, "responses": [{"partitions": partitions}]}
+
+
+def produce_request() -> dict[str, Any]:
+    partitions = [{"index": i, "records": bytes(1000).hex()} for i in range(6)]
+    topics = [{"name": "orders", "partitionData": partitions}]
+    return {"acks": -1, "timeoutMs": 30_000, "topicData": topics}
+
+
+def join_group_response() -> dict[str, Any]:
+    members = [
+        {"memberId": f"consumer-{i}-3f2504e0-4f89-11d3-9a0c", "metadata": bytes(60).hex()}
+        for i in range(100)
+    ]
+    leader = members[0]["memberId"]
+    group = {"generationId": 7, "protocolName": "range", "leader": leader, "memberId": leader}
+    return {**group, "members": members}
+
+
+CASES = (
+    Case(
+        "Metadata response, 1,000 partitions",
+        "MetadataResponse",
+        5,
+        9,
+        ("kafka.protocol.metadata", "aiokafka.protocol.metadata"),
+        metadata_response(),
+    ),
+    Case(
+        "Fetch response, 100 partitions",
+        "FetchResponse",
+        11,
+        12,
+        ("kafka.protocol.consumer", "aiokafka.protocol.fetch"),
+        fetch_response(),
+    ),
+    Case(
+        "Produce request, 6 partitions",
+        "ProduceRequest",
+        8,
+        9,
+        ("kafka.protocol.producer", "aiokafka.protocol.produce"),
+        produce_request(),
+    ),
+    Case(
+        "JoinGroup response, 100 members",
+        "JoinGroupResponse",
+        5,
+        9,
+        ("kafka.protocol.consumer", "aiokafka.protocol.group"),
+        join_group_response(),
+    ),
+)
+
+
+class Codec(NamedTuple):
+    """What a client does with one message."""
+
+    decode: Callable[[], Any]
+    encode: Callable[[], Any]
+
+
+def pyk(case: Case, version: int, data: bytes) -> Codec:
+    cls = message_class(case.name)
+    message = cls.decode(data, version)
+    return Codec(lambda: cls.decode(data, version), lambda: message.encode(version))
+
+
+def kafka_python(case: Case, version: int, data: bytes) -> Codec:
+    cls = getattr(importlib.import_module(case.modules[0]), case.name)
+    message = cls.decode(data, version=version)
+    message._header = None  # decoding leaves it unset, encoding looks at it
+    return Codec(lambda: cls.decode(data, version=version), lambda: message.encode(version=version))
+
+
+def aiokafka(case: Case, version: int, data: bytes) -> Codec:
+    module = importlib.import_module(case.modules[1])
+    cls = getattr(module, f"{case.name}_v{version}")
+    message = cls.decode(data)
+    return Codec(lambda: cls.decode(data), message.encode)
+
+
+def microseconds(codecs: dict[str, Codec], step: str) -> dict[str, float]:
+    """Return the cost of one step for each client."""
+    steps = {client: getattr(codec, step) for client, codec in codecs.items()}
+    repeats = {client: _repeats(call) for client, call in steps.items()}
+    best = dict.fromkeys(steps, float("inf"))
+    for _ in range(ROUNDS):
+        for client, call in steps.items():
+            cost = _seconds(call, repeats[client]) / repeats[client]
+            best[client] = min(best[client], cost * 1e6)
+    return best
+
+
+def _repeats(call: Callable[[], Any]) -> int:
+    return max(1, int(ROUND_SECONDS / max(_seconds(call, 1), 1e-7)))
+
+
+def _seconds(call: Callable[[], Any], repeats: int) -> float:
+    start = time.process_time()
+    for _ in range(repeats):
+        call()
+    return time.process_time() - start
+
+
+def main() -> None:
+    print(f"{'µs each':38} {'step':7} {'pyk':>8} {'kafka-python':>13} {'aiokafka':>9}  to the best")
+    for case in CASES:
+        for version, peers in (
+            (case.classic, (pyk, kafka_python, aiokafka)),
+            (case.compact, (pyk, kafka_python)),
+        ):
+            data = message_class(case.name).from_json(case.value, version).encode(version)
+            codecs = {client.__name__: client(case, version, data) for client in peers}
+            gc.freeze()  # nobody pays for collecting what the others have lying about
+            for step in ("decode", "encode"):
+                _report(f"{case.title} v{version}", step, microseconds(codecs, step))
+
+
+def _report(title: str, step: str, costs: dict[str, float]) -> None:
+    ours, best = costs["pyk"], min(cost for client, cost in costs.items() if client != "pyk")
+    theirs = [costs.get(client, float("nan")) for client in ("kafka_python", "aiokafka")]
+    print(f"{title:38} {step:7} {ours:8.1f} {theirs[0]:13.1f} {theirs[1]:9.1f}  {ours / best:.2f}")
+
+
+if __name__ == "__main__":
+    main()
