@@ -83,8 +83,8 @@ class ArrayKind(Kind):
 class StructKind(Kind):
     """A struct inside another."""
 
-    def __init__(self, struct: type[Struct]) -> None:
-        super().__init__(struct.__name__, zero=shared_default(struct))
+    def __init__(self, struct: type[Struct], zero: Struct | None = None) -> None:
+        super().__init__(struct.__name__, zero)
         self.struct = struct
 
 
@@ -104,7 +104,7 @@ records = Kind("records", zero=b"")
 
 def nested(struct: type[Struct], **options: Any) -> Any:
     """Return the option of a field that holds one ``struct``."""
-    return StructKind(struct)(**options)
+    return StructKind(struct, shared_default(struct))(**options)
 
 
 def array(of: Kind | type[Struct], **options: Any) -> Any:

@@ -158,12 +158,13 @@ class Message(Struct):
         for bytes that are not such a message, UnsupportedVersionError for an unknown version.
         """
         decode = cls._decoders.get(version) or cls._compile_decoder(version)
+        message: Self
         message, end = decode(data, 0)
         if end != len(data):
             raise MalformedMessageError(
                 f"{cls.__name__} v{version} ends at byte {end}, but {len(data) - end} bytes follow"
             )
-        return cast(Self, message)
+        return message
 
     @classmethod
     def decode_prefix(

@@ -156,8 +156,12 @@ def test_a_message_can_be_decoded_from_the_middle_of_data() -> None:
 @pytest.mark.parametrize(
     ("message", "version", "words"),
     [
-        (HeartbeatRequest(group_instance_id="i"), 2, "group_instance_id is set, but version 2"),
-        (HeartbeatRequest(unknown_tagged_fields={1: b""}), 3, "version 3 has no tags"),
+        (
+            HeartbeatRequest(group_instance_id="i"),
+            2,
+            "HeartbeatRequest v2: group_instance_id is set",
+        ),
+        (HeartbeatRequest(unknown_tagged_fields={1: b""}), 3, "unknown_tagged_fields is set"),
         (MetadataRequest(topics=None), 0, "topics is None, which version 0 cannot carry"),
         (PartitionRecord(directories=[UUID(int=1)]), 0, "directories is set"),
         (

@@ -55,9 +55,7 @@ def decoder_source(cls: type[Message], version: int) -> str:
 
 
 def _write(cls: type[Message], version: int) -> Source:
-    return _DecoderWriter(
-        version, is_flexible=version in cls.flexible, is_view=_keeps_views(cls)
-    ).write(cls)
+    return _DecoderWriter(cls, version).write()
 
 
 def _keeps_views(cls: type[Message]) -> bool:
@@ -66,17 +64,16 @@ def _keeps_views(cls: type[Message]) -> bool:
 
 
 class _DecoderWriter:
-    def __init__(self, version: int, *, is_flexible: bool, is_view: bool) -> None:
+    def __init__(self, cls: type[Message], version: int) -> None:
+        self._cls = cls
         self._version = version
-        self._is_flexible = is_flexible
-        self._is_view = is_view
-        self._source = Source(
-            reserved=("data", "position", "size", "length", "count", "end", "marker")
-        )
+        self._is_flexible = version in cls.flexible
+        self._is_view = _keeps_views(cls)
+        self._source = Source(("data", "position", "size", "length", "count", "end", "marker"))
         self._run: list[tuple[str, str]] = []  # format and target of each value to unpack together
         self._after_run: list[str] = []  # lines that need those values
 
-    def write(self, cls: type[Message]) -> Source:
+    def write(self) -> Source:
         source = self._source
         for helper in _HELPERS:
             source.constant(helper.__name__, helper)
@@ -88,11 +85,11 @@ class _DecoderWriter:
             source.line(f"data = {'memoryview' if self._is_view else 'bytes'}(data)")
             source.line("size = len(data)")
             with source.block("try"):
-                self._struct(cls, source.local("message"), "")
+                self._struct(self._cls, source.local("message"), "")
                 self._flush()
                 source.line("return message, position")
             with source.block("except FAULTS as fault"):
-                arguments = f"{cls.__name__!r}, {self._version}, data, position, fault"
+                arguments = f"{self._cls.__name__!r}, {self._version}, data, position, fault"
                 source.line(f"raise malformed({arguments}) from fault")
         return source
 
@@ -239,15 +236,10 @@ class _DecoderWriter:
 
     def _tagged_section(self, tagged: list[Field], target: str, path: str) -> None:
         source = self._source
-        count = source.local("tag_count")
+        count, tag, end, unknown = map(source.local, ("tag_count", "tag", "tag_end", "unknown"))
         self._run.append(("B", count))
         self._flush()
         with source.block(f"if {count}"):
-            tag, end, unknown = (
-                source.local("tag"),
-                source.local("tag_end"),
-                source.local("unknown"),
-            )
             with source.block(f"if {count} > 127"):
                 source.line(f"{count}, position = read_varint(data, position - 1)")
             source.line(f"{tag}, {unknown} = -1, {{}}")
@@ -255,16 +247,19 @@ class _DecoderWriter:
                 source.line(f"{tag}, position, {end} = read_tag(data, position, {tag})")
                 for field in tagged:
                     with source.block(f"if {tag} == {field.tag}"):
-                        shape = Shape.of(field, self._version, is_flexible=True, is_tagged=True)
-                        self._value(shape, f"{target}.{field.name}", f"{path}{field.name}")
-                        self._flush()
-                        with source.block(f"if position != {end}"):
-                            source.line(f"raise bad_tag_size({tag}, position - {end})")
+                        self._tagged_field(field, target, path, tag, end)
                         source.line("continue")
                 source.line(f"{unknown}[{tag}] = bytes(data[position:{end}])")
                 source.line(f"position = {end}")
             with source.block(f"if {unknown}"):
                 source.line(f"{target}.unknown_tagged_fields = {unknown}")
+
+    def _tagged_field(self, field: Field, target: str, path: str, tag: str, end: str) -> None:
+        shape = Shape.of(field, self._version, is_flexible=True, is_tagged=True)
+        self._value(shape, f"{target}.{field.name}", f"{path}{field.name}")
+        self._flush()
+        with self._source.block(f"if position != {end}"):
+            self._source.line(f"raise bad_tag_size({tag}, position - {end})")
 
     def _flush(self) -> None:
         """Write the unpacking of the run that has been collected."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Encode: TypeAlias = Callable[[Any, bytearray], list[Any]]
 
+_HELPERS = (wire.varint, wire.string_varint, wire.write_tags, wire.record_data_size, explain)
+
 
 def compile_encoder(cls: type[Message], version: int) -> Encode:
     """Return ``encode(message, out) -> parts`` for one version."""
@@ -38,40 +40,33 @@ def encoder_source(cls: type[Message], version: int) -> str:
 
 
 def _write(cls: type[Message], version: int) -> Source:
-    return _EncoderWriter(version, is_flexible=version in cls.flexible).write(cls)
+    return _EncoderWriter(cls, version).write()
 
 
 class _EncoderWriter:
-    def __init__(self, version: int, *, is_flexible: bool) -> None:
+    def __init__(self, cls: type[Message], version: int) -> None:
+        self._cls = cls
         self._version = version
-        self._is_flexible = is_flexible
-        self._source = Source(reserved=("out", "parts", "raw", "length", "count"))
-        self._run: list[
-            tuple[str, str]
-        ] = []  # format and expression of each value to pack together
+        self._is_flexible = version in cls.flexible
+        self._source = Source(reserved=("out", "parts", "raw", "length"))
+        self._run: list[tuple[str, str]] = []  # format and expression of values to pack together
 
-    def write(self, cls: type[Message]) -> Source:
+    def write(self) -> Source:
         source = self._source
-        for helper in (
-            wire.varint,
-            wire.string_varint,
-            wire.write_tags,
-            wire.record_data_size,
-            explain,
-        ):
+        for helper in _HELPERS:
             source.constant(helper.__name__, helper)
         source.constant("EncodeError", EncodeError)
         source.constant("MISTAKES", MISTAKES)
         with source.block(f"def encode({source.local('message')}, out)"):
             source.line("parts = [out]")
             with source.block("try"):
-                self._struct(cls, "message", "")
+                self._struct(self._cls, "message", "")
                 self._flush()
             with source.block("except EncodeError"):
                 source.line("raise")
             with source.block("except MISTAKES as mistake"):
                 source.line(f"raise explain(message, {self._version}, mistake) from mistake")
-            if has_records(cls):
+            if has_records(self._cls):
                 with source.block("if not out"):
                     source.line("parts.pop()")
             source.line("return parts")
@@ -92,14 +87,16 @@ class _EncoderWriter:
             self._tagged_section(tagged, value)
             return
         with source.block(f"if {value}.unknown_tagged_fields"):
-            words = f"{path}unknown_tagged_fields is set, but version {self._version} has no tags"
-            source.line(f"raise EncodeError({words!r})")
+            self._refuse(f"{path}unknown_tagged_fields")
 
     def _refuse_unless_ignorable(self, field: Field, value: str, path: str) -> None:
         if not field.ignorable:
             with self._source.block(f"if {self._differs_from_default(field, value)}"):
-                words = f"{path}{field.name} is set, but version {self._version} cannot carry it"
-                self._source.line(f"raise EncodeError({words!r})")
+                self._refuse(f"{path}{field.name}")
+
+    def _refuse(self, path: str) -> None:
+        words = f"{self._cls.__name__} v{self._version}: {path} is set, but this version lacks it"
+        self._source.line(f"raise EncodeError({words!r})")
 
     def _differs_from_default(self, field: Field, value: str) -> str:
         """Return an expression that is true if ``value`` is not the default of ``field``."""

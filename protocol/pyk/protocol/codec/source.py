@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import linecache
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ class Source:
         self._lines: list[str] = []
         self._depth = 0
         self._globals: dict[str, Any] = {}
-        self._names = set(reserved)
+        self._names = {*reserved, *dir(builtins)}
 
     def line(self, text: str) -> None:
         self._lines.append("    " * self._depth + text)
