@@ -18,8 +18,12 @@ from .filesystem import FileSystem, MemoryFileSystem, OsFileSystem
 
 R = TypeVar("R")
 
-# Where Kafka's own defaults are for clusters of several nodes, a single one needs others.
-SINGLE_NODE_CONFIG = {"offsets.topic.replication.factor": "1"}
+# What Kafka's own quick-start configuration sets: a single node cannot have three replicas, and
+# nobody who develops wants to wait three seconds for members that will not come.
+QUICK_START_CONFIG = {
+    "offsets.topic.replication.factor": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
 
 
 class AsyncCluster:
@@ -56,7 +60,7 @@ class AsyncCluster:
             network=network or SystemNetwork(),
             filesystem=filesystem,
         )
-        self._config = {**SINGLE_NODE_CONFIG, **(config or {})}
+        self._config = {**QUICK_START_CONFIG, **(config or {})}
         self._data_dir = str(data_dir) if data_dir is not None else "/pyk"
         self._host = host
         self._ports = [port] * brokers

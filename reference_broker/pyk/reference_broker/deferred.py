@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Deferred(Generic[T]):
@@ -20,7 +22,7 @@ class Deferred(Generic[T]):
     def __init__(self) -> None:
         self._is_done = False
         self._value: T | None = None
-        self._listeners: list[Callable[[T], None]] = []
+        self._listeners: list[Callable[[T], object]] = []
         self._on_abandoned: list[Callable[[], None]] = []
 
     @property
@@ -48,7 +50,7 @@ class Deferred(Generic[T]):
         for listener in on_abandoned:
             listener()
 
-    def when_done(self, listener: Callable[[T], None]) -> None:
+    def when_done(self, listener: Callable[[T], object]) -> None:
         """Call ``listener`` with the value, now if it is there; never, if it was abandoned."""
         if not self._is_done:
             self._listeners.append(listener)
@@ -59,3 +61,26 @@ class Deferred(Generic[T]):
         """Call ``listener`` if the value is given up before it came."""
         if not self._is_done:
             self._on_abandoned.append(listener)
+
+    def then(self, change: Callable[[T], R]) -> Deferred[R]:
+        """Return what ``change`` makes of the value once it is there."""
+        changed: Deferred[R] = Deferred()
+        self.when_done(lambda value: changed.complete(change(value)))
+        return changed
+
+
+def gather(deferreds: Sequence[Deferred[T]]) -> Deferred[list[T]]:
+    """Return the values of all, in their order, once all are there."""
+    gathered: Deferred[list[T]] = Deferred()
+    values: dict[int, T] = {}
+
+    def take(index: int, value: T) -> None:
+        values[index] = value
+        if len(values) == len(deferreds):
+            gathered.complete([values[index] for index in range(len(deferreds))])
+
+    for index, deferred in enumerate(deferreds):
+        deferred.when_done(partial(take, index))
+    if not deferreds:
+        gathered.complete([])
+    return gathered

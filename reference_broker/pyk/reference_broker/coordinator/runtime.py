@@ -133,6 +133,10 @@ class ShardRuntime(Generic[S]):
         self.carry_out(Outcome(outcome.records, when_written, outcome.replays))
         return reply
 
+    def tell(self, event: Callable[[S, Moment], Outcome]) -> None:
+        """Let the shard handle an event whose reply it completes itself."""
+        self.carry_out(event(self.shard, self._moment()))
+
     def carry_out(self, outcome: Outcome) -> None:
         """Append the records of an outcome, replay them, and tell when they are safe."""
         if not outcome.records:

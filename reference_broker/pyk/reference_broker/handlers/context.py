@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.schema import Message
 from pyk.reference_broker.deferred import Deferred
 
-Reply = Message | Deferred[Message] | None
+Reply = Message | Deferred[Any] | None
 """The response, one to come, or None where the client expects none."""
 
 NO_OPERATIONS = -2147483648

@@ -161,8 +161,7 @@ class _Reader:
         """Return the response with what belongs into it, by topic."""
         topics: dict[tuple[str, object], FetchableTopicResponse] = {}
         for fetched, data in self._what.select(read):
-            if len(data.records):
-                data.records = data.records.as_part()
+            data.records = data.records.as_part() if len(data.records) else b""
             key = (fetched.topic, fetched.topic_id)
             topic = topics.get(key)
             if topic is None:

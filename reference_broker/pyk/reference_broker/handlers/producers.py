@@ -1,11 +1,19 @@
-"""InitProducerId: identities for idempotent producers."""
+"""InitProducerId, DescribeProducers: identities of idempotent producers, and where they wrote."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from pyk.reference_broker.errors import ApiError
 
 from .context import Reply, RequestContext
 
@@ -27,4 +35,41 @@ def init_producer_id(
     return broker.producer_ids.next_id(
         lambda producer_id: InitProducerIdResponse(producer_id=producer_id, producer_epoch=0),
         lambda code: InitProducerIdResponse(error_code=code),
+    )
+
+
+def describe_producers(
+    broker: Broker, request: DescribeProducersRequest, context: RequestContext
+) -> DescribeProducersResponse:
+    """Return which producers have written to partitions of late (KIP-664)."""
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                name=topic.name,
+                partitions=[_producers(broker, topic.name, n) for n in topic.partition_indexes],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _producers(broker: Broker, topic: str, number: int) -> PartitionResponse:
+    try:
+        partition = broker.partition(topic, number)
+    except ApiError as error:
+        return PartitionResponse(
+            partition_index=number, error_code=error.code, error_message=error.message
+        )
+    return PartitionResponse(
+        partition_index=number,
+        active_producers=[
+            ProducerState(
+                producer_id=entry.producer_id,
+                producer_epoch=entry.epoch,
+                last_sequence=entry.last_sequence,
+                last_timestamp=entry.last_timestamp,
+                coordinator_epoch=-1,
+            )
+            for entry in partition.log.producers
+        ],
     )

@@ -8,6 +8,7 @@ bounded by count and by a budget that all connections share.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -21,11 +22,13 @@ from pyk.reference_broker.errors import ConnectionClosedError
 
 from .limits import ByteBudget, LogLimiter, Progress
 
+log = logging.getLogger(__name__)
+
 MAX_WAITING_FRAMES = 16
 SEND_BUFFER_BYTES = 256 * 1024
 
 
-Reply = Message | Deferred[Message] | None
+Reply = Message | Deferred[Any] | None
 """What handling a request gives: the response, one to come, or None where none is expected."""
 
 
@@ -198,9 +201,14 @@ class Connection:
         if self.transport.is_closing:
             return
         try:
-            parts = self._handler.outgoing(request, self, self._protocol.respond(request, response))
+            parts = self._protocol.respond(request, response)
+            parts = self._handler.outgoing(request, self, parts)
         except ConnectionClosedError:
             self.transport.close()
+            return
+        except (EncodeError, TypeError):
+            log.exception("Could not encode the response to %s", request.api_key.api_name)
+            self.transport.abort()
             return
         if any(isinstance(part, FileRegion) for part in parts):
             self._send_in_task(parts)

@@ -1,0 +1,64 @@
+"""FindCoordinator: which broker has a group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC
+from pyk.reference_broker.coordinator.group.coordinator import partition_for
+
+from .context import RequestContext
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.broker import Broker
+
+GROUP = 0
+FIRST_VERSION_IN_BATCHES = 4
+
+
+def find_coordinator(
+    broker: Broker, request: FindCoordinatorRequest, context: RequestContext
+) -> FindCoordinatorResponse:
+    """Return the coordinator of each key; the first to ask makes the topic that groups need."""
+    if context.version >= FIRST_VERSION_IN_BATCHES:
+        return FindCoordinatorResponse(
+            coordinators=[
+                _coordinator(broker, request.key_type, key) for key in request.coordinator_keys
+            ]
+        )
+    found = _coordinator(broker, request.key_type, request.key)
+    return FindCoordinatorResponse(
+        error_code=found.error_code,
+        error_message=found.error_message,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )
+
+
+def _coordinator(broker: Broker, key_type: int, key: str) -> Coordinator:
+    if key_type != GROUP:
+        message = "This broker coordinates groups, and neither transactions nor share groups."
+        return _not_found(key, ErrorCode.INVALID_REQUEST, message)
+    if GROUP_METADATA_TOPIC not in broker.image.topics:
+        broker.auto_create_topic(GROUP_METADATA_TOPIC)
+    topic = broker.image.topics.get(GROUP_METADATA_TOPIC)
+    if topic is None:
+        return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, None)
+    partition = topic.partitions[partition_for(key, len(topic.partitions))]
+    node = broker.image.brokers.get(partition.leader)
+    if node is None:
+        return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, None)
+    return Coordinator(
+        key=key, node_id=node.node_id, host=node.host, port=node.port, error_message=None
+    )
+
+
+def _not_found(key: str, code: ErrorCode, message: str | None) -> Coordinator:
+    return Coordinator(key=key, node_id=-1, port=-1, error_code=code, error_message=message)

@@ -1,0 +1,298 @@
+"""OffsetCommit, OffsetFetch, OffsetDelete: how far groups have come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from pyk.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from pyk.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from pyk.reference_broker.coordinator.group.offsets import GroupOffsets, OffsetToCommit
+from pyk.reference_broker.coordinator.group.records import CommittedOffset
+from pyk.reference_broker.coordinator.group.shard import OffsetResults
+from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.errors import ApiError
+
+from .context import Reply, RequestContext
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.broker import Broker
+
+FIRST_VERSION_WITH_TOPIC_IDS = 10
+FIRST_VERSION_WITH_GROUPS = 8
+FIRST_VERSION_WITH_GROUP_ERROR = 2
+NO_OFFSET = CommittedOffset(offset=-1, commit_timestamp_ms=-1)
+
+
+def offset_commit(broker: Broker, request: OffsetCommitRequest, context: RequestContext) -> Reply:
+    """Commit the offsets of topics that exist."""
+    uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
+    names = [
+        _topic_name(broker, topic.name, topic.topic_id, uses_topic_ids=uses_topic_ids)
+        for topic in request.topics
+    ]
+    offsets = list(_offsets_to_commit(request.topics, names))
+
+    def respond(results: OffsetResults | ErrorCode) -> OffsetCommitResponse:
+        return OffsetCommitResponse(
+            topics=[
+                _commit_result(topic, name, results)
+                for topic, name in zip(request.topics, names, strict=True)
+            ]
+        )
+
+    if not offsets:
+        return respond({})
+    member = (request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)
+    try:
+        runtime = broker.group(request.group_id)
+    except ApiError as error:
+        return respond(error.code)
+    committed: Deferred[OffsetResults | ErrorCode] = runtime.ask(
+        lambda shard, moment: shard.commit_offsets(
+            request.group_id,
+            member,
+            offsets,
+            version=context.version,
+            retention_ms=request.retention_time_ms,
+            moment=moment,
+        ),
+        lambda code: code,
+    )
+    return committed.then(respond)
+
+
+def _topic_name(
+    broker: Broker, name: str, topic_id: UUID, *, uses_topic_ids: bool
+) -> str | ErrorCode:
+    """Return the name of a topic, or the error if it does not exist."""
+    if not uses_topic_ids:
+        is_known = name in broker.image.topics
+        return name if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    topic = broker.image.topics_by_id.get(topic_id)
+    return ErrorCode.UNKNOWN_TOPIC_ID if topic is None else topic.name
+
+
+def _offsets_to_commit(
+    topics: Sequence[OffsetCommitRequestTopic], names: Sequence[str | ErrorCode]
+) -> Iterator[OffsetToCommit]:
+    for topic, name in zip(topics, names, strict=True):
+        if isinstance(name, ErrorCode):
+            continue
+        for partition in topic.partitions:
+            yield OffsetToCommit(
+                topic=name,
+                partition=partition.partition_index,
+                offset=partition.committed_offset,
+                leader_epoch=partition.committed_leader_epoch,
+                metadata=partition.committed_metadata or "",
+            )
+
+
+def _commit_result(
+    topic: OffsetCommitRequestTopic, name: str | ErrorCode, results: OffsetResults | ErrorCode
+) -> OffsetCommitResponseTopic:
+    answered = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
+    for partition in topic.partitions:
+        if isinstance(name, ErrorCode):
+            code = name
+        elif isinstance(results, ErrorCode):
+            code = results
+        else:
+            code = results[name, partition.partition_index]
+        answered.partitions.append(
+            OffsetCommitResponsePartition(
+                partition_index=partition.partition_index, error_code=code
+            )
+        )
+    return answered
+
+
+def offset_fetch(
+    broker: Broker, request: OffsetFetchRequest, context: RequestContext
+) -> OffsetFetchResponse:
+    """Return committed offsets, -1 where there is none."""
+    if context.version >= FIRST_VERSION_WITH_GROUPS:
+        uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
+        groups = [_fetch_group(broker, g, uses_topic_ids=uses_topic_ids) for g in request.groups]
+        return OffsetFetchResponse(groups=groups)
+    topics = request.topics
+    group = _fetch_group(
+        broker,
+        OffsetFetchRequestGroup(
+            group_id=request.group_id,
+            topics=None
+            if topics is None
+            else [
+                OffsetFetchRequestTopics(name=each.name, partition_indexes=each.partition_indexes)
+                for each in topics
+            ],
+        ),
+        uses_topic_ids=False,
+    )
+    return _single_group(group, request, context)
+
+
+def _fetch_group(
+    broker: Broker, group: OffsetFetchRequestGroup, *, uses_topic_ids: bool
+) -> OffsetFetchResponseGroup:
+    answered = OffsetFetchResponseGroup(group_id=group.group_id)
+    try:
+        offsets = broker.group(group.group_id).shard.committed_offsets(group.group_id)
+    except ApiError as error:
+        answered.error_code = error.code
+        return answered
+    if group.topics is None:
+        answered.topics = list(_all_offsets(broker, offsets, uses_topic_ids=uses_topic_ids))
+        return answered
+    for topic in group.topics:
+        name: str | ErrorCode = topic.name
+        if uses_topic_ids:
+            name = _topic_name(broker, "", topic.topic_id, uses_topic_ids=True)
+        code = name if isinstance(name, ErrorCode) else ErrorCode.NONE
+        known = offsets.get(name, {}) if isinstance(name, str) else {}
+        answered.topics.append(
+            OffsetFetchResponseTopics(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    _fetched(number, known.get(number, NO_OFFSET), code)
+                    for number in topic.partition_indexes
+                ],
+            )
+        )
+    return answered
+
+
+def _all_offsets(
+    broker: Broker, offsets: GroupOffsets, *, uses_topic_ids: bool
+) -> Iterator[OffsetFetchResponseTopics]:
+    for name, partitions in offsets.items():
+        topic = broker.image.topics.get(name)
+        if topic is None and uses_topic_ids:
+            continue
+        answered = OffsetFetchResponseTopics(
+            name=name, partitions=[_fetched(number, o) for number, o in partitions.items()]
+        )
+        if topic is not None:
+            answered.topic_id = topic.topic_id
+        yield answered
+
+
+def _fetched(
+    number: int, committed: CommittedOffset, code: ErrorCode = ErrorCode.NONE
+) -> OffsetFetchResponsePartitions:
+    return OffsetFetchResponsePartitions(
+        partition_index=number,
+        committed_offset=committed.offset,
+        committed_leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+        error_code=code,
+    )
+
+
+def _single_group(
+    group: OffsetFetchResponseGroup, request: OffsetFetchRequest, context: RequestContext
+) -> OffsetFetchResponse:
+    """Return the response for one group as versions below 8 have it."""
+    if group.error_code and context.version < FIRST_VERSION_WITH_GROUP_ERROR:
+        group.topics = [
+            OffsetFetchResponseTopics(
+                name=topic.name,
+                partitions=[
+                    _fetched(number, NO_OFFSET, ErrorCode(group.error_code))
+                    for number in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics or ()
+        ]
+    return OffsetFetchResponse(
+        error_code=group.error_code,
+        topics=[
+            OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetFetchResponsePartition(
+                        partition_index=each.partition_index,
+                        committed_offset=each.committed_offset,
+                        committed_leader_epoch=each.committed_leader_epoch,
+                        metadata=each.metadata,
+                        error_code=each.error_code,
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in group.topics
+        ],
+    )
+
+
+def offset_delete(broker: Broker, request: OffsetDeleteRequest, context: RequestContext) -> Reply:
+    """Delete committed offsets of topics that the group is not subscribed to."""
+    if not request.group_id:
+        return OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+    known = [
+        (topic.name, partition.partition_index)
+        for topic in request.topics
+        for partition in topic.partitions
+        if topic.name in broker.image.topics
+    ]
+
+    def respond(results: OffsetResults) -> OffsetDeleteResponse:
+        return OffsetDeleteResponse(
+            topics=[
+                OffsetDeleteResponseTopic(
+                    name=topic.name,
+                    partitions=[
+                        OffsetDeleteResponsePartition(
+                            partition_index=each.partition_index,
+                            error_code=results.get(
+                                (topic.name, each.partition_index),
+                                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                            ),
+                        )
+                        for each in topic.partitions
+                    ],
+                )
+                for topic in request.topics
+            ]
+        )
+
+    try:
+        runtime = broker.group(request.group_id)
+    except ApiError as error:
+        return OffsetDeleteResponse(error_code=error.code)
+    deleted: Deferred[OffsetResults | ErrorCode] = runtime.ask(
+        lambda shard, _: shard.delete_offsets(request.group_id, known), lambda code: code
+    )
+    return deleted.then(
+        lambda results: (
+            OffsetDeleteResponse(error_code=results)
+            if isinstance(results, ErrorCode)
+            else respond(results)
+        )
+    )
