@@ -27,8 +27,8 @@ from pyk.protocol.records import (
     parse_batch,
     read_batches,
 )
-from pyk.protocol.records.layout import COMPRESSION_MASK, HEADER_BYTES, LENGTH_END, LOG_APPEND_TIME
 from pyk.protocol.records.compression import compress, decompress
+from pyk.protocol.records.layout import COMPRESSION_MASK, HEADER_BYTES, LENGTH_END, LOG_APPEND_TIME
 from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.filesystem import Buffer
 from pyk.reference_broker.storage.errors import (

@@ -8,7 +8,6 @@ flush.finish()                 # on the loop: the recovery point moves
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable, Sequence
 
 import attrs
@@ -22,8 +21,8 @@ class Flush:
 
     filesystem: FileSystem
     files: Sequence[File]
-    directory: str
-    directory_changes: int  # how many there were when it began; 0 if all of them are on the disk
+    directories: Sequence[str]
+    directory_changes: int  # how many there had been when it began
     up_to_offset: int
     _finished: Callable[[Flush], None]
 
@@ -31,9 +30,8 @@ class Flush:
         """Return when all of it is on the disk; raise ``OSError``."""
         for file in self.files:
             file.flush()
-        if self.directory_changes:
-            self.filesystem.sync_directory(self.directory)
-            self.filesystem.sync_directory(posixpath.dirname(self.directory))
+        for directory in self.directories:
+            self.filesystem.sync_directory(directory)
 
     def finish(self) -> None:
         """Tell the log that it has run."""

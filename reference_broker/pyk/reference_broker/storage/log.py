@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 from random import Random
 
@@ -307,9 +308,7 @@ class Log:
         """Return what has to reach the disk up to an offset, or at all; None if it is there."""
         if up_to_offset is None:
             up_to_offset = self.log_end_offset
-        changes = self._segments.directory_changes
-        has_new_names = changes > self._synced_directory_changes
-        if self._is_closed or not (up_to_offset > self.recovery_point or has_new_names):
+        if self._is_closed or up_to_offset <= self.recovery_point:
             return None
         self.leader_epochs.write()
         files = [
@@ -321,11 +320,18 @@ class Log:
         return Flush(
             self._filesystem,
             files,
-            self.directory,
-            changes if has_new_names else 0,
+            self._directories_to_sync(),
+            self._segments.directory_changes,
             up_to_offset,
             self._finish_flush,
         )
+
+    def _directories_to_sync(self) -> list[str]:
+        if self._synced_directory_changes == self._segments.directory_changes:
+            return []
+        is_first_time = self._synced_directory_changes == 0
+        above = [posixpath.dirname(self.directory)] if is_first_time else []
+        return [self.directory, *above]
 
     def _finish_flush(self, flush: Flush) -> None:
         self._synced_directory_changes = max(
@@ -351,8 +357,9 @@ class Log:
         """Bring everything onto the disk and let go of the files."""
         if self._is_closed:
             return
-        self.producers.map_end_offset = self.log_end_offset
-        self._snapshots.take(self.producers)
+        if self._segments.size:
+            self.producers.map_end_offset = self.log_end_offset
+            self._snapshots.take(self.producers)
         self._segments.active.finish()
         self.flush()
         self.release()

@@ -196,9 +196,10 @@ class LogSegment:
 
         More can be appended afterwards.
         """
-        self.time_index.append_if_newer(*self.newest)
-        self.offset_index.entries.write()
-        self.time_index.entries.write()
+        if self.size:
+            self.time_index.append_if_newer(*self.newest)
+            self.offset_index.entries.write()
+            self.time_index.entries.write()
         self._cut_what_is_no_batch()
         self.release()
 
