@@ -139,8 +139,8 @@ class ConfigDefinition:
         is_above = self.minimum is None or number >= self.minimum
         is_below = self.maximum is None or number <= self.maximum
         if not (is_above and is_below):
-            least = "" if self.minimum is None else f" from {self.minimum:g}"
-            most = "" if self.maximum is None else f" to {self.maximum:g}"
+            least = "" if self.minimum is None else f" from {self.minimum:.15g}"
+            most = "" if self.maximum is None else f" to {self.maximum:.15g}"
             raise self._error(number, f"use a value{least}{most}")
 
     def _error(self, value: object, reason: str) -> InvalidConfigError:

@@ -1,0 +1,184 @@
+"""Configurations: what a value may be, and where it comes from."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.config import (
+    BROKER_DEFINITIONS,
+    TOPIC_DEFINITIONS,
+    BrokerConfigLayers,
+    ConfigSource,
+    InvalidConfigError,
+    parse_broker_configs,
+    parse_topic_configs,
+)
+
+
+def entry(entries, name):
+    (found,) = [each for each in entries if each.name == name]
+    return found
+
+
+def test_values_are_read_from_text_as_they_come_over_the_wire():
+    assert parse_topic_configs(
+        {
+            "retention.ms": " -1 ",
+            "cleanup.policy": "compact, delete",
+            "preallocate": "TRUE",
+            "min.cleanable.dirty.ratio": "0.25",
+            "compression.type": "zstd",
+        }
+    ) == {
+        "retention.ms": -1,
+        "cleanup.policy": ("compact", "delete"),
+        "preallocate": True,
+        "min.cleanable.dirty.ratio": 0.25,
+        "compression.type": "zstd",
+    }
+
+
+def test_values_may_be_python_values():
+    parsed = parse_topic_configs({"retention.ms": 5, "cleanup.policy": ["delete"]})
+
+    assert parsed == {"retention.ms": 5, "cleanup.policy": ("delete",)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("retention.ms", "soon", "not a number of type LONG"),
+        ("retention.ms", "1e3", "not a number of type LONG"),
+        ("retention.ms", True, "not a number"),
+        ("retention.ms", None, "null is no value"),
+        ("retention.ms", "9" * 19, "does not fit into type LONG"),
+        ("retention.ms", "-2", "use a value from -1"),
+        ("segment.bytes", "2147483648", "does not fit into type INT"),
+        ("segment.bytes", "1000", "use a value from 1048576"),
+        ("min.cleanable.dirty.ratio", "2", "use a value from 0 to 1"),
+        ("min.cleanable.dirty.ratio", "half", "not a number"),
+        ("cleanup.policy", "delete,shred", "'shred' is none of delete, compact"),
+        ("compression.type", "brotli", "use one of producer, uncompressed"),
+        ("preallocate", "yes", "use true or false"),
+    ],
+)
+def test_wrong_value_is_refused_with_its_reason(name, value, reason):
+    with pytest.raises(InvalidConfigError, match=reason) as refused:
+        parse_topic_configs({name: value})
+
+    assert refused.value.name == name
+    assert refused.value.code is ErrorCode.INVALID_CONFIG
+
+
+def test_wrong_value_is_not_repeated_at_length():
+    with pytest.raises(InvalidConfigError) as refused:
+        parse_topic_configs({"compression.type": "x" * 1_000_000})
+
+    assert len(str(refused.value)) < 300
+
+
+def test_unknown_name_is_refused_with_the_nearest():
+    with pytest.raises(InvalidConfigError, match=r"did you mean 'retention\.ms'"):
+        parse_topic_configs({"retention.sm": "1"})
+    with pytest.raises(InvalidConfigError, match=r"unknown broker configuration 'zzz'$"):
+        parse_broker_configs({"zzz": "1"})
+
+
+def test_topic_value_wins_over_broker_value_over_default():
+    layers = BrokerConfigLayers.of({"log.segment.bytes": 2_000_000})
+
+    assert layers.log_config({}).segment_bytes == 2_000_000
+    assert layers.log_config({"segment.bytes": 3_000_000}).segment_bytes == 3_000_000
+    assert layers.log_config({}).retention_bytes == -1
+
+
+def test_dynamic_values_win_over_static_ones():
+    layers = BrokerConfigLayers.of({"log.retention.ms": 1})
+    assert layers.broker_config().log_retention_ms == 1
+
+    layers.dynamic_default = parse_broker_configs({"log.retention.ms": 2})
+    assert layers.log_config({}).retention_ms == 2
+
+    layers.dynamic = parse_broker_configs({"log.retention.ms": 3})
+    assert layers.log_config({}).retention_ms == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "retention_ms"),
+    [
+        ({}, 7 * 24 * 3_600_000),
+        ({"log.retention.hours": 2}, 2 * 3_600_000),
+        ({"log.retention.hours": 2, "log.retention.minutes": 3}, 3 * 60_000),
+        ({"log.retention.minutes": 3, "log.retention.ms": 4}, 4),
+        ({"log.retention.hours": -1}, -1),
+    ],
+)
+def test_finer_unit_of_retention_wins(values, retention_ms):
+    layers = BrokerConfigLayers.of(values)
+
+    assert layers.log_config({}).retention_ms == retention_ms
+    assert layers.broker_config().log_retention_ms == retention_ms
+
+
+def test_topic_name_given_to_a_broker_is_its_default_for_topics():
+    layers = BrokerConfigLayers.of({"retention.ms": 5, "min.insync.replicas": 2})
+
+    assert layers.static == {"log.retention.ms": 5, "min.insync.replicas": 2}
+    assert layers.log_config({}).min_insync_replicas == 2
+
+
+def test_read_only_configuration_cannot_change_while_the_broker_runs():
+    assert parse_broker_configs({"message.max.bytes": "5"}, must_be_dynamic=True)
+
+    with pytest.raises(InvalidConfigError, match=r"num\.partitions cannot change"):
+        parse_broker_configs({"num.partitions": "5"}, must_be_dynamic=True)
+
+
+def test_described_topic_configuration_says_where_its_value_comes_from():
+    layers = BrokerConfigLayers.of({"log.retention.hours": 2})
+    described = layers.describe_topic(parse_topic_configs({"segment.bytes": "2000000"}))
+
+    overridden = entry(described, "segment.bytes")
+    assert (overridden.value, overridden.source) == ("2000000", ConfigSource.TOPIC_CONFIG)
+    assert overridden.synonyms == (
+        ("segment.bytes", "2000000", ConfigSource.TOPIC_CONFIG),
+        ("log.segment.bytes", "1073741824", ConfigSource.DEFAULT_CONFIG),
+    )
+    inherited = entry(described, "retention.ms")
+    assert (inherited.value, inherited.source) == ("7200000", ConfigSource.STATIC_BROKER_CONFIG)
+    default = entry(described, "cleanup.policy")
+    assert (default.value, default.is_default) == ("delete", True)
+    assert not default.is_read_only
+
+
+def test_described_broker_configuration_says_whether_it_can_change():
+    described = BrokerConfigLayers.of({"num.partitions": 3}).describe_broker()
+
+    assert entry(described, "num.partitions").value == "3"
+    assert entry(described, "num.partitions").is_read_only
+    assert not entry(described, "message.max.bytes").is_read_only
+    assert entry(described, "log.retention.ms").synonyms == (
+        ("log.retention.hours", "168", ConfigSource.DEFAULT_CONFIG),
+    )
+
+
+def test_internal_configurations_are_not_shown_unless_they_are_set():
+    layers = BrokerConfigLayers.of({})
+
+    assert "internal.segment.bytes" not in [e.name for e in layers.describe_topic({})]
+    shown = layers.describe_topic({"internal.segment.bytes": 100})
+    assert entry(shown, "internal.segment.bytes").value == "100"
+    assert layers.log_config({"internal.segment.bytes": 100}).max_segment_bytes == 100
+
+
+def test_every_topic_default_is_a_broker_configuration_of_the_same_type():
+    for definition in TOPIC_DEFINITIONS.values():
+        for fallback in definition.fallbacks:
+            assert BROKER_DEFINITIONS[fallback.name].type == definition.type
+
+
+@pytest.mark.parametrize("definition", [*TOPIC_DEFINITIONS.values(), *BROKER_DEFINITIONS.values()])
+def test_every_default_is_a_legal_value(definition):
+    assert definition.parse(definition.format(definition.default)) == definition.default
+    assert definition.doc.endswith(".")
