@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from random import Random
 from uuid import UUID
@@ -54,7 +55,9 @@ class DataDirectory:
         if the directory is in use, or belongs to another node or cluster.
         """
         try:
-            filesystem.make_directory(path)
+            if not filesystem.exists(path):
+                filesystem.make_directory(path)
+                filesystem.sync_directory(posixpath.dirname(path))
             lock = filesystem.lock(f"{path}/{LOCK_FILE}")
         except OSError as error:
             raise StorageError(f"cannot use data directory {path}: {error}") from error

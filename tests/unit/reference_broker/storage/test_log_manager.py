@@ -1,0 +1,353 @@
+"""All logs of a broker, and their data directory."""
+
+from __future__ import annotations
+
+from random import Random
+from uuid import UUID
+
+import pytest
+
+from pyk.reference_broker.config import BrokerConfigLayers, parse_topic_configs
+from pyk.reference_broker.filesystem import (
+    FaultyFileSystem,
+    MemoryFileSystem,
+    read_if_exists,
+)
+from pyk.reference_broker.storage import LogManager, StorageError, Task
+from pyk.reference_broker.topic_partition import TopicPartition
+from support.logs import ORDERS, append, values
+from support.virtual_time import VirtualClock
+
+ONE, TWO = UUID(int=1), UUID(int=2)
+LAYERS = BrokerConfigLayers.of({})
+
+
+def open_manager(filesystem, clock=None, **more):
+    cluster_id = more.pop("cluster_id", None)
+    config = BrokerConfigLayers.of(
+        {name.replace("_", "."): value for name, value in more.items()}
+    ).broker_config()
+    return LogManager.open(
+        filesystem,
+        "/data",
+        config,
+        clock=clock or VirtualClock(),
+        random=Random(5),
+        cluster_id=cluster_id,
+    )
+
+
+def log_config(**values):
+    names = {name.replace("_", "."): value for name, value in values.items()}
+    return LAYERS.log_config(parse_topic_configs(names))
+
+
+@pytest.fixture
+def filesystem() -> MemoryFileSystem:
+    return MemoryFileSystem()
+
+
+def test_log_is_created_once_and_found_again(filesystem):
+    manager = open_manager(filesystem)
+
+    log = manager.get_or_create(ORDERS, log_config(), ONE)
+    append(log, b"0")
+
+    assert manager.get_or_create(ORDERS, log_config(), ONE) is log
+    assert manager.get(ORDERS) is log
+    assert manager.get(TopicPartition("other", 0)) is None
+    assert manager.stored_partitions() == [ORDERS]
+
+
+def test_clean_shutdown_is_believed(filesystem):
+    manager = open_manager(filesystem)
+    log = manager.get_or_create(ORDERS, log_config(), ONE)
+    append(log, b"0", b"1")
+    log.advance_log_start_offset(1)
+
+    manager.close(broker_epoch=11)
+
+    assert read_if_exists(filesystem, "/data/recovery-point-offset-checkpoint") == (
+        b"0\n1\norders 0 2\n"
+    )
+    assert read_if_exists(filesystem, "/data/log-start-offset-checkpoint") == b"0\n1\norders 0 1\n"
+    manager = open_manager(filesystem)
+    assert manager.data_directory.was_shut_down_cleanly
+    assert manager.data_directory.previous_broker_epoch == 11
+    log = manager.get_or_create(ORDERS, log_config(), ONE)
+    assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (1, 2, 2)
+    assert values(log) == [b"1"]
+
+
+def test_kill_loses_nothing_and_is_no_clean_shutdown(filesystem):
+    manager = open_manager(filesystem)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"0")
+    filesystem.crash(loses_unflushed=False)
+
+    manager = open_manager(filesystem)
+
+    assert not manager.data_directory.was_shut_down_cleanly
+    log = manager.get_or_create(ORDERS, log_config(), ONE)
+    assert values(log) == [b"0"]
+
+
+def test_mark_of_a_clean_shutdown_does_not_outlive_the_next_start(filesystem):
+    open_manager(filesystem).close()
+    open_manager(filesystem).abandon()
+
+    assert not open_manager(filesystem).data_directory.was_shut_down_cleanly
+
+
+def test_two_brokers_cannot_share_a_data_directory(filesystem):
+    manager = open_manager(filesystem)
+
+    with pytest.raises(StorageError, match="another broker is using this directory"):
+        open_manager(filesystem)
+
+    manager.close()
+    open_manager(filesystem).close()
+
+
+def test_data_directory_belongs_to_one_node_of_one_cluster(filesystem):
+    manager = open_manager(filesystem, node_id=3, cluster_id="prod")
+    assert manager.cluster_id == "prod"
+    manager.close()
+
+    with pytest.raises(StorageError, match="belongs to node 3, not 4"):
+        open_manager(filesystem, node_id=4)
+    with pytest.raises(StorageError, match="belongs to cluster prod, not test"):
+        open_manager(filesystem, node_id=3, cluster_id="test")
+    assert open_manager(filesystem, node_id=3).cluster_id == "prod"
+
+
+def test_new_data_directory_gets_a_cluster_id(filesystem):
+    manager = open_manager(filesystem)
+    assert len(manager.cluster_id) == 22
+    manager.close()
+
+    assert open_manager(filesystem).cluster_id == manager.cluster_id
+
+
+def test_deleted_log_frees_its_name_at_once_and_its_files_later(filesystem):
+    clock = VirtualClock()
+    manager = open_manager(filesystem, clock)
+    append(manager.get_or_create(ORDERS, log_config(file_delete_delay_ms=60_000), ONE), b"0")
+
+    manager.delete(ORDERS)
+
+    assert manager.get(ORDERS) is None
+    assert manager.stored_partitions() == []
+    assert manager.get_or_create(ORDERS, log_config(), TWO).log_end_offset == 0
+    deleted = [name for name in filesystem.list_directory("/data") if name.endswith("-delete")]
+    assert len(deleted) == 1
+    assert deleted[0].startswith("orders-0.")
+    clock.advance(59)
+    manager.perform(Task.REMOVE_DELETED_FILES)
+    assert deleted[0] in filesystem.list_directory("/data")
+    clock.advance(1)
+    manager.perform(Task.REMOVE_DELETED_FILES)
+    assert deleted[0] not in filesystem.list_directory("/data")
+
+
+def test_interrupted_deletion_is_finished_at_the_next_start(filesystem):
+    manager = open_manager(filesystem)
+    manager.get_or_create(ORDERS, log_config(), ONE)
+    manager.delete(ORDERS)
+    filesystem.crash(loses_unflushed=False)
+
+    open_manager(filesystem)
+
+    assert not [n for n in filesystem.list_directory("/data") if n.endswith("-delete")]
+
+
+def test_deleting_what_is_not_there_does_nothing(filesystem):
+    open_manager(filesystem).delete(ORDERS)
+
+
+def test_unopened_log_can_be_deleted(filesystem):
+    manager = open_manager(filesystem)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"0")
+    manager.close()
+    manager = open_manager(filesystem)
+
+    manager.delete(ORDERS)
+
+    assert manager.stored_partitions() == []
+    assert manager.get_or_create(ORDERS, log_config(), TWO).log_start_offset == 0
+
+
+def test_long_topic_name_can_be_deleted(filesystem):
+    manager = open_manager(filesystem)
+    long_name = TopicPartition("x" * 249, 12345)
+    manager.get_or_create(long_name, log_config(), ONE)
+
+    manager.delete(long_name)
+
+    (name,) = [n for n in filesystem.list_directory("/data") if n.endswith("-delete")]
+    assert len(name) <= 255
+
+
+def test_log_of_a_deleted_topic_of_that_name_makes_room(filesystem):
+    manager = open_manager(filesystem)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"old")
+    manager.close()
+    manager = open_manager(filesystem)
+
+    log = manager.get_or_create(ORDERS, log_config(), TWO)
+
+    assert log.log_end_offset == 0
+
+
+def test_log_without_a_topic_id_gets_one(filesystem):
+    manager = open_manager(filesystem)
+    append(manager.get_or_create(ORDERS, log_config()), b"0")
+    manager.close()
+
+    log = open_manager(filesystem).get_or_create(ORDERS, log_config(), ONE)
+
+    assert values(log) == [b"0"]
+    assert filesystem.exists("/data/orders-0/partition.metadata")
+
+
+def test_other_files_and_directories_are_no_logs(filesystem):
+    manager = open_manager(filesystem)
+    filesystem.make_directory("/data/notes")
+    filesystem.make_directory("/data/a-01")
+    filesystem.open("/data/b-0", create=True)
+    filesystem.make_directory("/data/with-dashes-7")
+
+    assert manager.stored_partitions() == [TopicPartition("with-dashes", 7)]
+
+
+def test_tasks_are_due_at_their_intervals():
+    clock = VirtualClock()
+    manager = open_manager(
+        MemoryFileSystem(),
+        clock,
+        log_retention_check_interval_ms=300_000,
+        replica_high_watermark_checkpoint_interval_ms=5_000,
+    )
+
+    assert manager.due() == []
+    clock.advance(30)
+    first = manager.due()
+    assert Task.DELETE_OLD_SEGMENTS in first
+    assert Task.CHECKPOINT_HIGH_WATERMARKS in first
+    assert manager.due() == []
+    assert manager.next_due_ms() == clock.time_ms() + 5_000
+    clock.advance(5)
+    assert manager.due() == [Task.CHECKPOINT_HIGH_WATERMARKS]
+    for task in Task:
+        manager.perform(task)
+
+
+def test_finished_segments_are_flushed_and_remembered(filesystem):
+    manager = open_manager(filesystem)
+    log = manager.get_or_create(ORDERS, log_config(internal_segment_bytes=200), ONE)
+    for number in range(5):
+        append(log, b"%d" % number)
+
+    manager.perform(Task.FLUSH)
+    manager.perform(Task.CHECKPOINT_RECOVERY_POINTS)
+    filesystem.crash(loses_unflushed=True)
+
+    manager = open_manager(filesystem)
+    log = manager.get_or_create(ORDERS, log_config(internal_segment_bytes=200), ONE)
+    assert values(log) == [b"0", b"1", b"2", b"3"]
+    assert log.recovery_point == 4
+
+
+def test_topic_with_a_flush_interval_is_flushed_to_its_end(filesystem):
+    clock = VirtualClock()
+    manager = open_manager(filesystem, clock)
+    log = manager.get_or_create(ORDERS, log_config(flush_ms=1000), ONE)
+    append(log, b"0")
+
+    manager.perform(Task.FLUSH)
+    assert log.recovery_point == 0
+    clock.advance(1)
+    manager.perform(Task.FLUSH)
+
+    assert log.recovery_point == 1
+
+
+def test_flush_can_run_elsewhere_while_the_log_goes_on(filesystem):
+    manager = open_manager(filesystem)
+    log = manager.get_or_create(ORDERS, log_config(flush_ms=0), ONE)
+    append(log, b"0")
+    (flush,) = manager.begin_flushes()
+
+    append(log, b"1")
+    flush.run()
+    flush.finish()
+
+    assert (log.recovery_point, log.log_end_offset) == (1, 2)
+
+
+def test_log_flushes_itself_after_so_many_records(filesystem):
+    log = open_manager(filesystem).get_or_create(ORDERS, log_config(flush_messages=3), ONE)
+
+    append(log, b"0", b"1")
+    assert log.recovery_point == 0
+    append(log, b"2")
+    assert log.recovery_point == 3
+
+
+def test_silent_producers_are_forgotten(filesystem):
+    clock = VirtualClock()
+    manager = open_manager(filesystem, clock, producer_id_expiration_ms=1000)
+    log = manager.get_or_create(ORDERS, log_config(), ONE)
+    append(log, b"0", producer_id=1, producer_epoch=0, base_sequence=0)
+    clock.advance(1)
+
+    manager.perform(Task.EXPIRE_PRODUCERS)
+
+    assert len(log.producers) == 0
+
+
+def test_old_segments_are_deleted(filesystem):
+    clock = VirtualClock()
+    manager = open_manager(filesystem, clock)
+    log = manager.get_or_create(ORDERS, log_config(retention_ms=1000), ONE)
+    append(log, b"0")
+    clock.advance(2)
+
+    manager.perform(Task.DELETE_OLD_SEGMENTS)
+
+    assert log.log_start_offset == 1
+
+
+def test_failed_task_is_logged_and_tried_again(filesystem, caplog):
+    faulty = FaultyFileSystem(filesystem)
+    manager = open_manager(faulty)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"0")
+    faulty.on("rename", "*/replication-offset-checkpoint").once().fail()
+
+    manager.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
+    assert "CHECKPOINT_HIGH_WATERMARKS failed" in caplog.text
+    manager.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
+
+    assert filesystem.exists("/data/replication-offset-checkpoint")
+
+
+def test_shutdown_that_could_not_write_everything_is_not_clean(filesystem, caplog):
+    faulty = FaultyFileSystem(filesystem)
+    manager = open_manager(faulty)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"0")
+    faulty.on("flush", "*.log").fail()
+
+    manager.close()
+
+    assert "Closing Log(orders-0, 0..1) failed" in caplog.text
+    manager = open_manager(filesystem)
+    assert not manager.data_directory.was_shut_down_cleanly
+    assert values(manager.get_or_create(ORDERS, log_config(), ONE)) == [b"0"]
+
+
+def test_log_that_cannot_be_opened_says_why(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    manager = open_manager(faulty)
+    faulty.on("make_directory", "/data/orders-0").fail()
+
+    with pytest.raises(StorageError, match=r"cannot open the log of orders-0: .*Input/output"):
+        manager.get_or_create(ORDERS, log_config(), ONE)
