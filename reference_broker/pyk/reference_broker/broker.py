@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from random import Random
 from uuid import UUID
 
@@ -56,6 +56,7 @@ from .filesystem import FileSystem
 from .handlers.dispatcher import Dispatcher
 from .handlers.fetch_session import FetchSessions
 from .handlers.table import SERVED
+from .network.connection import RequestHandler
 from .network.listener import BrokerListener, ListenerLimits
 from .partition import Partition
 from .producer_ids import ProducerIds
@@ -87,7 +88,13 @@ class Seams:
 class Broker:
     """One node. Belongs to the event loop it is started on."""
 
-    def __init__(self, layers: BrokerConfigLayers, data_path: str, seams: Seams) -> None:
+    def __init__(
+        self,
+        layers: BrokerConfigLayers,
+        data_path: str,
+        seams: Seams,
+        wrap_handler: Callable[[Dispatcher, Broker], RequestHandler] = lambda inner, _: inner,
+    ) -> None:
         self.layers = layers
         self.config: BrokerConfig = layers.broker_config()
         self.node_id = self.config.node_id
@@ -117,7 +124,7 @@ class Broker:
         self.producer_ids = ProducerIds(self.controller, self.node_id, -1)
         self._listener = BrokerListener(
             seams.clock,
-            Dispatcher(self),
+            wrap_handler(Dispatcher(self), self),
             lambda: ServerConnection(SERVED),
             _listener_limits(self.config),
         )

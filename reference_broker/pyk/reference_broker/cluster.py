@@ -14,6 +14,8 @@ from pyk.protocol.messages.create_topics import CreatableTopic, CreatableTopicCo
 
 from .broker import Broker, Seams
 from .config import BrokerConfigLayers
+from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
+from .faults import FaultRules
 from .filesystem import FileSystem, MemoryFileSystem, OsFileSystem
 
 R = TypeVar("R")
@@ -65,6 +67,9 @@ class AsyncCluster:
         self._host = host
         self._ports = [port] * brokers
         self._brokers: dict[int, Broker] = {}
+        self._request_log = RequestLog()
+        self.faults = FaultRules()
+        """Rules that let requests go wrong."""
 
     @property
     def bootstrap(self) -> str:
@@ -98,7 +103,12 @@ class AsyncCluster:
         if node in self._brokers:
             raise RuntimeError(f"node {node} runs already")
         layers = BrokerConfigLayers.of({**self._config, "node.id": str(node)})
-        broker = Broker(layers, f"{self._data_dir}/node{node}", self._seams)
+        broker = Broker(
+            layers,
+            f"{self._data_dir}/node{node}",
+            self._seams,
+            lambda inner, broker: FaultInjector(inner, broker, self.faults, self._request_log),
+        )
         try:
             await broker.start(self._host, self._ports[node])
         except BaseException:
@@ -134,6 +144,12 @@ class AsyncCluster:
         )
         await self._controller().create_topic(topic)
 
+    def requests(
+        self, api: str | None = None, *, client_id: str | None = None, node: int | None = None
+    ) -> list[ReceivedRequest]:
+        """Return the last requests that arrived and match all that is given, oldest first."""
+        return self._request_log.select(api, client_id, node)
+
     def _controller(self) -> Broker:
         if not self._brokers:
             raise RuntimeError("no node runs")
@@ -167,6 +183,11 @@ class Cluster:
     def bootstrap(self) -> str:
         """The addresses for ``bootstrap_servers``."""
         return self._cluster.bootstrap
+
+    @property
+    def faults(self) -> FaultRules:
+        """Rules that let requests go wrong."""
+        return self._cluster.faults
 
     def __enter__(self) -> Self:
         self.open()
@@ -223,6 +244,12 @@ class Cluster:
     ) -> None:
         """Create a topic; raise :class:`ApiError` with Kafka's error code if it cannot be."""
         self._call(self._cluster.create_topic(name, partitions, replication_factor, configs))
+
+    def requests(
+        self, api: str | None = None, *, client_id: str | None = None, node: int | None = None
+    ) -> list[ReceivedRequest]:
+        """Return the last requests that arrived and match all that is given, oldest first."""
+        return self._cluster.requests(api, client_id=client_id, node=node)
 
     def _call(self, coroutine: Coroutine[Any, Any, R]) -> R:
         if self._loop is None:

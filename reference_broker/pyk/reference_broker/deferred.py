@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -17,25 +17,24 @@ class Deferred(Generic[T]):
     completes the value.
     """
 
-    __slots__ = ("_is_done", "_listeners", "_on_abandoned", "_value")
+    __slots__ = ("_is_abandoned", "_listeners", "_on_abandoned", "_values")
 
     def __init__(self) -> None:
-        self._is_done = False
-        self._value: T | None = None
+        self._values: tuple[T, ...] = ()
+        self._is_abandoned = False
         self._listeners: list[Callable[[T], object]] = []
-        self._on_abandoned: list[Callable[[], None]] = []
+        self._on_abandoned: list[Callable[[], object]] = []
 
     @property
     def is_done(self) -> bool:
         """Return whether the value is there, or will never be wanted."""
-        return self._is_done
+        return bool(self._values) or self._is_abandoned
 
     def complete(self, value: T) -> bool:
         """Hand the value to all listeners; return False if that happened before."""
-        if self._is_done:
+        if self.is_done:
             return False
-        self._is_done = True
-        self._value = value
+        self._values = (value,)
         listeners, self._listeners, self._on_abandoned = self._listeners, [], []
         for listener in listeners:
             listener(value)
@@ -43,38 +42,39 @@ class Deferred(Generic[T]):
 
     def abandon(self) -> None:
         """Give up on the value: whoever asked is gone. What waits on its behalf is told."""
-        if self._is_done:
+        if self.is_done:
             return
-        self._is_done = True
+        self._is_abandoned = True
         on_abandoned, self._listeners, self._on_abandoned = self._on_abandoned, [], []
         for listener in on_abandoned:
             listener()
 
     def when_done(self, listener: Callable[[T], object]) -> None:
         """Call ``listener`` with the value, now if it is there; never, if it was abandoned."""
-        if not self._is_done:
+        if self._values:
+            listener(self._values[0])
+        elif not self._is_abandoned:
             self._listeners.append(listener)
-        elif self._value is not None:
-            listener(self._value)
 
-    def when_abandoned(self, listener: Callable[[], None]) -> None:
+    def when_abandoned(self, listener: Callable[[], object]) -> None:
         """Call ``listener`` if the value is given up before it came."""
-        if not self._is_done:
+        if not self.is_done:
             self._on_abandoned.append(listener)
 
     def then(self, change: Callable[[T], R]) -> Deferred[R]:
-        """Return what ``change`` makes of the value once it is there."""
+        """Return what ``change`` makes of the value; to give that up is to give up the value."""
         changed: Deferred[R] = Deferred()
         self.when_done(lambda value: changed.complete(change(value)))
+        changed.when_abandoned(self.abandon)
         return changed
 
 
-def gather(deferreds: Sequence[Deferred[T]]) -> Deferred[list[T]]:
+def gather(deferreds: Sequence[Deferred[Any]]) -> Deferred[list[Any]]:
     """Return the values of all, in their order, once all are there."""
-    gathered: Deferred[list[T]] = Deferred()
-    values: dict[int, T] = {}
+    gathered: Deferred[list[Any]] = Deferred()
+    values: dict[int, Any] = {}
 
-    def take(index: int, value: T) -> None:
+    def take(index: int, value: Any) -> None:
         values[index] = value
         if len(values) == len(deferreds):
             gathered.complete([values[index] for index in range(len(deferreds))])

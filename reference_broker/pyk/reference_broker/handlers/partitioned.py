@@ -109,6 +109,11 @@ def partition_number(api_key: ApiKey, partition: Any) -> int:
     return int(getattr(partition, SHAPES[api_key].request.number))
 
 
+def topic_name(api_key: ApiKey, topic: Any) -> str:
+    """Return the name of a topic in a request, empty where it goes by its id."""
+    return str(getattr(topic, SHAPES[api_key].request.name))
+
+
 def split(api_key: ApiKey, request: Any, is_wanted: Callable[[Any, Any], bool]) -> tuple[Any, Any]:
     """Return the request with the partitions that ``is_wanted``, and with all others.
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from pyk.protocol.connection import Request, RequestError, ServerConnection
-from pyk.protocol.errors import ProtocolError
+from pyk.protocol.errors import EncodeError, ProtocolError
 from pyk.protocol.io import Clock, FileRegion, FrameSizeError, FrameTransport
 from pyk.protocol.schema import Message
 from pyk.reference_broker.deferred import Deferred

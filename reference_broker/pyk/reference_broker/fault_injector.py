@@ -1,0 +1,220 @@
+"""Carries out fault rules around the dispatcher, and remembers what arrived."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.connection import Request, RequestError
+from pyk.protocol.io import FileRegion
+from pyk.protocol.schema import Message
+
+from .deferred import Deferred
+from .errors import ConnectionClosedError
+from .faults import Effect, FaultRules, RequestFacts
+from .handlers.context import Reply
+from .handlers.dispatcher import Dispatcher
+from .handlers.error_responses import error_response
+from .handlers.partitioned import SHAPES, merge, partition_number, split, topic_name, topics_of
+
+if TYPE_CHECKING:
+    from .broker import Broker
+    from .network.connection import Connection
+
+MAX_REMEMBERED_REQUESTS = 10_000
+
+
+@attrs.frozen
+class ReceivedRequest:
+    """A request that arrived, without its body."""
+
+    node: int
+    api: str
+    version: int
+    client_id: str
+    time_ms: int
+
+
+class RequestLog:
+    """The last requests that arrived at a cluster. May be read by any thread."""
+
+    def __init__(self) -> None:
+        self._requests: deque[ReceivedRequest] = deque(maxlen=MAX_REMEMBERED_REQUESTS)
+
+    def add(self, request: ReceivedRequest) -> None:
+        self._requests.append(request)
+
+    def select(
+        self, api: str | None, client_id: str | None, node: int | None
+    ) -> list[ReceivedRequest]:
+        """Return those that match all that is given, oldest first."""
+        return [
+            each
+            for each in tuple(self._requests)
+            if api in (None, each.api)
+            and client_id in (None, each.client_id)
+            and node in (None, each.node)
+        ]
+
+
+class FaultInjector:
+    """A request handler around another; implements ``network.connection.RequestHandler``."""
+
+    def __init__(
+        self, inner: Dispatcher, broker: Broker, rules: FaultRules, request_log: RequestLog
+    ) -> None:
+        self._inner = inner
+        self._broker = broker
+        self._rules = rules
+        self._request_log = request_log
+        self._effects: dict[int, Effect] = {}
+        """Effects on responses to come, by the identity of their request."""
+
+    def handle(self, request: Request, connection: Connection) -> Reply:
+        self._request_log.add(self._received(request))
+        if not self._rules.rules:
+            return self._inner.handle(request, connection)
+        effect = self._rules.effect_on(self._facts(request))
+        if effect is None:
+            return self._inner.handle(request, connection)
+        if not effect.delay_ms:
+            return self._apply(effect, request, connection)
+        return self._apply_later(effect, request, connection)
+
+    def refuse(self, error: RequestError) -> Message | None:
+        return self._inner.refuse(error)
+
+    def outgoing(self, request: Request, connection: Connection, parts: list[Any]) -> list[Any]:
+        effect = self._effects.pop(id(request), None)
+        if effect is None:
+            return parts
+        if effect.is_response_lost:
+            if not effect.is_half_open:
+                raise ConnectionClosedError
+            connection.fall_silent()
+            return []
+        data = bytearray().join(_bytes_of(part) for part in parts)
+        if effect.corrupt_at is not None:
+            data[effect.corrupt_at] ^= 0xFF
+        if effect.truncate_to is not None:
+            connection.transport.write([data[: effect.truncate_to]])
+            raise ConnectionClosedError
+        return [data]
+
+    def _received(self, request: Request) -> ReceivedRequest:
+        return ReceivedRequest(
+            self._broker.node_id,
+            request.api_key.api_name,
+            request.version,
+            request.header.client_id or "",
+            self._broker.moment().time_ms,
+        )
+
+    def _facts(self, request: Request) -> RequestFacts:
+        return RequestFacts(
+            api_key=request.api_key,
+            node=self._broker.node_id,
+            version=request.version,
+            client_id=request.header.client_id or "",
+            group=getattr(request.body, "group_id", None),
+            partitions=tuple(self._partitions(request)),
+        )
+
+    def _partitions(self, request: Request) -> Iterator[tuple[str, int | None]]:
+        if request.api_key in SHAPES:
+            for topic, partitions in topics_of(request.api_key, request.body):
+                name = self._topic_name(request.api_key, topic)
+                for partition in partitions:
+                    yield name, partition_number(request.api_key, partition)
+            return
+        for topic in getattr(request.body, "topics", None) or ():
+            if isinstance(name := getattr(topic, "name", None), str):
+                yield name, None
+
+    def _topic_name(self, api_key: ApiKey, topic: Any) -> str:
+        """Return the name of a topic in a request that may name it by id."""
+        name = topic_name(api_key, topic)
+        known = self._broker.image.topics_by_id.get(getattr(topic, "topic_id", None))  # type: ignore[arg-type]
+        return name or (known.name if known else "")
+
+    def _apply_later(self, effect: Effect, request: Request, connection: Connection) -> Reply:
+        reply: Deferred[Any] = Deferred()
+
+        def apply() -> None:
+            if reply.is_done:
+                return
+            try:
+                applied = self._apply(effect, request, connection)
+            except ConnectionClosedError:
+                connection.close()
+                return
+            if isinstance(applied, Deferred):
+                applied.when_done(reply.complete)
+                reply.when_abandoned(applied.abandon)
+            else:
+                reply.complete(applied)
+
+        asyncio.get_running_loop().call_later(effect.delay_ms / 1000, apply)
+        return reply
+
+    def _apply(self, effect: Effect, request: Request, connection: Connection) -> Reply:
+        if effect.is_closed:
+            raise ConnectionClosedError
+        if effect.is_dropped:
+            connection.fall_silent()
+            return Deferred()
+        if effect.ends_request and effect.error is None:
+            self._effects[id(request)] = effect
+        if effect.error is None:
+            reply = self._inner.handle(request, connection)
+        else:
+            reply = self._answer_with_error(effect, request, connection)
+        if not effect.throttle_ms:
+            return reply
+        if isinstance(reply, Deferred):
+            return reply.then(lambda response: _throttled(response, effect.throttle_ms))
+        return _throttled(reply, effect.throttle_ms)
+
+    def _answer_with_error(self, effect: Effect, request: Request, connection: Connection) -> Reply:
+        assert effect.error is not None
+        api_key, code = request.api_key, effect.error
+        if not request.expects_response:
+            raise ConnectionClosedError
+        chosen = effect.partitions
+        if chosen is None or api_key not in SHAPES:
+            return error_response(api_key, request.body, code)
+
+        def is_chosen(topic: Any, partition: Any) -> bool:
+            number = partition_number(api_key, partition)
+            return (self._topic_name(api_key, topic), number) in chosen
+
+        failing, others = split(api_key, request.body, is_chosen)
+        failed = error_response(api_key, failing, code)
+        if not others.fields or not list(topics_of(api_key, others)):
+            return failed
+        request.body = others
+        reply = self._inner.handle(request, connection)
+
+        def merged(response: Message) -> Message:
+            merge(api_key, response, failed)
+            return response
+
+        return reply.then(merged) if isinstance(reply, Deferred) else merged(reply or failed)
+
+
+def _throttled(response: Any, milliseconds: int) -> Any:
+    if response is not None and hasattr(response, "throttle_time_ms"):
+        response.throttle_time_ms = milliseconds
+    return response
+
+
+def _bytes_of(part: Any) -> Any:
+    if not isinstance(part, FileRegion):
+        return part
+    file: Any = part.file
+    return file.read_at(part.offset, part.size)
