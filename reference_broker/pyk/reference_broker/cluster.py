@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine, Mapping
+from os import PathLike, fspath
 from random import Random, SystemRandom
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -39,7 +40,7 @@ class AsyncCluster:
         self,
         brokers: int = 1,
         *,
-        data_dir: str | None = None,
+        data_dir: str | PathLike[str] | None = None,
         config: Mapping[str, object] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
@@ -63,7 +64,7 @@ class AsyncCluster:
             filesystem=filesystem,
         )
         self._config = {**QUICK_START_CONFIG, **(config or {})}
-        self._data_dir = str(data_dir) if data_dir is not None else "/pyk"
+        self._data_dir = fspath(data_dir) if data_dir is not None else "/pyk"
         self._host = host
         self._ports = [port] * brokers
         self._brokers: dict[int, Broker] = {}
@@ -168,7 +169,7 @@ class Cluster:
         self,
         brokers: int = 1,
         *,
-        data_dir: str | None = None,
+        data_dir: str | PathLike[str] | None = None,
         config: Mapping[str, object] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,

@@ -12,7 +12,7 @@ import attrs
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import Request, RequestError
 from pyk.protocol.io import FileRegion
-from pyk.protocol.schema import Message
+from pyk.protocol.schema import ZERO_UUID, Message
 
 from .deferred import Deferred
 from .errors import ConnectionClosedError
@@ -133,14 +133,17 @@ class FaultInjector:
                     yield name, partition_number(request.api_key, partition)
             return
         for topic in getattr(request.body, "topics", None) or ():
-            if isinstance(name := getattr(topic, "name", None), str):
-                yield name, None
+            given = getattr(topic, "name", None)
+            if isinstance(given, str):
+                yield given, None
 
     def _topic_name(self, api_key: ApiKey, topic: Any) -> str:
         """Return the name of a topic in a request that may name it by id."""
         name = topic_name(api_key, topic)
-        known = self._broker.image.topics_by_id.get(getattr(topic, "topic_id", None))  # type: ignore[arg-type]
-        return name or (known.name if known else "")
+        if name:
+            return name
+        known = self._broker.image.topics_by_id.get(getattr(topic, "topic_id", ZERO_UUID))
+        return known.name if known else ""
 
     def _apply_later(self, effect: Effect, request: Request, connection: Connection) -> Reply:
         reply: Deferred[Any] = Deferred()
@@ -178,7 +181,8 @@ class FaultInjector:
             return reply
         if isinstance(reply, Deferred):
             return reply.then(lambda response: _throttled(response, effect.throttle_ms))
-        return _throttled(reply, effect.throttle_ms)
+        throttled: Reply = _throttled(reply, effect.throttle_ms)
+        return throttled
 
     def _answer_with_error(self, effect: Effect, request: Request, connection: Connection) -> Reply:
         assert effect.error is not None

@@ -21,7 +21,7 @@ import attrs
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 
-_APIS = {key.api_name.lower(): key for key in ApiKey}
+_APIS = {key.name.replace("_", ""): key for key in ApiKey}
 
 
 @attrs.frozen(kw_only=True)
@@ -248,7 +248,7 @@ class FaultRules:
 
 
 def _api_key(name: str) -> ApiKey:
-    key = _APIS.get(name.lower())
+    key = _APIS.get(name.replace("_", "").upper())
     if key is None:
         raise ValueError(f"no API {name!r}; Kafka's names are like 'Produce' and 'JoinGroup'")
     return key

@@ -1,0 +1,78 @@
+"""``pyk broker``: a broker in the foreground."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import signal
+import tempfile
+from collections.abc import Iterable
+from contextlib import ExitStack
+
+import click
+
+from pyk.reference_broker.cluster import AsyncCluster
+from pyk.reference_broker.config import InvalidConfigError
+from pyk.reference_broker.storage import StorageError
+
+
+@click.command()
+@click.option("--brokers", default=1, show_default=True, help="How many brokers to run.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=9092, show_default=True, help="The port; 0 takes a free one.")
+@click.option("--data-dir", help="Where to keep all data; without it they end with the broker.")
+@click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A broker or topic configuration by Kafka's name; may be given again.",
+)
+def broker(
+    brokers: int, host: str, port: int, data_dir: str | None, configs: tuple[str, ...]
+) -> None:
+    """Run a broker for development and tests, until Ctrl-C or SIGTERM.
+
+    Prints one line, READY host:port, once clients can connect.
+    """
+    config = dict(map(_parse_config, configs))
+    with ExitStack() as stack:
+        if data_dir is None:
+            data_dir = stack.enter_context(tempfile.TemporaryDirectory(prefix="pyk-broker-"))
+        try:
+            cluster = AsyncCluster(brokers, data_dir=data_dir, config=config, host=host, port=port)
+            asyncio.run(_serve(cluster))
+        except (InvalidConfigError, StorageError, ValueError) as error:
+            raise click.ClickException(str(error)) from error
+        except OSError as error:
+            raise click.ClickException(_explain(error, host, port)) from error
+
+
+def _parse_config(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--config")
+    return name.strip(), value
+
+
+async def _serve(cluster: AsyncCluster) -> None:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in _stop_signals():
+        loop.add_signal_handler(each, stopped.set)
+    async with cluster:
+        click.echo(f"READY {cluster.bootstrap}")
+        await stopped.wait()
+
+
+def _stop_signals() -> Iterable[signal.Signals]:
+    return signal.SIGINT, signal.SIGTERM
+
+
+def _explain(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"port {port} of {host} is taken by another program; choose another with --port, "
+            "or 0 for a free one"
+        )
+    return f"cannot listen on {host}:{port}: {error.strerror or error}"

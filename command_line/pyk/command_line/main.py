@@ -1,0 +1,36 @@
+"""The ``pyk`` command: one module a subcommand, imported when it is called for."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+try:
+    import click
+except ModuleNotFoundError:
+    sys.exit("pyk: the command line needs click; install it with  pip install 'pyk-kafka[cli]'")
+
+COMMANDS = {"broker": "Run a broker for development and tests."}
+
+
+class _Commands(click.Group):
+    """Subcommands by the name of their module."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"pyk.command_line.{name}"), name)
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(context)])
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="pyk-kafka", prog_name="pyk")
+def main() -> None:
+    """The Kafka toolkit for Python."""
