@@ -218,8 +218,8 @@ class Sender:
             batch = self._sendable(queue, node_id, now)
             if batch is None or batch.size > room.get(node_id, batch.size):
                 continue
-            if batch.is_open and not self._accumulator.close(batch):
-                continue  # it became full at this moment: the next poll takes it
+            if batch is queue.due and not self._accumulator.close(batch):
+                continue  # an application thread made it full meanwhile: the next poll takes it
             room[node_id] = room.get(node_id, self._settings.max_request_size) - batch.size
             requests.setdefault(node_id, []).append(batch)
             queue.send(batch, node_id)
@@ -296,8 +296,8 @@ class Sender:
     def _give_up(
         self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError
     ) -> Settlement | None:
-        """Drop a batch; None if it is open and became full at this moment: it comes again."""
-        if batch.is_open and not self._accumulator.close(batch):
+        """Drop a batch; None if it was open and became full meanwhile: it comes again."""
+        if batch is queue.due and not self._accumulator.close(batch):
             return None
         queue.drop(batch)
         return Settlement(batch, error=error)

@@ -60,11 +60,14 @@ class SenderLoop:
                 look_again_at = self._act(self._client.clock.now())
                 await self._wakeup.wait_until(look_again_at)
         except Exception as error:
-            # A mistake of ours. Nobody shall wait for what will never be sent.
-            failure = StateError(f"the producer failed by a mistake of pyk: {error!r}")
-            self._accumulator.refuse(failure)
-            self.abandon(failure)
+            self._give_up(error)
             raise
+
+    def _give_up(self, mistake: Exception) -> None:
+        """After a mistake of ours: nobody shall wait for what will never be sent."""
+        failure = StateError(f"the producer failed by a mistake of pyk: {mistake!r}")
+        self._accumulator.refuse(failure)
+        self.abandon(failure)
 
     def _act(self, now: float) -> float:
         plan = self._sender.poll(now, self._client.metadata.leader)
@@ -92,8 +95,15 @@ class SenderLoop:
             mistake = StateError(f"by a mistake of pyk: {error!r}", definite=False)
             consequences = self._sender.failed(call, mistake, self._client.clock.now())
         else:
-            consequences = self._sender.answered(call, response, self._client.clock.now())
+            consequences = self._answered(call, response)
         self._follow(consequences, response)
+
+    def _answered(self, call: ProduceCall, response: ProduceResponse | None) -> Consequences:
+        try:
+            return self._sender.answered(call, response, self._client.clock.now())
+        except Exception as error:
+            self._give_up(error)
+            raise
 
     def _follow(self, consequences: Consequences, response: ProduceResponse | None) -> None:
         self._settle(consequences.settlements)

@@ -1,0 +1,50 @@
+"""Application threads append while the sender decides: whatever happens, a batch goes once."""
+
+from __future__ import annotations
+
+from pyk.clients.producer.sender import Plan
+from support.producer_parts import PLACE, make_accumulator, make_sender, put
+from support.virtual_time import VirtualClock
+
+LINGER = 0.005
+DELIVERY_TIMEOUT = 120.0
+
+
+def batches_of(*plans: Plan) -> list[object]:
+    return [batch for plan in plans for call in plan.calls for batch in call.batches.values()]
+
+
+def test_a_due_batch_that_becomes_full_while_the_sender_decides_is_sent_once():
+    accumulator = make_accumulator(VirtualClock(), batch_size=200, linger=LINGER)
+    sender = make_sender(accumulator)
+    put(accumulator, b"one")
+
+    def fill_meanwhile(place):
+        put(accumulator, b"x" * 150, b"x" * 150)
+        return 1
+
+    plans = [
+        sender.poll(LINGER, fill_meanwhile),
+        sender.poll(LINGER, lambda place: 1),
+        sender.poll(LINGER, lambda place: 1),
+    ]
+
+    sent = batches_of(*plans)
+    assert len(sent) == len({id(batch) for batch in sent})
+    assert sent[0].count == 1
+    assert {batch.place for batch in sent} == {PLACE}
+
+
+def test_a_due_batch_that_becomes_full_while_it_expires_is_given_up_once():
+    clock = VirtualClock()
+    accumulator = make_accumulator(clock, batch_size=200, linger=LINGER)
+    sender = make_sender(accumulator)
+    put(accumulator, b"one")
+    sender.poll(LINGER, lambda place: None)
+    put(accumulator, b"x" * 150, b"x" * 150)
+
+    first = sender.poll(DELIVERY_TIMEOUT + 1, lambda place: None)
+    second = sender.poll(DELIVERY_TIMEOUT + 1, lambda place: None)
+
+    given_up = [end.batch for plan in (first, second) for end in plan.settlements]
+    assert len(given_up) == len({id(batch) for batch in given_up})
