@@ -79,10 +79,12 @@ def make_batch(*values: bytes, created_at: float = 0.0) -> ProducerBatch:
 
 
 def make_queue(*batches: ProducerBatch, is_idempotent: bool = True) -> PartitionQueue:
-    """A queue that has its producer id and holds ``batches``."""
+    """A queue whose producer the broker knows, and that holds ``batches``."""
     queue = PartitionQueue(PLACE, is_idempotent=is_idempotent)
     if is_idempotent:
         assert queue.restart(IDENTITY)
+        assert queue.sequence is not None
+        queue.sequence.is_known = True
     queue.queued.extend(batches)
     return queue
 

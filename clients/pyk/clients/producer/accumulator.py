@@ -268,9 +268,9 @@ class RecordAccumulator:
         self._mutex.acquire()
         try:
             full, self._full = self._full, []
-            latest = NEVER if self._hurries() else now - self._linger
+            hurries = self._hurries()
             while self._lingering and (
-                self._lingering[0].created_at <= latest or not self._lingering[0].is_open
+                hurries or not self._lingering[0].is_open or self.next_linger_end <= now
             ):
                 batch = self._lingering.popleft()
                 if batch.is_open:

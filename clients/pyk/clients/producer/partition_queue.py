@@ -110,8 +110,9 @@ class PartitionQueue:
         if self.must_restart:
             return None
         if self.has_in_flight:
-            is_calm = self.node_id == node_id and not self.has_gap and not self.has_retries
-            if not is_calm or len(self.unsettled) >= max_in_flight:
+            if self.node_id != node_id or not self._is_calm():
+                return None
+            if len(self.unsettled) >= max_in_flight:
                 return None
         elif self.unsettled:
             return self.unsettled[0] if self.unsettled[0].retry_at <= now else None
@@ -132,6 +133,8 @@ class PartitionQueue:
         self.unsettled.remove(batch)
         batch.is_in_flight = False
         self.has_gap = False
+        if self.sequence is not None:
+            self.sequence.is_known = True
 
     def keep(self, batch: ProducerBatch, retry_at: float) -> None:
         """The batch keeps its place, to be sent again."""
@@ -157,6 +160,12 @@ class PartitionQueue:
             piece.seal(batch.producer_id, batch.producer_epoch, sequence)
             if self.sequence is not None:
                 sequence = sequence_after(piece)
+
+    def _is_calm(self) -> bool:
+        """Batches may follow those in flight before these are answered."""
+        if self.has_gap or self.has_retries:
+            return False
+        return self.sequence is None or self.sequence.is_known
 
     def _begin(self, batch: ProducerBatch) -> None:
         if batch is self.due:

@@ -193,15 +193,17 @@ class Sender:
         return queue
 
     def _expire(self, now: float, plan: Plan) -> None:
-        latest = now - self._settings.delivery_timeout
         for queue in list(self._active):
-            while (batch := queue.oldest()) is not None and batch.created_at <= latest:
+            while (batch := queue.oldest()) is not None and self._expires_at(batch) <= now:
                 settlement = self._give_up(queue, batch, self._timeout_of(batch))
                 if settlement is None:
                     break
                 plan.settlements.append(settlement)
             if queue.is_idle:
                 del self._active[queue]
+
+    def _expires_at(self, batch: ProducerBatch) -> float:
+        return batch.created_at + self._settings.delivery_timeout
 
     def _add_round(self, now: float, leader_of: LeaderOf, plan: Plan) -> bool:
         """Plan at most one batch of each partition, one request a node; False if there is none."""
@@ -241,7 +243,7 @@ class Sender:
         for queue in self._active:
             oldest, retry_at = queue.oldest(), queue.retry_at()
             if oldest is not None:
-                times.append(oldest.created_at + self._settings.delivery_timeout)
+                times.append(self._expires_at(oldest))
             if retry_at > now:
                 times.append(retry_at)
         return min(times)

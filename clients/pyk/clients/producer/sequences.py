@@ -7,6 +7,10 @@ is refused, as long as both come as the same bytes.
 The epoch starts an order anew: with a higher one, a broker takes sequence 0 next and refuses what
 still comes with the old one (KIP-360). A broker keeps all this per partition, so each partition
 restarts for itself, and only once none of its own batches is in doubt.
+
+A broker that has not met a producer takes its first batch at *any* sequence. So the first batch of
+an order goes alone: if it got lost and the second came through, the first could not be written any
+more before it.
 """
 
 from __future__ import annotations
@@ -31,9 +35,10 @@ class ProducerIdentity:
 class PartitionSequence:
     """The place that the next new batch of one partition gets."""
 
-    __slots__ = ("epoch", "next_sequence", "producer_id")
+    __slots__ = ("epoch", "is_known", "next_sequence", "producer_id")
 
     def __init__(self) -> None:
+        self.is_known = False  # a batch of this order was written
         self.producer_id = NO_PRODUCER_ID
         self.epoch = -1
         self.next_sequence = 0
@@ -43,6 +48,7 @@ class PartitionSequence:
         self.producer_id = identity.producer_id
         self.epoch = identity.epoch
         self.next_sequence = 0
+        self.is_known = False
 
     def can_restart(self) -> bool:
         """There is a producer id with an epoch left; else a new id is needed."""
@@ -52,6 +58,7 @@ class PartitionSequence:
         """Leave what was refused or lost behind: the next batch is the first of a new epoch."""
         self.epoch += 1
         self.next_sequence = 0
+        self.is_known = False
 
     def stamp(self, batch: ProducerBatch) -> None:
         """Give ``batch`` the next place, sealing it if it is new."""

@@ -204,6 +204,8 @@ async def test_awaiting_a_failure_raises_it():
 
 
 def test_a_failure_that_nobody_looked_at_is_logged_once_for_the_batch(caplog):
+    gc.collect()
+    caplog.clear()
     batch, deliveries = make_deliveries(500)
     batch.fail(KafkaTimeoutError("too late"), 500)
     with caplog.at_level(logging.ERROR):
@@ -223,6 +225,8 @@ def test_a_failure_that_nobody_looked_at_is_logged_once_for_the_batch(caplog):
     ],
 )
 def test_a_failure_that_somebody_looked_at_is_not_logged(caplog, look):
+    gc.collect()
+    caplog.clear()
     batch, deliveries = make_deliveries()
     batch.fail(KafkaTimeoutError("too late"), 3)
     look(deliveries[0])

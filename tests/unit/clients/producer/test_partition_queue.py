@@ -22,6 +22,16 @@ def test_no_more_than_the_limit_is_in_flight():
     assert len(send_all(queue)) == 5
 
 
+def test_the_first_batch_of_an_order_goes_alone():
+    queue = make_queue(make_batch(b"a"), make_batch(b"b"), make_batch(b"c"))
+    queue.sequence.is_known = False
+
+    (first,) = send_all(queue)
+    queue.settle(first)
+
+    assert len(send_all(queue)) == 2
+
+
 def test_a_lost_batch_is_sent_again_with_the_same_bytes_before_anything_new():
     queue = make_queue(make_batch(b"a"), make_batch(b"b"), make_batch(b"new"))
     first = queue.queued[0]
