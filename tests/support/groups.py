@@ -1,0 +1,279 @@
+"""Groups of one shard over a log in memory, in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+from uuid import UUID
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
+from pyk.protocol.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+)
+from pyk.protocol.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
+from pyk.protocol.persisted import encode_versioned
+from pyk.reference_broker.coordinator.group.membership import Join
+from pyk.reference_broker.coordinator.group.offsets import OffsetConfig, OffsetToCommit
+from pyk.reference_broker.coordinator.group.rebalance import GroupConfig
+from pyk.reference_broker.coordinator.group.shard import GroupShard
+from pyk.reference_broker.coordinator.runtime import KeyValue, ShardRuntime
+from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.timers import Moment, TimerQueue
+
+START_MS = 1_700_000_000_000
+GROUP = "readers"
+
+
+class MemoryShardLog:
+    """A log of keys and values. ``fails_with`` refuses appends, ``is_held`` keeps them unsafe."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[KeyValue]] = []
+        self.fails_with: ErrorCode | None = None
+        self.is_held = False
+        self._held_at = 0
+
+    def __len__(self) -> int:
+        return sum(map(len, self.batches))
+
+    @property
+    def high_watermark(self) -> int:
+        return self._held_at if self.is_held else len(self)
+
+    def hold(self) -> None:
+        self.is_held, self._held_at = True, len(self)
+
+    def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
+        if self.fails_with is not None:
+            raise ApiError(self.fails_with)
+        self.batches.append(list(records))
+        return len(self)
+
+    def read_all(self) -> Iterator[list[KeyValue]]:
+        yield from self.batches
+
+
+class Waiting:
+    """A reply that may not be there yet: ``response`` is None until it is."""
+
+    def __init__(self, deferred: Deferred[Any]) -> None:
+        self.response: Any = None
+        deferred.when_done(self._take)
+
+    def _take(self, response: Any) -> None:
+        self.response = response
+
+    @property
+    def is_answered(self) -> bool:
+        return self.response is not None
+
+    @property
+    def error(self) -> ErrorCode:
+        return ErrorCode(self.response.error_code)
+
+
+class Groups:
+    """What members of groups do to a coordinator; ``advance`` lets time pass."""
+
+    def __init__(self, log: MemoryShardLog | None = None, **config: int) -> None:
+        self.seconds = 0.0
+        self.log = log or MemoryShardLog()
+        self.timers = TimerQueue(lambda _: None)
+        self._config = config
+        self._last_uuid = 0
+        self.runtime = self._new_runtime()
+
+    @property
+    def shard(self) -> GroupShard:
+        return self.runtime.shard
+
+    @property
+    def state(self) -> str:
+        return self.shard.groups[GROUP].state.value
+
+    def moment(self) -> Moment:
+        return Moment(self.seconds, START_MS + int(self.seconds * 1000))
+
+    def advance(self, seconds: float) -> None:
+        target = self.seconds + seconds
+        while (deadline := self.timers.next_deadline()) is not None and deadline <= target:
+            self.seconds = max(self.seconds, deadline)
+            self.timers.advance(self.seconds)
+        self.seconds = target
+
+    def restart(self) -> None:
+        """Forget everything but the log, and load that."""
+        self.timers = TimerQueue(lambda _: None)
+        self.runtime = self._new_runtime()
+
+    def _new_runtime(self) -> ShardRuntime[GroupShard]:
+        offsets = {k: v for k, v in self._config.items() if k in OffsetConfig.__annotations__}
+        groups = {k: v for k, v in self._config.items() if k not in offsets}
+        runtime = ShardRuntime(
+            "groups",
+            self.log,
+            self.timers,
+            self.moment,
+            lambda timers: GroupShard(
+                GroupConfig(**{"initial_rebalance_delay_ms": 3000, **groups}),
+                OffsetConfig(**offsets),
+                timers,
+                self._new_uuid,
+            ),
+        )
+        for _ in runtime.load():
+            pass
+        return runtime
+
+    def _new_uuid(self) -> UUID:
+        self._last_uuid += 1
+        return UUID(int=self._last_uuid)
+
+    # -- what members do ---------------------------------------------------------------------------
+
+    def join(
+        self,
+        member_id: str = "",
+        *,
+        instance: str | None = None,
+        protocols: Iterable[str] = ("range",),
+        topics: Iterable[str] = ("orders",),
+        version: int = 9,
+        session_s: float = 10,
+        rebalance_s: float = 60,
+        client_id: str = "app",
+    ) -> Waiting:
+        reply: Deferred[JoinGroupResponse] = Deferred()
+        waiting = Waiting(reply)
+        request = JoinGroupRequest(
+            group_id=GROUP,
+            member_id=member_id,
+            group_instance_id=instance,
+            protocol_type="consumer",
+            protocols=[
+                JoinGroupRequestProtocol(name=name, metadata=subscription(topics))
+                for name in protocols
+            ],
+            session_timeout_ms=int(session_s * 1000),
+            rebalance_timeout_ms=int(rebalance_s * 1000),
+        )
+        self.runtime.tell(
+            lambda shard, moment: shard.membership.join(
+                Join(
+                    request=request,
+                    reply=reply,
+                    moment=moment,
+                    client_id=client_id,
+                    client_host="/127.0.0.1",
+                    requires_known_member_id=version >= 4,
+                    can_skip_assignment=version >= 9,
+                )
+            )
+        )
+        return waiting
+
+    def join_dynamic(self, **more: Any) -> tuple[str, Waiting]:
+        """Join as a new member does: ask for an id, come back with it."""
+        member_id = self.join(**more).response.member_id
+        return member_id, self.join(member_id, **more)
+
+    def sync(
+        self,
+        member_id: str,
+        generation: int,
+        assignment: dict[str, bytes] | None = None,
+        **more: Any,
+    ) -> Waiting:
+        reply: Deferred[SyncGroupResponse] = Deferred()
+        waiting = Waiting(reply)
+        request = SyncGroupRequest(
+            group_id=GROUP,
+            member_id=member_id,
+            generation_id=generation,
+            assignments=[
+                SyncGroupRequestAssignment(member_id=each, assignment=given)
+                for each, given in (assignment or {}).items()
+            ],
+            **more,
+        )
+        self.runtime.tell(lambda shard, moment: shard.membership.sync(request, reply, moment))
+        return waiting
+
+    def heartbeat(
+        self, member_id: str, generation: int, *, instance: str | None = None
+    ) -> ErrorCode:
+        return self.shard.membership.heartbeat(
+            GROUP, member_id, instance, generation, self.moment()
+        )
+
+    def leave(self, *leavers: tuple[str, str | None]) -> list[ErrorCode]:
+        waiting = Waiting(
+            self.runtime.ask(
+                lambda shard, moment: shard.leave_group(GROUP, list(leavers), moment),
+                lambda code: [code],
+            )
+        )
+        left: list[ErrorCode] = waiting.response
+        return left
+
+    def commit(
+        self,
+        *offsets: OffsetToCommit,
+        member: tuple[str, str | None, int] = ("", None, -1),
+        version: int = 8,
+        retention_ms: int = -1,
+    ) -> Any:
+        """Commit, and return the result by partition, or the error of all."""
+        return Waiting(
+            self.runtime.ask(
+                lambda shard, moment: shard.commit_offsets(
+                    GROUP,
+                    member,
+                    offsets,
+                    version=version,
+                    retention_ms=retention_ms,
+                    moment=moment,
+                ),
+                lambda code: code,
+            )
+        ).response
+
+    def committed(self, topic: str = "orders", partition: int = 0) -> int | None:
+        found = self.shard.committed_offsets(GROUP).get(topic, {}).get(partition)
+        return None if found is None else found.offset
+
+    # -- whole groups ------------------------------------------------------------------------------
+
+    def stable(self, count: int = 1, **more: Any) -> list[str]:
+        """Bring together a group of so many dynamic members; return their ids, the leader's first."""
+        joined = [self.join_dynamic(**more) for _ in range(count)]
+        self.advance(3 * (count + 1))
+        return self.settle(joined)
+
+    def settle(self, joined: list[tuple[str, Waiting]]) -> list[str]:
+        """Let all that have joined sync; return their ids, the leader's first."""
+        generation = joined[0][1].response.generation_id
+        leader = joined[0][1].response.leader
+        members = sorted((member_id for member_id, _ in joined), key=lambda each: each != leader)
+        assignment = {each: f"for {each}".encode() for each in members}
+        for member_id in members[1:]:
+            self.sync(member_id, generation)
+        self.sync(leader, generation, assignment)
+        assert self.state == "Stable"
+        return members
+
+
+def subscription(topics: Iterable[str]) -> bytes:
+    return encode_versioned(ConsumerProtocolSubscription(topics=list(topics)), 1)
+
+
+def offset(value: int, topic: str = "orders", partition: int = 0, **more: Any) -> OffsetToCommit:
+    return OffsetToCommit(topic=topic, partition=partition, offset=value, **more)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.controller.configs import ConfigOperation
+from pyk.reference_broker.controller.image import BROKER_RESOURCE, TOPIC_RESOURCE, ConfigChanged
+from support.controllers import Controllers, topic
+
+SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
+APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
+
+
+@pytest.fixture
+def controllers() -> Controllers:
+    controllers = Controllers()
+    controllers.create(topic("orders", retention_ms="1000"))
+    return controllers
+
+
+def configured(controllers: Controllers) -> dict[str, str]:
+    return controllers.shard.image.config(TOPIC_RESOURCE, "orders")
+
+
+def test_single_values_change_and_the_others_stay(controllers: Controllers) -> None:
+    altered = controllers.alter(TOPIC_RESOURCE, "orders", (SET, "segment.ms", "9000"))
+
+    assert altered.error_code == ErrorCode.NONE
+    assert configured(controllers) == {"retention.ms": "1000", "segment.ms": "9000"}
+    assert controllers.changes[-1] == ConfigChanged(TOPIC_RESOURCE, "orders")
+    controllers.restart()
+    assert configured(controllers)["segment.ms"] == "9000"
+
+
+def test_a_deleted_value_goes_back_to_the_default(controllers: Controllers) -> None:
+    controllers.alter(TOPIC_RESOURCE, "orders", (DELETE, "retention.ms", None))
+
+    assert configured(controllers) == {}
+
+
+def test_lists_grow_and_shrink(controllers: Controllers) -> None:
+    controllers.alter(TOPIC_RESOURCE, "orders", (APPEND, "cleanup.policy", "compact,delete"))
+    assert configured(controllers)["cleanup.policy"] == "delete,compact"
+
+    controllers.alter(TOPIC_RESOURCE, "orders", (SUBTRACT, "cleanup.policy", "delete"))
+
+    assert configured(controllers)["cleanup.policy"] == "compact"
+
+
+def test_replacing_drops_what_is_not_named(controllers: Controllers) -> None:
+    controllers.replace(TOPIC_RESOURCE, "orders", {"segment.ms": "9000"})
+
+    assert configured(controllers) == {"segment.ms": "9000"}
+
+
+def test_validating_changes_nothing(controllers: Controllers) -> None:
+    altered = controllers.alter(
+        TOPIC_RESOURCE, "orders", (SET, "retention.ms", "1"), validate_only=True
+    )
+
+    assert altered.error_code == ErrorCode.NONE
+    assert configured(controllers) == {"retention.ms": "1000"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "operation", "error"),
+    [
+        (TOPIC_RESOURCE, "nope", (SET, "retention.ms", "1"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPIC_RESOURCE, "orders", (SET, "nope", "1"), ErrorCode.INVALID_CONFIG),
+        (TOPIC_RESOURCE, "orders", (SET, "retention.ms", "soon"), ErrorCode.INVALID_CONFIG),
+        (TOPIC_RESOURCE, "orders", (SET, "retention.ms", None), ErrorCode.INVALID_REQUEST),
+        (TOPIC_RESOURCE, "orders", (APPEND, "retention.ms", "1"), ErrorCode.INVALID_CONFIG),
+        (BROKER_RESOURCE, "7", (SET, "log.retention.ms", "1"), ErrorCode.INVALID_REQUEST),
+        (BROKER_RESOURCE, "x", (SET, "log.retention.ms", "1"), ErrorCode.INVALID_REQUEST),
+        (BROKER_RESOURCE, "0", (SET, "log.dirs", "/etc"), ErrorCode.INVALID_CONFIG),
+        (BROKER_RESOURCE, "", (SET, "listeners", "${jndi:ldap://x}"), ErrorCode.INVALID_CONFIG),
+        (32, "group", (SET, "consumer.session.timeout.ms", "1"), ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_what_may_not_change_is_refused(
+    controllers: Controllers,
+    kind: int,
+    name: str,
+    operation: tuple[ConfigOperation, str, str | None],
+    error: ErrorCode,
+) -> None:
+    before = len(controllers.log)
+
+    refused = controllers.alter(kind, name, operation)
+
+    assert refused.error_code == error
+    assert len(controllers.log) == before
+
+
+def test_one_name_may_not_change_twice_at_once(controllers: Controllers) -> None:
+    refused = controllers.alter(
+        TOPIC_RESOURCE, "orders", (SET, "retention.ms", "1"), (SET, "retention.ms", "2")
+    )
+
+    assert refused.error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_a_broker_and_all_brokers_are_configured_apart(controllers: Controllers) -> None:
+    controllers.alter(BROKER_RESOURCE, "0", (SET, "log.retention.ms", "1"))
+    controllers.alter(BROKER_RESOURCE, "", (SET, "log.retention.ms", "2"))
+
+    assert controllers.shard.image.config(BROKER_RESOURCE, "0") == {"log.retention.ms": "1"}
+    assert controllers.shard.image.config(BROKER_RESOURCE, "") == {"log.retention.ms": "2"}
+
+
+def test_an_operation_that_does_not_exist_is_refused(controllers: Controllers) -> None:
+    operation: ConfigOperation = 9  # type: ignore[assignment]
+
+    refused = controllers.alter(TOPIC_RESOURCE, "orders", (operation, "retention.ms", "1"))
+
+    assert refused.error_code == ErrorCode.INVALID_REQUEST

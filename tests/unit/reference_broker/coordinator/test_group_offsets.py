@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
+from pyk.reference_broker.coordinator.group.shard import GroupShard
+from pyk.reference_broker.coordinator.records import CoordinatorRecord
+from support.groups import GROUP, Groups, offset
+
+DAY = 24 * 3600
+OK = {("orders", 0): ErrorCode.NONE}
+
+
+def expire(groups: Groups) -> None:
+    groups.runtime.carry_out(groups.shard.expire_offsets(groups.moment()))
+
+
+def test_a_member_commits_and_the_offset_lives_through_a_restart() -> None:
+    groups = Groups()
+    (member_id,) = groups.stable()
+
+    assert groups.commit(offset(7), member=(member_id, None, 1)) == OK
+    groups.restart()
+
+    assert groups.committed() == 7
+
+
+def test_anybody_may_commit_for_a_group_without_members() -> None:
+    groups = Groups()
+
+    assert groups.commit(offset(7, metadata="note", leader_epoch=3)) == OK
+
+    committed = groups.shard.committed_offsets(GROUP)["orders"][0]
+    assert (committed.offset, committed.metadata, committed.leader_epoch) == (7, "note", 3)
+    assert groups.state == "Empty"
+
+
+def test_nobody_but_members_may_commit_for_a_group_that_has_some() -> None:
+    groups = Groups()
+    groups.stable()
+
+    assert groups.commit(offset(7)) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert groups.commit(offset(7), member=("invented", None, 1)) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_commit_of_another_generation_is_refused() -> None:
+    groups = Groups()
+    (member_id,) = groups.stable()
+
+    assert groups.commit(offset(7), member=(member_id, None, 0)) is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_a_commit_while_the_leader_assigns_is_refused() -> None:
+    groups = Groups()
+    member_id, _ = groups.join_dynamic()
+    groups.advance(3)
+
+    refused = groups.commit(offset(7), member=(member_id, None, 1))
+
+    assert refused is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_a_member_may_still_commit_while_others_rejoin() -> None:
+    groups = Groups()
+    leader, follower = groups.stable(2)
+    groups.join(leader)
+
+    assert groups.commit(offset(7), member=(follower, None, 1)) == OK
+
+
+def test_a_commit_is_as_good_as_a_heartbeat() -> None:
+    groups = Groups()
+    (member_id,) = groups.stable(session_s=10)
+
+    groups.advance(9)
+    groups.commit(offset(7), member=(member_id, None, 1))
+    groups.advance(9)
+
+    assert groups.heartbeat(member_id, 1) is ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("version", "error"),
+    [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)],
+)
+def test_a_member_of_a_group_that_does_not_exist_is_refused(version: int, error: ErrorCode) -> None:
+    assert Groups().commit(offset(7), member=("a", None, 1), version=version) is error
+
+
+def test_a_note_that_is_too_long_is_refused_and_the_rest_is_committed() -> None:
+    groups = Groups(metadata_max_bytes=4)
+
+    committed = groups.commit(offset(1, metadata="12345"), offset(2, partition=1, metadata="1234"))
+
+    assert committed == {
+        ("orders", 0): ErrorCode.OFFSET_METADATA_TOO_LARGE,
+        ("orders", 1): ErrorCode.NONE,
+    }
+    assert groups.committed() is None
+
+
+def test_a_commit_that_cannot_be_written_changes_nothing() -> None:
+    groups = Groups()
+    groups.commit(offset(1))
+    groups.log.fails_with = ErrorCode.KAFKA_STORAGE_ERROR
+
+    assert groups.commit(offset(2)) is ErrorCode.KAFKA_STORAGE_ERROR
+
+    assert groups.committed() == 1
+
+
+def test_offsets_can_be_deleted_but_not_of_topics_the_group_reads() -> None:
+    groups = Groups()
+    groups.commit(offset(1, "orders"), offset(2, "payments"))
+    groups.stable(topics=["orders"])
+
+    results, outcome = groups.shard.delete_offsets(GROUP, [("orders", 0), ("payments", 0)])
+    groups.runtime.carry_out(outcome)
+
+    assert results["orders", 0] is ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+    assert results["payments", 0] is ErrorCode.NONE
+    assert groups.committed("orders") == 1
+    assert groups.committed("payments") is None
+
+
+def test_a_deleted_topic_takes_its_offsets_along() -> None:
+    groups = Groups()
+    groups.commit(offset(1, "orders"), offset(2, "payments"))
+
+    groups.runtime.carry_out(groups.shard.topics_deleted({"orders"}))
+    groups.restart()
+
+    assert groups.committed("orders") is None
+    assert groups.committed("payments") == 2
+
+
+def test_only_an_empty_group_can_be_deleted() -> None:
+    groups = Groups()
+    (member_id,) = groups.stable()
+    groups.commit(offset(1), member=(member_id, None, 1))
+    assert groups.shard.delete_groups([GROUP])[0] == {GROUP: ErrorCode.NON_EMPTY_GROUP}
+    groups.leave((member_id, None))
+
+    results, outcome = groups.shard.delete_groups([GROUP, "other"])
+    groups.runtime.carry_out(outcome)
+
+    assert results == {GROUP: ErrorCode.NONE, "other": ErrorCode.GROUP_ID_NOT_FOUND}
+    groups.restart()
+    assert groups.shard.groups == {}
+    assert groups.committed() is None
+
+
+# -- expiry (KIP-211) ---------------------------------------------------------------------------
+
+
+def test_offsets_without_a_group_expire_counting_from_their_commit() -> None:
+    groups = Groups(retention_ms=7 * DAY * 1000)
+    groups.commit(offset(1))
+    groups.advance(6 * DAY)
+    groups.commit(offset(2, partition=1))
+
+    groups.advance(DAY)
+    expire(groups)
+
+    assert groups.committed() is None
+    assert groups.committed(partition=1) == 2
+
+
+def test_a_group_keeps_its_offsets_while_it_has_members() -> None:
+    groups = Groups(retention_ms=1000)
+    (member_id,) = groups.stable(session_s=1000)
+    groups.commit(offset(1), member=(member_id, None, 1))
+
+    groups.advance(900)
+    expire(groups)
+
+    assert groups.committed() == 1
+
+
+def test_a_group_forgets_what_it_no_longer_reads() -> None:
+    groups = Groups(retention_ms=1000)
+    (member_id,) = groups.stable(topics=["orders"], session_s=1000)
+    groups.commit(offset(1, "orders"), offset(2, "payments"), member=(member_id, None, 1))
+
+    groups.advance(900)
+    expire(groups)
+
+    assert groups.committed("orders") == 1
+    assert groups.committed("payments") is None
+
+
+def test_an_empty_group_counts_from_when_its_last_member_left() -> None:
+    groups = Groups(retention_ms=10_000)
+    (member_id,) = groups.stable()
+    groups.commit(offset(1), member=(member_id, None, 1))
+    groups.advance(9)
+    groups.leave((member_id, None))
+
+    groups.advance(9)
+    expire(groups)
+    assert groups.committed() == 1
+    groups.advance(1)
+    expire(groups)
+
+    assert groups.committed() is None
+    assert groups.shard.groups == {}
+
+
+def test_a_commit_may_ask_for_a_retention_of_its_own() -> None:
+    groups = Groups()
+    groups.commit(offset(1), retention_ms=5000, version=4)
+    groups.restart()
+
+    groups.advance(4)
+    expire(groups)
+    assert groups.committed() == 1
+    groups.advance(1)
+    expire(groups)
+
+    assert groups.committed() is None
+
+
+# -- records ------------------------------------------------------------------------------------
+
+
+def test_records_are_kafkas() -> None:
+    groups = Groups()
+    groups.commit(offset(258, "t", 1))
+
+    ((key, value),) = groups.log.batches[-1]
+
+    assert key == b"\x00\x01" + b"\x00\x07readers" + b"\x00\x01t" + b"\x00\x00\x00\x01"
+    assert value is not None
+    assert value[:14] == b"\x00\x03" + (258).to_bytes(8, "big") + b"\xff\xff\xff\xff"
+
+
+def test_records_of_a_kind_that_is_not_known_are_skipped() -> None:
+    groups = Groups()
+    groups.commit(offset(1))
+    groups.log.batches.insert(0, [(b"\x00\x63unknown", b"\x00\x00")])
+
+    groups.restart()
+
+    assert groups.committed() == 1
+
+
+def test_a_record_of_the_legacy_type_is_an_offset_too() -> None:
+    shard: GroupShard = Groups().shard
+    key = OffsetCommitKey(group=GROUP, topic="orders", partition=0)
+    value = OffsetCommitValue(offset=4, commit_timestamp=9)
+    encoded_key, encoded_value = CoordinatorRecord(key, value, 0).encode()
+    assert encoded_key is not None
+
+    shard.replay(shard.decode(b"\x00\x00" + encoded_key[2:], encoded_value))
+
+    assert shard.committed_offsets(GROUP)["orders"][0].offset == 4

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from support.groups import GROUP, Groups
+
+
+def test_followers_wait_for_the_leaders_assignment() -> None:
+    groups = Groups()
+    (leader, first), (follower, _) = groups.join_dynamic(), groups.join_dynamic()
+    groups.advance(6)
+    generation = first.response.generation_id
+
+    waiting = groups.sync(follower, generation)
+    assert not waiting.is_answered
+    answered = groups.sync(leader, generation, {leader: b"0", follower: b"1"})
+
+    assert answered.response.assignment == b"0"
+    assert waiting.response.assignment == b"1"
+    assert groups.state == "Stable"
+
+
+def test_who_was_not_assigned_anything_gets_an_empty_assignment() -> None:
+    groups = Groups()
+    member_id, _ = groups.join_dynamic()
+    groups.advance(3)
+
+    synced = groups.sync(member_id, 1, {})
+
+    assert synced.response.assignment == b""
+
+
+def test_a_stable_group_tells_its_assignment_to_who_asks_again() -> None:
+    groups = Groups()
+    _, follower = groups.stable(2)
+
+    assert groups.sync(follower, 1).response.assignment == f"for {follower}".encode()
+
+
+def test_a_sync_of_another_generation_or_member_or_protocol_is_refused() -> None:
+    groups = Groups()
+    (member_id,) = groups.stable()
+
+    assert groups.sync(member_id, 7).error is ErrorCode.ILLEGAL_GENERATION
+    assert groups.sync("invented", 1).error is ErrorCode.UNKNOWN_MEMBER_ID
+    other = groups.sync(member_id, 1, protocol_name="sticky")
+    assert other.error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_a_sync_during_a_rebalance_is_told_so() -> None:
+    groups = Groups()
+    leader, follower = groups.stable(2)
+    groups.join(leader)
+
+    assert groups.sync(follower, 1).error is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_a_rebalance_takes_waiting_followers_along() -> None:
+    groups = Groups()
+    (leader, _), (follower, _) = groups.join_dynamic(), groups.join_dynamic()
+    groups.advance(6)
+    waiting = groups.sync(follower, 1)
+
+    groups.join(leader, topics=["other"])
+
+    assert waiting.error is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_who_does_not_sync_in_time_is_out() -> None:
+    groups = Groups()
+    joined = [groups.join_dynamic(session_s=100, rebalance_s=20) for _ in range(2)]
+    groups.advance(6)
+    (leader, _), (follower, _) = joined
+    groups.sync(leader, 1, {leader: b"0", follower: b"1"})
+
+    groups.advance(20)
+
+    assert groups.heartbeat(leader, 1) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert groups.heartbeat(follower, 1) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_an_assignment_counts_only_when_it_is_safe() -> None:
+    groups = Groups()
+    member_id, _ = groups.join_dynamic()
+    groups.advance(3)
+    groups.log.hold()
+
+    synced = groups.sync(member_id, 1, {member_id: b"0"})
+    assert not synced.is_answered
+    groups.log.is_held = False
+    groups.runtime.high_watermark_moved()
+
+    assert synced.response.assignment == b"0"
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_an_assignment_that_cannot_be_stored_begins_a_rebalance(
+    failure: ErrorCode, told: ErrorCode
+) -> None:
+    groups = Groups()
+    member_id, _ = groups.join_dynamic()
+    groups.advance(3)
+    groups.log.fails_with = failure
+
+    synced = groups.sync(member_id, 1, {member_id: b"0"})
+
+    assert synced.error is told
+    assert groups.state == "PreparingRebalance"
+
+
+def test_heartbeats_keep_a_member() -> None:
+    groups = Groups()
+    (member_id,) = groups.stable(session_s=10)
+
+    for _ in range(5):
+        groups.advance(9)
+        assert groups.heartbeat(member_id, 1) is ErrorCode.NONE
+
+
+def test_a_member_that_falls_silent_is_out() -> None:
+    groups = Groups()
+    leader, follower = groups.stable(2, session_s=10)
+
+    groups.advance(5)
+    groups.heartbeat(leader, 1)
+    groups.advance(6)
+
+    assert groups.heartbeat(leader, 1) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert follower not in groups.shard.groups[GROUP].members
+
+
+def test_a_group_is_empty_when_its_last_member_has_failed() -> None:
+    groups = Groups()
+    groups.stable(session_s=10)
+
+    groups.advance(11)
+
+    assert groups.state == "Empty"
+    groups.restart()
+    assert groups.state == "Empty"
+    assert groups.shard.groups[GROUP].generation_id == 2
+
+
+def test_heartbeats_of_strangers_and_of_the_past_are_refused() -> None:
+    groups = Groups()
+    assert groups.heartbeat("anybody", 1) is ErrorCode.UNKNOWN_MEMBER_ID
+    (member_id,) = groups.stable()
+
+    assert groups.heartbeat("invented", 1) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert groups.heartbeat(member_id, 0) is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_a_waiting_member_needs_no_heartbeat() -> None:
+    groups = Groups()
+    leader, _ = groups.stable(2, session_s=10, rebalance_s=60)
+    rejoined = groups.join(leader, session_s=10, rebalance_s=60)
+
+    groups.advance(8)
+    assert not rejoined.is_answered
+    groups.advance(3)
+
+    assert rejoined.error is ErrorCode.NONE
+
+
+def test_members_live_through_a_restart_and_have_a_whole_session_again() -> None:
+    groups = Groups()
+    leader, follower = groups.stable(2, session_s=10)
+    groups.advance(9)
+
+    groups.restart()
+    groups.advance(9)
+
+    assert groups.state == "Stable"
+    assert groups.heartbeat(leader, 1) is ErrorCode.NONE
+    assert groups.sync(follower, 1).response.assignment == f"for {follower}".encode()
+    groups.advance(9)
+    assert follower not in groups.shard.groups[GROUP].members
+
+
+def test_a_group_over_a_lowered_maximum_rebalances_when_it_is_loaded() -> None:
+    groups = Groups()
+    groups.stable(3)
+
+    smaller = Groups(groups.log, max_size=2)
+
+    assert smaller.state == "PreparingRebalance"

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import attrs
+
+from pyk.reference_broker.delayed import Purgatory
+from pyk.reference_broker.timers import TimerQueue
+
+
+@attrs.define
+class Waiting:
+    """An operation that can be completed from outside."""
+
+    is_ready: bool = False
+    tries: int = 0
+    has_expired: bool = False
+
+    def try_complete(self) -> bool:
+        self.tries += 1
+        return self.is_ready
+
+    def expire(self) -> None:
+        self.has_expired = True
+
+
+def new_purgatory() -> tuple[Purgatory, TimerQueue]:
+    timers = TimerQueue(lambda _: None)
+    return Purgatory("fetch", timers), timers
+
+
+def test_what_can_be_answered_does_not_wait() -> None:
+    purgatory, timers = new_purgatory()
+
+    watched = purgatory.complete_or_watch(Waiting(is_ready=True), ["a"], 5)
+
+    assert watched is None
+    assert len(purgatory) == len(timers) == 0
+
+
+def test_any_key_that_moves_answers_what_is_ready() -> None:
+    purgatory, timers = new_purgatory()
+    operation = Waiting()
+    purgatory.complete_or_watch(operation, ["a", "b", "a"], 5)
+
+    assert purgatory.check("b") == 0
+    operation.is_ready = True
+    assert purgatory.check("c") == 0
+    assert purgatory.check("b") == 1
+
+    assert purgatory.check("a") == 0
+    assert len(purgatory) == len(timers) == 0
+    assert not operation.has_expired
+
+
+def test_the_deadline_answers_with_what_there_is() -> None:
+    purgatory, timers = new_purgatory()
+    operation = Waiting()
+    purgatory.complete_or_watch(operation, ["a"], 5)
+
+    timers.advance(4)
+    assert not operation.has_expired
+    timers.advance(5)
+
+    assert operation.has_expired
+    assert purgatory.check("a") == 0
+
+
+def test_what_is_forgotten_is_neither_tried_nor_expired() -> None:
+    purgatory, timers = new_purgatory()
+    operation = Waiting()
+    watched = purgatory.complete_or_watch(operation, ["a"], 5)
+    assert watched is not None
+
+    purgatory.forget(watched)
+    purgatory.check("a")
+    timers.advance(5)
+
+    assert operation.tries == 1
+    assert not operation.has_expired
+
+
+def test_an_answer_may_forget_another_operation_of_the_same_key() -> None:
+    purgatory, _ = new_purgatory()
+    second = Waiting(is_ready=False)
+    ids: list[int] = []
+
+    class ForgetsTheOther(Waiting):
+        def try_complete(self) -> bool:
+            if ids:
+                purgatory.forget(ids[0])
+            return bool(ids)
+
+    purgatory.complete_or_watch(ForgetsTheOther(), ["a"], 5)
+    watched = purgatory.complete_or_watch(second, ["a"], 5)
+    assert watched is not None
+    ids.append(watched)
+
+    assert purgatory.check("a") == 1
+    assert second.tries == 1

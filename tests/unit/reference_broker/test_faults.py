@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.faults import FaultRules, RequestFacts
+
+
+def request(api_key: ApiKey = ApiKey.PRODUCE, **facts: object) -> RequestFacts:
+    defaults: dict[str, object] = {"node": 0, "version": 12, "client_id": "app"}
+    return RequestFacts(api_key=api_key, **{**defaults, **facts})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["Produce", "PRODUCE", "produce", ApiKey.PRODUCE])
+def test_apis_go_by_any_of_their_names(name: str) -> None:
+    rules = FaultRules()
+    rule = rules.on(name).error("NOT_LEADER_OR_FOLLOWER")
+
+    effect = rules.effect_on(request())
+
+    assert effect is not None
+    assert effect.error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert rule.hits == 1
+
+
+def test_an_api_that_does_not_exist_is_the_callers_mistake() -> None:
+    with pytest.raises(ValueError, match="no API 'Prodoose'"):
+        FaultRules().on("Prodoose")
+
+
+@pytest.mark.parametrize(
+    ("criteria", "facts", "matches"),
+    [
+        ({}, {}, True),
+        ({"node": 1}, {}, False),
+        ({"client_id": "app"}, {}, True),
+        ({"client_id": "other"}, {}, False),
+        ({"version": 12}, {}, True),
+        ({"version": 11}, {}, False),
+        ({"group": "g"}, {"group": "g"}, True),
+        ({"group": "g"}, {}, False),
+        ({"topic": "t"}, {"partitions": (("t", 0),)}, True),
+        ({"topic": "t"}, {"partitions": (("u", 0),)}, False),
+        ({"topic": "t", "partition": 1}, {"partitions": (("t", 0),)}, False),
+        ({"topic": "t", "partition": 1}, {"partitions": (("t", 0), ("t", 1))}, True),
+        ({"topic": "t", "partition": 1}, {"partitions": (("t", None),)}, True),
+        ({"partition": 1}, {"partitions": (("t", 1),)}, True),
+    ],
+)
+def test_a_rule_matches_all_that_it_names(
+    criteria: dict[str, object], facts: dict[str, object], matches: bool
+) -> None:
+    rules = FaultRules()
+    rules.on("Produce", **criteria).close()  # type: ignore[arg-type]
+
+    assert (rules.effect_on(request(**facts)) is not None) is matches
+
+
+def test_an_error_concerns_the_partitions_that_the_rule_names() -> None:
+    rules = FaultRules()
+    rules.on("Produce", topic="t").error("NOT_LEADER_OR_FOLLOWER")
+
+    effect = rules.effect_on(request(partitions=(("t", 0), ("u", 0), ("t", 2))))
+
+    assert effect is not None
+    assert effect.partitions == {("t", 0), ("t", 2)}
+
+
+def test_rules_skip_and_end() -> None:
+    rules = FaultRules()
+    rule = rules.on("Produce").after(1).times(2).close()
+
+    effects = [rules.effect_on(request()) for _ in range(5)]
+
+    assert [effect is not None for effect in effects] == [False, True, True, False, False]
+    assert rule.hits == 2
+
+
+def test_delays_add_up_and_the_first_ending_wins() -> None:
+    rules = FaultRules()
+    rules.on("Produce").delay(100)
+    rules.on("Produce").delay(50).error("REQUEST_TIMED_OUT")
+    rules.on("Produce").close()
+
+    effect = rules.effect_on(request())
+
+    assert effect is not None
+    assert effect.delay_ms == 150
+    assert effect.error is ErrorCode.REQUEST_TIMED_OUT
+    assert not effect.is_closed
+
+
+def test_rules_end_with_their_block_or_with_all() -> None:
+    rules = FaultRules()
+    with rules.on("Produce").close():
+        assert rules.effect_on(request()) is not None
+    assert rules.effect_on(request()) is None
+    rules.on("Produce").close()
+
+    rules.clear()
+
+    assert rules.rules == ()
+
+
+def test_a_rule_that_was_told_nothing_only_counts() -> None:
+    rules = FaultRules()
+    rule = rules.on("Produce")
+
+    effect = rules.effect_on(request())
+
+    assert rule.hits == 1
+    assert effect is not None
+    assert not effect.ends_request
