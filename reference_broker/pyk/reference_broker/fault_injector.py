@@ -191,7 +191,7 @@ class FaultInjector:
             raise ConnectionClosedError
         chosen = effect.partitions
         if chosen is None or api_key not in SHAPES:
-            return error_response(api_key, request.body, code)
+            return error_response(api_key, request.body, code, request.version)
 
         def is_chosen(topic: Any, partition: Any) -> bool:
             number = partition_number(api_key, partition)

@@ -62,8 +62,6 @@ class Dispatcher:
     def _error(self, request: Request, code: ErrorCode) -> Message | None:
         from .error_responses import error_response
 
-        return (
-            error_response(request.api_key, request.body, code)
-            if request.expects_response
-            else None
-        )
+        if not request.expects_response:
+            return None
+        return error_response(request.api_key, request.body, code, request.response_version)

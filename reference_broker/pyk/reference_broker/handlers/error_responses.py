@@ -13,19 +13,28 @@ from pyk.protocol.schema import Message
 from .partitioned import SHAPES, error_partitions
 
 
-def error_response(api_key: ApiKey, request: Any, code: ErrorCode) -> Message:
+def error_response(
+    api_key: ApiKey, request: Any, code: ErrorCode, version: int | None = None
+) -> Message:
     """Return the response to ``request`` that carries ``code`` wherever there is room for it.
 
-    ``request`` is None if its body was not read; what it asked about is then left out.
+    ``request`` is None if its body was not read; what it asked about is then left out. ``version``
+    says which of two places for the code a response has; the request mostly says it too.
     """
     if request is not None and api_key in SHAPES:
         return error_partitions(api_key, request, code)
     response: Any = response_class(api_key)()
     if any(field.name == "error_code" for field in response.fields):
         response.error_code = code
+    if version is not None and version >= _CODES_ARE_IN_ITEMS.get(api_key, version + 1):
+        response.error_code = 0
     if request is not None and api_key in _ITEMS:
         _ITEMS[api_key](request, response, code)
     return cast(Message, response)
+
+
+_CODES_ARE_IN_ITEMS = {ApiKey.FIND_COORDINATOR: 4, ApiKey.OFFSET_FETCH: 8}
+"""From which version on only the groups that are asked about have error codes."""
 
 
 def _metadata(request: Any, response: Any, code: ErrorCode) -> None:
@@ -95,10 +104,9 @@ def _alter_configs(request: Any, response: Any, code: ErrorCode) -> None:
 def _find_coordinator(request: Any, response: Any, code: ErrorCode) -> None:
     from pyk.protocol.messages.find_coordinator import Coordinator
 
-    if not request.coordinator_keys:
+    if response.error_code:
         response.node_id, response.port, response.error_message = -1, -1, None
         return
-    response.error_code = 0
     response.coordinators = [
         Coordinator(key=key, node_id=-1, port=-1, error_code=code, error_message=None)
         for key in request.coordinator_keys
@@ -108,8 +116,7 @@ def _find_coordinator(request: Any, response: Any, code: ErrorCode) -> None:
 def _offset_fetch(request: Any, response: Any, code: ErrorCode) -> None:
     from pyk.protocol.messages.offset_fetch import OffsetFetchResponseGroup
 
-    if request.groups:
-        response.error_code = 0
+    if not response.error_code:
         response.groups = [
             OffsetFetchResponseGroup(group_id=group.group_id, error_code=code)
             for group in request.groups

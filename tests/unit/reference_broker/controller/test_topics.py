@@ -114,8 +114,7 @@ def test_a_name_of_legal_characters_is_taken(name: str) -> None:
         (
             topic("new", 1, 3),
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            "Unable to replicate the partition 3 time(s): The target replication factor of 3 "
-            "cannot be reached because only 1 broker(s) are registered.",
+            "Unable to replicate the partition 3 time(s): The target replication factor of 3 ",
         ),
         (
             topic("new", 2**31 - 1),

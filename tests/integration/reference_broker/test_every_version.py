@@ -1,0 +1,27 @@
+"""Every version of every API that is advertised is answered, and in the right bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.registry import request_class
+from pyk.reference_broker import AsyncCluster
+from pyk.reference_broker.handlers.table import SERVED
+from support.raw_client import RawClient
+
+REQUESTS = {
+    ApiKey.API_VERSIONS: {"client_software_name": "t", "client_software_version": "1"},
+    ApiKey.PRODUCE: {"acks": 1},
+    ApiKey.DELETE_TOPICS: {"topic_names": []},
+}
+
+
+@pytest.mark.parametrize("api_key", SERVED, ids=lambda key: key.api_name)
+async def test_each_version_is_answered(api_key: ApiKey, caplog: pytest.LogCaptureFixture) -> None:
+    async with AsyncCluster() as cluster, RawClient(cluster.bootstrap) as client:
+        for version in range(SERVED[api_key].lowest, SERVED[api_key].highest + 1):
+            request = request_class(api_key)(**REQUESTS.get(api_key, {}))
+            await client.ask(request, version)
+
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

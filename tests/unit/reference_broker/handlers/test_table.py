@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from itertools import chain
+
+import pytest
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.registry import request_class, response_class
+from pyk.reference_broker.handlers.error_responses import error_response
+from pyk.reference_broker.handlers.table import SERVED, advertised, handler
+
+SERVED_VERSIONS = list(
+    chain.from_iterable(
+        [(key, version) for version in range(v.lowest, v.highest + 1)] for key, v in SERVED.items()
+    )
+)
+
+
+@pytest.mark.parametrize("api_key", SERVED, ids=lambda key: key.api_name)
+def test_every_api_of_the_table_has_a_handler(api_key: ApiKey) -> None:
+    assert callable(handler(api_key))
+
+
+@pytest.mark.parametrize("api_key", SERVED, ids=lambda key: key.api_name)
+def test_no_version_is_served_that_the_protocol_does_not_have(api_key: ApiKey) -> None:
+    assert SERVED[api_key].lowest >= api_key.stable_versions.lowest
+    assert SERVED[api_key].highest <= api_key.stable_versions.highest
+
+
+def test_what_is_advertised_is_what_is_served_but_for_old_produces() -> None:
+    told = {each.api_key: (each.min_version, each.max_version) for each in advertised()}
+
+    assert told.pop(ApiKey.PRODUCE) == (0, 13)
+    assert told == {
+        key: (v.lowest, v.highest) for key, v in SERVED.items() if key is not ApiKey.PRODUCE
+    }
+
+
+def test_no_transactions_are_promised() -> None:
+    transactional = {ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.END_TXN, ApiKey.TXN_OFFSET_COMMIT}
+
+    assert not transactional & set(SERVED)
+
+
+@pytest.mark.parametrize(
+    ("api_key", "version"), SERVED_VERSIONS, ids=lambda each: getattr(each, "api_name", str(each))
+)
+def test_every_version_has_an_error_response(api_key: ApiKey, version: int) -> None:
+    request = request_class(api_key)()
+
+    for body in (request, None):
+        response = error_response(api_key, body, ErrorCode.UNKNOWN_SERVER_ERROR, version)
+        response_class(api_key).decode(response.encode(version), version)
