@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import chdir
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ DIRECTIVES = {
     "initializedcheck": False,
     "binding": True,
 }
+KEPT_DIRECTIVES = ("freelist", "no_gc")
 
 
 def hot_modules(root: Path) -> list[tuple[str, Path]]:
@@ -69,6 +71,32 @@ def remove_compiled(root: Path) -> None:
                 path.unlink()
 
 
+@contextmanager
+def declared_class_directives_kept() -> Iterator[None]:
+    """Let ``@cython.no_gc`` and ``freelist`` of a ``.pxd`` hold for the class in its ``.py``.
+
+    Cython analyses such a class twice, for the declaration and for the body, and the second time
+    forgets the decorators of the first. Where it no longer can be told, it compiles as it would.
+    """
+    from Cython.Compiler.Nodes import CClassDefNode
+
+    analyse = CClassDefNode.analyse_declarations
+
+    def analyse_and_keep(node: Any, env: Any) -> None:
+        declared = getattr(env.lookup_here(node.class_name), "type", None)
+        directives = getattr(getattr(declared, "scope", None), "directives", None) or {}
+        kept = {name: directives[name] for name in KEPT_DIRECTIVES if directives.get(name)}
+        analyse(node, env)
+        if kept and node.scope is not None:
+            node.scope.directives = {**node.scope.directives, **kept}
+
+    CClassDefNode.analyse_declarations = analyse_and_keep
+    try:
+        yield
+    finally:
+        CClassDefNode.analyse_declarations = analyse
+
+
 def compile_in_place(root: Path) -> list[Path]:
     """Compile all hot modules beside their sources and return the files; raise if one fails."""
     from Cython.Build import cythonize
@@ -78,7 +106,7 @@ def compile_in_place(root: Path) -> list[Path]:
     modules = hot_modules(root)
     if not modules:
         return []
-    with chdir(root):
+    with chdir(root), declared_class_directives_kept():
         extensions = cythonize(
             [Extension(name, [str(source.relative_to(root))]) for name, source in modules],
             compiler_directives=DIRECTIVES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -98,6 +99,28 @@ def test_a_hot_module_is_compiled_beside_its_source(tmp_path: Path) -> None:
 
     assert compiled.parent == source.parent
     assert build_extensions.stale_modules(tmp_path) == []
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_class_that_its_declaration_keeps_from_the_cyclic_collector_stays_out_of_it(
+    tmp_path: Path,
+) -> None:
+    source = make_project(tmp_path)
+    source.write_text("class Slot:\n    pass\n\n\nclass Tracked:\n    pass\n")
+    source.with_suffix(".pxd").write_text(
+        "cimport cython\n\n\n@cython.no_gc\n@cython.freelist(8)\ncdef class Slot:\n"
+        "    cdef object value\n\n\ncdef class Tracked:\n    cdef object value\n"
+    )
+    (compiled,) = build_extensions.build(tmp_path, "require")
+
+    spec = importlib.util.spec_from_file_location("pyk.protocol.hot", compiled)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    assert not gc.is_tracked(module.Slot())
+    assert gc.is_tracked(module.Tracked())
 
 
 def test_an_unknown_mode_is_refused_by_name(tmp_path: Path) -> None:
