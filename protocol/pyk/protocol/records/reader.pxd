@@ -67,8 +67,8 @@ cdef class RecordSpan:
     cpdef tuple split(self, Py_ssize_t count)
 
 
+# Not kept from the cyclic collector: a deserializer may lead back to its iterator.
 @cython.final
-@cython.no_gc
 cdef class RecordIterator:
     cdef tuple _spans
     cdef Py_ssize_t _next_span

@@ -227,17 +227,17 @@ class RecordIterator:
         """Return the next record, None after the last."""
         if not self._advance():
             return None
-        offset, timestamp, key, value, headers = self._span_fields[self._next]
-        made_key: Any = key
-        made_value: Any = value
+        span, position = self._span, self._next
+        offset, timestamp, key, value, headers = self._span_fields[position]
         if self._key_deserializer is not None and key is not None:
-            made_key = self._key_deserializer(key)
+            key = self._key_deserializer(key)
         if self._value_deserializer is not None and value is not None:
-            made_value = self._value_deserializer(value)
+            value = self._value_deserializer(value)
+        # A deserializer is foreign code: it may have used this iterator, or let a thread do so.
+        if span is not self._span or position != self._next:
+            raise RuntimeError("a record iterator was used by two threads, or by a deserializer")
         self._next += 1
-        return consumer_record(
-            self._span.origin, (offset, timestamp, made_key, made_value, headers)
-        )
+        return consumer_record(span.origin, (offset, timestamp, key, value, headers))
 
     def skip(self) -> None:
         """Pass over the next record."""

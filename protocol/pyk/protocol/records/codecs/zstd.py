@@ -68,26 +68,23 @@ class _Frame(NamedTuple):
 
 def _decompress_frame(data: memoryview, frame: _Frame) -> bytes:
     if frame.window_bytes > _POOLED_WINDOW_BYTES:
-        return _decompress_with(zstandard.ZstdDecompressor(), data, frame)
+        return _read(zstandard.ZstdDecompressor(), data, frame)
     try:
         decompressor = _decompressors.pop()
     except IndexError:
         decompressor = zstandard.ZstdDecompressor()
     try:
-        return _decompress_with(decompressor, data, frame)
+        return _read(decompressor, data, frame)
     finally:
         _decompressors.append(decompressor)
 
 
-def _decompress_with(
-    decompressor: zstandard.ZstdDecompressor, data: memoryview, frame: _Frame
-) -> bytes:
+def _read(decompressor: zstandard.ZstdDecompressor, data: memoryview, frame: _Frame) -> bytes:
     try:
-        return decompressor.decompress(data, max_output_size=frame.max_output_bytes)
+        # One byte more than there may be: only at its end is a frame's checksum looked at.
+        with decompressor.stream_reader(data) as reader:
+            return reader.read(frame.max_output_bytes + 1)
     except zstandard.ZstdError as error:
-        # The room was all that the limit left, so too small a room is too much output.
-        if "too small" in str(error):
-            check_size(frame.max_output_bytes, frame.max_output_bytes - 1)
         raise _corrupt(error) from error
 
 
@@ -120,13 +117,13 @@ def _measure_frame(data: memoryview, start: int, left: int) -> _Frame:
         raise _corrupt("it ends within a frame")
     if parameters.content_size != zstandard.CONTENTSIZE_UNKNOWN:
         check_size(parameters.content_size, left)
-        if parameters.content_size > most or (most and not parameters.content_size):
-            raise _corrupt(f"a frame declares {parameters.content_size} bytes and holds others")
+        if parameters.content_size > most:
+            raise _corrupt(f"a frame declares {parameters.content_size} bytes and holds fewer")
     elif min(parameters.window_size, most) > _MAX_UNDECLARED_WINDOW_BYTES:
         raise DecompressionLimitError(
             f"a zstd frame of undeclared size wants a window of {parameters.window_size} bytes"
         )
-    return _Frame(end, parameters.window_size, max(1, min(most, left + 1)))
+    return _Frame(end, parameters.window_size, min(most, left))
 
 
 def _walk_blocks(data: memoryview, position: int) -> tuple[int, int]:

@@ -1,0 +1,577 @@
+"""Batches from a peer that is broken or hostile: a typed error, in bounded memory, every time.
+
+The rows follow what was measured of Apache Kafka. Where it is lax or crashes, pyk refuses; where it
+accepts on purpose, pyk accepts.
+"""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable
+
+import lz4.frame
+import pytest
+import zstandard
+
+from pyk.protocol.errors import ProtocolError
+from pyk.protocol.records import (
+    Compression,
+    CorruptRecordError,
+    DecompressionLimitError,
+    FetchedRecords,
+    RecordBatchError,
+    UnsupportedCompressionError,
+    UnsupportedMagicError,
+    read_batches,
+)
+from pyk.protocol.records.compression import compress
+from pyk.protocol.records.varint import decode_varint, decode_varlong, encode_varint
+from support.record_batches import NOW_MS, control_batch, raw_batch, record, sealed, sized
+
+cramjam = pytest.importorskip("cramjam")
+
+MIB = 1024 * 1024
+GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
+GOOD = record(0) + record(1)
+
+
+def read_all(data: bytes, **limits: int) -> list[bytes | None]:
+    return [one.value for batch in read_batches(data, **limits) for one in batch]
+
+
+def with_length(length: int) -> bytes:
+    """Return a record of 7 bytes and a value of none, whose length field says ``length``."""
+    return encode_varint(length) + record(0, value=None)[1:]
+
+
+def body(*parts: bytes) -> bytes:
+    """Return a record made of ``parts`` behind the attributes, with the right length."""
+    content = b"\x00" + b"".join(parts)
+    return encode_varint(len(content)) + content
+
+
+# Lengths and magic
+
+
+@pytest.mark.parametrize("length", [-1, 13, -(1 << 31), 0])
+def test_an_impossible_batch_length_is_corrupt(length: int) -> None:
+    with pytest.raises(CorruptRecordError, match=f"batch length of {length} "):
+        read_all(raw_batch(GOOD, 2, length=length))
+
+
+def test_a_batch_length_below_an_empty_batch_is_corrupt() -> None:
+    with pytest.raises(CorruptRecordError, match="batch length of 48 is below the 49"):
+        read_all(raw_batch(GOOD, 2, length=48))
+
+
+@pytest.mark.parametrize("length", [1_000_000, (1 << 31) - 1])
+def test_a_batch_longer_than_its_buffer_is_a_partial_one(length: int) -> None:
+    assert read_all(raw_batch(GOOD, 2, length=length)) == []
+
+
+@pytest.mark.parametrize("size", range(61))
+def test_a_header_cut_anywhere_is_a_partial_batch(size: int) -> None:
+    assert read_all(sealed(b"v")[:size]) == []
+
+
+def test_a_partial_batch_behind_a_good_one_is_ignored() -> None:
+    assert read_all(sealed(b"a") + sealed(b"b", base_offset=1)[:-1]) == [b"a"]
+
+
+@pytest.mark.parametrize("magic", [3, 7, 127, -1])
+def test_an_unknown_magic_is_unsupported(magic: int) -> None:
+    with pytest.raises(UnsupportedMagicError, match=f"magic byte {magic & 0xFF} "):
+        read_all(raw_batch(GOOD, 2, magic=magic))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_message_formats_of_before_kafka_0_11_are_unsupported(magic: int) -> None:
+    with pytest.raises(UnsupportedMagicError, match=f"message format {magic}"):
+        read_all(raw_batch(GOOD, 2, magic=magic))
+
+
+# Checksum
+
+
+def test_any_flipped_bit_behind_the_crc_is_noticed() -> None:
+    good = sealed(b"value")
+    for position in range(17, len(good)):
+        bad = bytearray(good)
+        bad[position] ^= 0x10
+
+        with pytest.raises(RecordBatchError):
+            read_all(bytes(bad))
+
+
+def test_batches_before_a_corrupt_one_are_delivered_and_its_offsets_are_named() -> None:
+    bad = bytearray(sealed(b"b", b"c", base_offset=1))
+    bad[-1] ^= 1
+    batches = read_batches(sealed(b"a") + bytes(bad) + sealed(b"d", base_offset=3))
+
+    assert [one.value for one in next(batches)] == [b"a"]
+    with pytest.raises(CorruptRecordError, match=r"offsets 1 to 2: its stored CRC") as caught:
+        next(batches)
+
+    assert (caught.value.base_offset, caught.value.next_offset) == (1, 3)
+
+
+def test_a_consumer_stays_before_a_corrupt_batch_at_every_poll() -> None:
+    bad = bytearray(sealed(b"b", base_offset=1))
+    bad[-1] ^= 1
+    fetched = FetchedRecords("orders", 0, sealed(b"a") + bytes(bad), 0)
+
+    span = fetched.next_span(10)
+    assert span is not None
+    assert [one.value for one in span] == [b"a"]
+
+    for _ in range(3):
+        with pytest.raises(CorruptRecordError):
+            fetched.next_span(10)
+        assert fetched.next_offset == 1
+
+
+# Counts and offsets
+
+
+@pytest.mark.parametrize(
+    ("records", "count", "reason"),
+    [
+        (GOOD, -1, "declares -1 records"),
+        (GOOD, -5, "declares -5 records"),
+        (GOOD, 3, "record 2 of 3: a varint is cut off|too short for its record count"),
+        (GOOD, 1, "bytes follow the last record"),
+        (GOOD, 0, "bytes follow the last record"),
+        (GOOD + b"\x00", 2, "bytes follow the last record"),
+        (GOOD, (1 << 31) - 1, "too short for its record count"),
+        (b"", 1, "too short for its record count"),
+    ],
+)
+def test_a_record_count_that_does_not_fit_is_corrupt(
+    records: bytes, count: int, reason: str
+) -> None:
+    with pytest.raises(CorruptRecordError, match=reason):
+        read_all(raw_batch(records, count, last_offset_delta=max(count - 1, 0)))
+
+
+@pytest.mark.parametrize("last_offset_delta", [-1, 0, -(1 << 31)])
+def test_a_last_offset_delta_below_the_count_is_corrupt(last_offset_delta: int) -> None:
+    with pytest.raises(CorruptRecordError, match="declares 2 records with a last offset delta"):
+        read_all(raw_batch(GOOD, 2, last_offset_delta=last_offset_delta))
+
+
+@pytest.mark.parametrize("base_offset", [-1, -(1 << 63), (1 << 63) - 1, (1 << 63) - 2])
+def test_offsets_outside_of_63_bits_are_corrupt(base_offset: int) -> None:
+    with pytest.raises(CorruptRecordError, match=r"offsets lie outside of 0 to 2\*\*63 - 1"):
+        read_all(raw_batch(GOOD, 2, base_offset=base_offset))
+
+
+def test_the_largest_offsets_there_are_can_be_read() -> None:
+    (batch,) = read_batches(raw_batch(GOOD, 2, base_offset=(1 << 63) - 3))
+
+    assert [one.offset for one in batch] == [(1 << 63) - 3, (1 << 63) - 2]
+    assert batch.next_offset == (1 << 63) - 1
+
+
+@pytest.mark.parametrize("deltas", [(0, 0), (1, 0), (-1, 0), (0, 2), (0, -(1 << 31))])
+def test_offset_deltas_that_do_not_rise_within_the_batch_are_corrupt(
+    deltas: tuple[int, int],
+) -> None:
+    records = b"".join(record(delta) for delta in deltas)
+
+    with pytest.raises(CorruptRecordError, match="offset delta does not rise, or lies outside"):
+        read_all(raw_batch(records, 2))
+
+
+@pytest.mark.parametrize(
+    ("base", "delta"), [((1 << 63) - 1, 1), (-(1 << 63), -1), (-2, -(1 << 63)), (1, (1 << 63) - 1)]
+)
+def test_a_timestamp_beyond_64_bits_is_corrupt(base: int, delta: int) -> None:
+    with pytest.raises(CorruptRecordError, match="timestamp lies outside of 64 bits"):
+        read_all(raw_batch(record(0, delta), 1, base_timestamp=base))
+
+
+@pytest.mark.parametrize(
+    ("base", "delta"), [((1 << 63) - 1, -(1 << 63)), (-(1 << 63), (1 << 63) - 1)]
+)
+def test_extreme_timestamps_that_fit_are_read(base: int, delta: int) -> None:
+    (batch,) = read_batches(raw_batch(record(0, delta), 1, base_timestamp=base))
+
+    assert [one.timestamp for one in batch] == [base + delta]
+
+
+# Inside a record
+
+
+@pytest.mark.parametrize("length", [6, 8, 0, -1, 1 << 20, (1 << 31) - 1, -(1 << 31)])
+def test_a_record_length_that_is_wrong_is_corrupt(length: int) -> None:
+    assert len(record(0, value=None)) == 9 - 1
+
+    with pytest.raises(CorruptRecordError, match="record 0 of 1: "):
+        read_all(raw_batch(with_length(length) + record(1), 1, last_offset_delta=1))
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (body(b"\0\0", encode_varint(-2), b"\x01", b"\0"), "key length is below -1"),
+        (body(b"\0\0", encode_varint(100), b"kkkk"), "key length is below -1, or larger"),
+        (body(b"\0\0", b"\x01", encode_varint(-2), b"\0\0"), "value length is below -1"),
+        (body(b"\0\0\x01", encode_varint(1 << 30), b"\0"), "value length is below -1, or larger"),
+        (body(b"\0\0\x01\x01", encode_varint(-1), b"\0\0"), "header count is negative"),
+        (body(b"\0\0\x01\x01", encode_varint(1_000_000), b"\0"), "header count is negative, or"),
+        (
+            body(b"\0\0\x01\x01", encode_varint(1), encode_varint(-1), b"\x01"),
+            "header key length is negative",
+        ),
+        (
+            body(b"\0\0\x01\x01", encode_varint(1), encode_varint(99), b"\x01"),
+            "header key length is negative, or larger",
+        ),
+        (
+            body(b"\0\0\x01\x01", encode_varint(1), sized(b"h"), encode_varint(-5)),
+            "header value length is below -1",
+        ),
+        (
+            body(b"\0\0\x01\x01", encode_varint(1), sized(b"h"), encode_varint(9)),
+            "header value length is below -1, or larger",
+        ),
+        (body(b"\0\0\x01\x01", encode_varint(1), sized(b"\xff"), b"\x01"), "not UTF-8"),
+        (body(b"\0\0\x01\x01", encode_varint(1), sized(b"\xed\xa0\x80"), b"\x01"), "not UTF-8"),
+        (body(b"\0\0\x01\x01\0", b"x"), "fields end before the record does"),
+        (body(b"\x80" * 10, b"\0"), "varint is longer"),
+        (body(b"\0" + b"\xff" * 6), "varint is longer"),
+        (body(b"\0\x80\x00\x01\x01\x00"), "varint is longer"),
+        (body(b"\xff" * 9 + b"\x7f", b"\0"), "varint is longer"),
+        (body(b"\0\0\x01\x01\x80"), "varint is cut off"),
+    ],
+)
+def test_a_field_of_a_record_that_is_wrong_is_corrupt(bad: bytes, reason: str) -> None:
+    with pytest.raises(CorruptRecordError, match=f"record 1 of 2: .*{reason}") as caught:
+        read_all(raw_batch(record(0) + bad, 2, base_offset=40))
+
+    assert (caught.value.base_offset, caught.value.next_offset) == (40, 42)
+
+
+@pytest.mark.parametrize("decode", [decode_varint, decode_varlong])
+@pytest.mark.parametrize("data", [b"", b"\x80", b"\xff\xff"])
+def test_a_varint_that_is_cut_is_refused(
+    decode: Callable[[bytes, int, int], tuple[int, int]], data: bytes
+) -> None:
+    with pytest.raises(CorruptRecordError, match="cut off"):
+        decode(data, 0, len(data))
+
+
+@pytest.mark.parametrize(
+    ("decode", "data"),
+    [
+        (decode_varint, b"\x80\x80\x80\x80\x80\x00"),
+        (decode_varint, b"\xff\xff\xff\xff\x1f"),
+        (decode_varint, b"\x80\x00"),
+        (decode_varlong, b"\x80" * 10 + b"\x00"),
+        (decode_varlong, b"\xff" * 9 + b"\x02"),
+        (decode_varlong, b"\xff\x80\x00"),
+    ],
+)
+def test_a_varint_that_is_too_long_or_not_the_shortest_is_refused(
+    decode: Callable[[bytes, int, int], tuple[int, int]], data: bytes
+) -> None:
+    with pytest.raises(CorruptRecordError, match="longer than its value needs"):
+        decode(data, 0, len(data))
+
+
+def test_a_batch_is_delivered_whole_or_not_at_all() -> None:
+    fetched = FetchedRecords("orders", 0, raw_batch(record(0) + record(0), 2), 0)
+
+    with pytest.raises(CorruptRecordError):
+        fetched.next_span(1)
+    assert fetched.next_offset == 0
+
+
+# What is tolerated
+
+
+def test_unused_attribute_bits_are_ignored() -> None:
+    batch = raw_batch(record(0, attributes=0xFF), 1, attributes=-0x8000 | 0x7F80)
+
+    assert read_all(batch) == [b"v"]
+
+
+def test_an_unknown_control_type_is_skipped_and_counted() -> None:
+    data = control_batch(9, base_offset=0) + sealed(b"a", base_offset=1)
+    fetched = FetchedRecords("orders", 0, data, 0)
+
+    span = fetched.next_span(10)
+
+    assert span is not None
+    assert [one.value for one in span] == [b"a"]
+    assert fetched.unknown_control_batches == 1
+
+
+def test_a_control_batch_of_anything_but_a_control_record_is_skipped_too() -> None:
+    data = raw_batch(GOOD, 2, attributes=0x20) + raw_batch(
+        b"", 0, base_offset=2, attributes=0x20, last_offset_delta=0
+    )
+    fetched = FetchedRecords("orders", 0, data, 0)
+
+    assert fetched.next_span(10) is None
+    assert fetched.next_offset == 3
+    assert fetched.unknown_control_batches == 2
+
+
+# Codecs
+
+
+@pytest.mark.parametrize("codec", [5, 6, 7])
+def test_an_unknown_codec_is_unsupported(codec: int) -> None:
+    with pytest.raises(UnsupportedCompressionError, match=f"codec {codec} is unknown") as caught:
+        read_all(raw_batch(GOOD, 2, attributes=codec))
+
+    assert caught.value.next_offset == 2
+
+
+@pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
+@pytest.mark.parametrize("data", [b"", b"\x01", GOOD, b"\xff" * 200])
+def test_data_that_is_not_of_its_codec_is_corrupt(codec: int, data: bytes) -> None:
+    with pytest.raises(CorruptRecordError, match="not valid"):
+        read_all(raw_batch(data, 2, attributes=codec))
+
+
+@pytest.mark.parametrize("codec", [Compression.GZIP, Compression.LZ4, Compression.ZSTD])
+def test_compressed_data_that_is_cut_is_corrupt(codec: Compression) -> None:
+    data = compress(codec, GOOD * 40)
+    for size in range(len(data)):
+        with pytest.raises(CorruptRecordError):
+            read_all(raw_batch(data[:size], 2, attributes=codec.codec))
+
+
+@pytest.mark.parametrize("codec", list(Compression)[1:])
+def test_garbage_behind_compressed_data_is_corrupt(codec: Compression) -> None:
+    with pytest.raises(CorruptRecordError):
+        read_all(raw_batch(compress(codec, GOOD) + b"garbage", 2, attributes=codec.codec))
+
+
+@pytest.mark.parametrize("codec", [GZIP, LZ4, ZSTD])
+def test_several_frames_are_read_as_one(codec: int) -> None:
+    whole = {GZIP: gzip.compress, LZ4: independent_lz4, ZSTD: zstandard.compress}[codec]
+    data = whole(GOOD[:5]) + whole(b"") + whole(GOOD[5:])
+
+    assert read_all(raw_batch(data, 2, attributes=codec)) == [b"v", b"v"]
+
+
+def test_snappy_is_read_as_one_raw_block_and_as_several_streams() -> None:
+    raw = bytes(cramjam.snappy.compress_raw(GOOD))
+    streams = compress(Compression.SNAPPY, GOOD[:5]) + compress(Compression.SNAPPY, GOOD[5:])
+
+    assert read_all(raw_batch(raw, 2, attributes=SNAPPY)) == [b"v", b"v"]
+    assert read_all(raw_batch(streams, 2, attributes=SNAPPY)) == [b"v", b"v"]
+
+
+def test_zstd_is_read_with_and_without_a_declared_size_and_past_a_frame_to_skip() -> None:
+    undeclared = zstandard.ZstdCompressor(write_content_size=False).compress(GOOD)
+    skipped = struct.pack("<II", 0x184D2A50, 3) + b"???"
+
+    for data in (zstandard.compress(GOOD), undeclared, skipped + undeclared):
+        assert read_all(raw_batch(data, 2, attributes=ZSTD)) == [b"v", b"v"]
+
+
+def independent_lz4(data: bytes) -> bytes:
+    return bytes(lz4.frame.compress(data, block_linked=False))
+
+
+def lz4_with_flags(flags: int) -> bytes:
+    data = bytearray(independent_lz4(GOOD))
+    data[4] ^= flags
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(lz4_with_flags(0x20), id="linked blocks"),
+        pytest.param(lz4_with_flags(0x01), id="dictionary"),
+        pytest.param(lz4_with_flags(0x02), id="reserved bit"),
+        pytest.param(lz4_with_flags(0x80), id="version"),
+        pytest.param(independent_lz4(GOOD)[:14] + b"\x00" + independent_lz4(GOOD)[15:], id="hash"),
+        pytest.param(
+            bytes(lz4.frame.compress(GOOD, block_linked=False, content_checksum=True))[:-1] + b"?",
+            id="content checksum",
+        ),
+    ],
+)
+def test_lz4_frames_that_kafka_refuses_are_corrupt(data: bytes) -> None:
+    with pytest.raises(CorruptRecordError, match="not valid lz4 data"):
+        read_all(raw_batch(data, 2, attributes=LZ4))
+
+
+def test_a_wrong_block_checksum_of_lz4_is_corrupt() -> None:
+    data = bytearray(lz4.frame.compress(GOOD, block_linked=False, block_checksum=True))
+    data[-5] ^= 1
+
+    with pytest.raises(CorruptRecordError, match="not valid lz4 data"):
+        read_all(raw_batch(bytes(data), 2, attributes=LZ4))
+
+
+# Bombs
+
+
+def zstd_bomb(size: int, window_log: int = 17) -> bytes:
+    """Return a frame of undeclared size with ``size`` zeros, in blocks of one repeated byte."""
+    blocks = size // (128 * 1024)
+    repeat = (128 * 1024 << 3 | 1 << 1).to_bytes(3, "little") + b"\x00"
+    header = struct.pack("<IBB", 0xFD2FB528, 0, (window_log - 10) << 3)
+    return header + repeat * (blocks - 1) + bytes((repeat[0] | 1,)) + repeat[1:]
+
+
+def gzip_bomb(size: int) -> bytes:
+    """Return a member that holds ``size`` zeros: one flushed block, many times."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, 31)
+    first = deflate.compress(bytes(MIB)) + deflate.flush(zlib.Z_FULL_FLUSH)
+    again = deflate.compress(bytes(MIB)) + deflate.flush(zlib.Z_FULL_FLUSH)
+    return first + again * (size // MIB - 1)
+
+
+def lz4_bomb(size: int) -> bytes:
+    frame = lz4.frame.compress(
+        bytes(4 * MIB),
+        block_size=lz4.frame.BLOCKSIZE_MAX4MB,
+        block_linked=False,
+        store_size=False,
+    )
+    header, block, end = frame[:7], frame[7:-4], frame[-4:]
+    return bytes(header + block * (size // (4 * MIB)) + end)
+
+
+def snappy_bomb(size: int) -> bytes:
+    block = bytes(cramjam.snappy.compress_raw(bytes(MIB)))
+    blocks = (len(block).to_bytes(4, "big") + block) * (size // MIB)
+    return compress(Compression.SNAPPY, b"") + blocks
+
+
+BOMBS = {
+    "gzip": (GZIP, lambda: gzip_bomb(1024 * MIB)),
+    "gzip of many members": (GZIP, lambda: gzip.compress(bytes(MIB)) * 100),
+    "snappy stream": (SNAPPY, lambda: snappy_bomb(256 * MIB)),
+    "snappy raw": (SNAPPY, lambda: bytes(cramjam.snappy.compress_raw(bytes(100 * MIB)))),
+    "lz4": (LZ4, lambda: lz4_bomb(1024 * MIB)),
+    "lz4 of many frames": (LZ4, lambda: lz4_bomb(4 * MIB) * 100),
+    "zstd": (ZSTD, lambda: zstd_bomb(1024 * MIB)),
+    "zstd with a wide window": (ZSTD, lambda: zstd_bomb(1024 * MIB, window_log=27)),
+    "zstd of many frames": (ZSTD, lambda: zstd_bomb(MIB) * 100),
+    "zstd that declares its size": (ZSTD, lambda: zstandard.compress(bytes(100 * MIB))),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_stopped_at_the_limit_and_its_offsets_are_named(name: str) -> None:
+    codec, make = BOMBS[name]
+    data = raw_batch(make(), 2, attributes=codec, base_offset=70)
+
+    with pytest.raises(DecompressionLimitError, match="offsets 70 to 71: ") as caught:
+        read_all(data)
+
+    assert caught.value.next_offset == 72
+
+
+def test_bombs_take_no_more_memory_than_the_limit_and_a_little() -> None:
+    script = """
+import resource
+from hostile.test_record_batches import BOMBS, DecompressionLimitError, raw_batch, read_all
+
+bombs = {name: raw_batch(make(), 2, attributes=codec) for name, (codec, make) in BOMBS.items()}
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for name, bomb in bombs.items():
+    try:
+        read_all(bomb)
+    except DecompressionLimitError:
+        pass
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+    tests = str(__file__).rpartition("/hostile/")[0]
+
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {tests!r})\n{script}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert int(done.stdout) <= 64 + 32
+
+
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd", "snappy"])
+def test_a_million_empty_frames_are_refused_without_being_read(codec: str) -> None:
+    frame = {
+        "gzip": gzip.compress(b""),
+        "lz4": independent_lz4(b""),
+        "zstd": zstandard.compress(b""),
+        "snappy": b"\x00\x00\x00\x01\x00",
+    }[codec]
+    lead = compress(Compression.SNAPPY, b"") if codec == "snappy" else b""
+    data = raw_batch(lead + frame * 1_000_000, 2, attributes=Compression(codec).codec)
+
+    start = time.process_time()
+    with pytest.raises(CorruptRecordError, match="more than 100000 frames"):
+        read_all(data)
+
+    assert time.process_time() - start < 5
+
+
+def test_a_zstd_frame_of_a_million_empty_blocks_is_refused() -> None:
+    data = struct.pack("<IBB", 0xFD2FB528, 0, 7 << 3) + bytes(3) * 1_000_000
+
+    with pytest.raises(CorruptRecordError, match="more than 100000 frames or blocks"):
+        read_all(raw_batch(data, 2, attributes=ZSTD))
+
+
+def test_a_zstd_window_beyond_what_kafka_reads_is_corrupt() -> None:
+    with pytest.raises(CorruptRecordError, match="window of 2147483648 bytes"):
+        read_all(raw_batch(zstd_bomb(MIB, window_log=31), 2, attributes=ZSTD))
+
+
+@pytest.mark.parametrize("declared", [0, 1, 10**6, 1 << 40])
+def test_a_zstd_frame_that_holds_other_than_it_declares_is_refused(declared: int) -> None:
+    block = (len(GOOD) << 3 | 1).to_bytes(3, "little") + GOOD
+    data = struct.pack("<IBBQ", 0xFD2FB528, 0xC0, 10 << 3, declared) + block
+
+    with pytest.raises(RecordBatchError):
+        read_all(raw_batch(data, 2, attributes=ZSTD))
+
+
+@pytest.mark.parametrize("declared", [0, 1, 10**6, (1 << 32) - 1])
+def test_a_snappy_block_that_holds_other_than_it_declares_is_refused(declared: int) -> None:
+    size = bytearray()
+    while declared >= 0x80:
+        size.append(declared & 0x7F | 0x80)
+        declared >>= 7
+    size.append(declared)
+    raw = bytes(cramjam.snappy.compress_raw(GOOD))
+
+    with pytest.raises(RecordBatchError):
+        read_all(raw_batch(bytes(size) + raw[1:], 2, attributes=SNAPPY))
+
+
+def test_the_limit_itself_is_reached_by_every_codec() -> None:
+    records = record(0, value=bytes(100_000))
+    for codec in Compression:
+        data = raw_batch(compress(codec, records), 1, attributes=codec.codec)
+
+        assert read_all(data, max_decompressed_bytes=len(records)) == [bytes(100_000)]
+        if codec is not Compression.NONE:
+            with pytest.raises(DecompressionLimitError):
+                read_all(data, max_decompressed_bytes=len(records) - 1)
+
+
+def test_every_error_is_a_protocol_error_and_repeats_nothing_of_the_payload() -> None:
+    secret = b"card 4111-1111-1111-1111"
+    bad = raw_batch(record(0, value=secret) + record(0), 2, base_timestamp=NOW_MS)
+
+    with pytest.raises(ProtocolError) as caught:
+        read_all(bad)
+
+    assert "4111" not in str(caught.value)
+    assert len(str(caught.value)) < 256
