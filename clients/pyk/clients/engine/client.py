@@ -107,6 +107,10 @@ class Client:
         await self._pool.close(reason, deadline)
 
     @property
+    def is_started(self) -> bool:
+        return self._is_started
+
+    @property
     def is_closed(self) -> bool:
         return self._is_closed
 

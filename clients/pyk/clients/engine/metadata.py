@@ -93,7 +93,7 @@ class MetadataAnswer:
 
     @classmethod
     def of(cls, response: MetadataResponse) -> Self:
-        """Return what a response says; raise :class:`MalformedMessageError` if it cannot be true."""
+        """Return what a response says, or raise :class:`MalformedMessageError`."""
         nodes = _nodes(response.brokers)
         # One without a name was asked for by an id that no topic has.
         topics = tuple(_topic(topic, nodes) for topic in response.topics if topic.name is not None)

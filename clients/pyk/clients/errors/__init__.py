@@ -15,6 +15,7 @@
     │   └── BufferExhaustedError
     ├── BootstrapError                  (ConnectionError) with .attempts: ConnectionAttempt, Stage
     ├── MalformedResponseError          bytes that break the protocol
+    ├── SeveralErrors                   (ExceptionGroup) with .errors and .results
     ├── ConfigurationError              (ValueError)
     ├── SerializationError              (ValueError)
     │   └── DeserializationError
@@ -49,6 +50,7 @@ from pyk.clients.errors.client import (
     NodeDisconnectedError,
     NodeUnavailableError,
     SerializationError,
+    SeveralErrors,
     Stage,
     StateError,
 )
@@ -332,6 +334,7 @@ __all__ = [
     "SaslAuthenticationFailedError",
     "SecurityDisabledError",
     "SerializationError",
+    "SeveralErrors",
     "ShareSessionLimitReachedError",
     "ShareSessionNotFoundError",
     "SnapshotNotFoundError",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import attrs
 
@@ -110,3 +111,40 @@ class BootstrapError(KafkaError, ConnectionError):
 
     def __str__(self) -> str:
         return "\n".join([str(self.args[0]), *(f"  {attempt}" for attempt in self.attempts)])
+
+
+class SeveralErrors(ExceptionGroup[KafkaError], KafkaError):  # noqa: N818 - it is not one error
+    """A call about several things of which some failed: each with its own error.
+
+    ``errors`` says what failed and why, ``results`` what succeeded. It is an exception group, which
+    ``except*`` takes apart, and a :class:`KafkaError`, which ``except`` catches with the others. A
+    call about one thing raises that one's error instead.
+    """
+
+    errors: Mapping[Any, KafkaError]
+    results: Mapping[Any, Any]
+
+    def __new__(
+        cls, message: str, errors: Mapping[Any, KafkaError], results: Mapping[Any, Any]
+    ) -> Self:
+        return super().__new__(cls, message, list(errors.values()))
+
+    def __init__(
+        self, message: str, errors: Mapping[Any, KafkaError], results: Mapping[Any, Any]
+    ) -> None:
+        KafkaError.__init__(self, message)
+        self.args = (message, errors, results)  # from which pickle makes it again
+        self.errors = dict(errors)
+        self.results = dict(results)
+        self.retriable = all(error.retriable for error in errors.values())
+        self.definite = all(error.definite for error in errors.values())
+
+    def __str__(self) -> str:
+        return "; ".join(
+            [str(self.args[0]), *(f"{what}: {error}" for what, error in self.errors.items())]
+        )
+
+    def derive(self, excs: Sequence[Any], /) -> SeveralErrors:  # type: ignore[override]
+        """Return the same about some of the errors only, for ``except*``."""
+        some = {what: error for what, error in self.errors.items() if error in excs}
+        return SeveralErrors(self.args[0], some, self.results)

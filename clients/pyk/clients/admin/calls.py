@@ -1,0 +1,82 @@
+"""What every administrative call needs: a client that is connected, a deadline, a way to send."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pyk.clients.admin.routes import Route
+from pyk.clients.admin.settling import Ask, settle
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import KafkaError
+from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+
+class Calls:
+    """Carries out the calls of one admin client."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._starting = asyncio.Lock()
+
+    async def begin(self, timeout: float | None) -> float:
+        """Connect if that has not happened yet, and return the deadline of a call."""
+        deadline = self.deadline(timeout)
+        if not self.client.is_started:
+            async with self._starting:
+                await self.client.start(self.remaining(deadline))
+        return deadline
+
+    def deadline(self, timeout: float | None) -> float:
+        """Return when a call must be over; by default ``default_api_timeout_ms`` from now."""
+        default = self.client.config.default_api_timeout_ms / 1000
+        return self.client.clock.now() + (default if timeout is None else timeout)
+
+    def remaining(self, deadline: float) -> float:
+        """Return the seconds until a deadline."""
+        return max(0.0, deadline - self.client.clock.now())
+
+    def remaining_ms(self, deadline: float) -> int:
+        """Return the milliseconds that a broker may take, at least one."""
+        return max(1, int(self.remaining(deadline) * 1000))
+
+    async def send(
+        self, node_id: int, request: Any, deadline: float, *, max_version: int | None = None
+    ) -> Any:
+        """Send a request to a node and return its response."""
+        timeout_ms = min(self.client.config.request_timeout_ms, self.remaining_ms(deadline))
+        return await self.client.send(
+            node_id, request, timeout_ms=timeout_ms, max_version=max_version
+        )
+
+    async def settle(
+        self,
+        items: Iterable[Any],
+        route: Route,
+        ask: Ask,
+        deadline: float,
+        *,
+        already_done: type[KafkaError] | None = None,
+    ) -> dict[Any, Any]:
+        """Return the result of each item; see :func:`~pyk.clients.admin.settling.settle`."""
+        return await settle(self.client, items, route, ask, deadline, already_done=already_done)
+
+    async def metadata(
+        self, names: Sequence[str] | None, timeout: float | None
+    ) -> MetadataResponse:
+        """Return what a broker says now of these topics, or of all, not what was said last."""
+        deadline = await self.begin(timeout)
+        response: MetadataResponse = await self.client.retry(
+            lambda: self.client.send_to_any(metadata_request(names), deadline),
+            deadline,
+            "get metadata",
+        )
+        return response
+
+
+def metadata_request(names: Sequence[str] | None) -> MetadataRequest:
+    return MetadataRequest(
+        topics=None if names is None else [MetadataRequestTopic(name=name) for name in names],
+        allow_auto_topic_creation=False,
+    )

@@ -1,0 +1,191 @@
+"""Settings of topics, brokers and groups. Pure."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from pyk.clients.errors import KafkaError, error_for
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+)
+from pyk.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+
+class ConfigResourceType(enum.IntEnum):
+    """What settings may belong to."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class ConfigSource(enum.IntEnum):
+    """Where a value comes from, the nearest first."""
+
+    UNKNOWN = 0
+    TOPIC = 1
+    BROKER = 2
+    ALL_BROKERS = 3
+    BROKER_FILE = 4
+    DEFAULT = 5
+    BROKER_LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
+
+    @classmethod
+    def _missing_(cls, value: object) -> ConfigSource:
+        return cls.UNKNOWN
+
+
+class AlterConfigOperation(enum.IntEnum):
+    """How a setting is changed."""
+
+    SET = 0
+    DELETE = 1
+    """Back to what holds without it."""
+    APPEND = 2
+    """Add to a list."""
+    SUBTRACT = 3
+    """Take out of a list."""
+
+
+@attrs.frozen(order=True)
+class ConfigResource:
+    """Something that has settings."""
+
+    type: ConfigResourceType
+    name: str
+
+    @classmethod
+    def topic(cls, name: str) -> ConfigResource:
+        return cls(ConfigResourceType.TOPIC, name)
+
+    @classmethod
+    def broker(cls, node_id: int) -> ConfigResource:
+        return cls(ConfigResourceType.BROKER, str(node_id))
+
+    @classmethod
+    def group(cls, group_id: str) -> ConfigResource:
+        return cls(ConfigResourceType.GROUP, group_id)
+
+    @property
+    def node_id(self) -> int | None:
+        """Return the one broker that can be asked, None where any can."""
+        is_of_one_broker = self.type in (
+            ConfigResourceType.BROKER,
+            ConfigResourceType.BROKER_LOGGER,
+        )
+        return int(self.name) if is_of_one_broker and self.name.isdigit() else None
+
+
+@attrs.frozen
+class ConfigEntry:
+    """One setting and where its value comes from."""
+
+    name: str
+    value: str | None = attrs.field(repr=False)
+    """None for a secret."""
+    source: ConfigSource
+    is_default: bool
+    is_read_only: bool
+    is_sensitive: bool
+    documentation: str | None = attrs.field(default=None, repr=False)
+
+
+@attrs.frozen
+class AlterConfig:
+    """A change of one setting."""
+
+    name: str
+    value: str | None = attrs.field(default=None, repr=False)
+    operation: AlterConfigOperation = AlterConfigOperation.SET
+
+
+def describe_configs_request(
+    resources: Iterable[ConfigResource], *, documentation: bool
+) -> DescribeConfigsRequest:
+    return DescribeConfigsRequest(
+        resources=[
+            DescribeConfigsResource(
+                resource_type=resource.type, resource_name=resource.name, configuration_keys=None
+            )
+            for resource in resources
+        ],
+        include_documentation=documentation,
+    )
+
+
+def described_configs(
+    response: DescribeConfigsResponse,
+) -> dict[ConfigResource, Mapping[str, ConfigEntry] | KafkaError]:
+    """Return the settings of each resource, or why there are none."""
+    described: dict[ConfigResource, Mapping[str, ConfigEntry] | KafkaError] = {}
+    for result in response.results:
+        resource = ConfigResource(ConfigResourceType(result.resource_type), result.resource_name)
+        if result.error_code != ErrorCode.NONE:
+            described[resource] = error_for(result.error_code, result.error_message)
+        else:
+            described[resource] = {entry.name: _entry(entry) for entry in result.configs}
+    return described
+
+
+def _entry(entry: DescribeConfigsResourceResult) -> ConfigEntry:
+    source = ConfigSource(entry.config_source)
+    return ConfigEntry(
+        name=entry.name,
+        value=entry.value,
+        source=source,
+        is_default=entry.is_default or source is ConfigSource.DEFAULT,
+        is_read_only=entry.read_only,
+        is_sensitive=entry.is_sensitive,
+        documentation=entry.documentation,
+    )
+
+
+def alter_configs_request(
+    changes: Mapping[ConfigResource, Iterable[AlterConfig]], *, validate_only: bool
+) -> IncrementalAlterConfigsRequest:
+    return IncrementalAlterConfigsRequest(
+        resources=[
+            AlterConfigsResource(
+                resource_type=resource.type,
+                resource_name=resource.name,
+                configs=[
+                    AlterableConfig(
+                        name=change.name, config_operation=change.operation, value=change.value
+                    )
+                    for change in some
+                ],
+            )
+            for resource, some in changes.items()
+        ],
+        validate_only=validate_only,
+    )
+
+
+def altered_configs(
+    response: IncrementalAlterConfigsResponse,
+) -> dict[ConfigResource, KafkaError | None]:
+    """Return the outcome of each resource."""
+    return {
+        ConfigResource(ConfigResourceType(one.resource_type), one.resource_name): (
+            None
+            if one.error_code == ErrorCode.NONE
+            else error_for(one.error_code, one.error_message)
+        )
+        for one in response.responses
+    }

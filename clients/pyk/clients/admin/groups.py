@@ -1,0 +1,136 @@
+"""Groups as the admin client lists and describes them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from pyk.clients.errors import GroupIdNotFoundError, KafkaError, error_for
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.errors import ErrorCode, ProtocolError
+from pyk.protocol.messages.consumer_protocol import ConsumerProtocolAssignment
+from pyk.protocol.messages.delete_groups import DeleteGroupsResponse
+from pyk.protocol.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsResponse,
+)
+from pyk.protocol.messages.list_groups import ListedGroup
+from pyk.protocol.persisted import decode_versioned
+
+CONSUMER = "consumer"
+DEAD = "Dead"
+
+
+@attrs.frozen
+class GroupListing:
+    """A group in a list."""
+
+    group_id: str
+    protocol_type: str
+    """``consumer`` for groups of consumers, empty for those that only have offsets."""
+    state: str
+    """``Stable``, ``Empty`` …; empty where the broker is too old to say, like the type."""
+    group_type: str
+    """``classic``, ``consumer``, ``share`` or ``streams``."""
+    coordinator_id: int
+    """The broker that looks after the group."""
+
+
+@attrs.frozen
+class MemberDescription:
+    """A member of a group and what it is to read."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    host: str
+    assignment: tuple[TopicPartition, ...]
+
+
+@attrs.frozen
+class ConsumerGroupDescription:
+    """A group with its members."""
+
+    group_id: str
+    state: str
+    protocol_type: str
+    partition_assignor: str
+    """The assignor that was chosen, empty while there is none."""
+    coordinator_id: int
+    members: tuple[MemberDescription, ...]
+
+
+def group_listings(groups: Iterable[ListedGroup], coordinator_id: int) -> list[GroupListing]:
+    return [
+        GroupListing(
+            group_id=group.group_id,
+            protocol_type=group.protocol_type,
+            state=group.group_state,
+            group_type=group.group_type,
+            coordinator_id=coordinator_id,
+        )
+        for group in groups
+    ]
+
+
+def described_groups(
+    response: DescribeGroupsResponse, coordinator_id: int
+) -> dict[str, ConsumerGroupDescription | KafkaError]:
+    """Return the description of each group, or why there is none."""
+    return {group.group_id: _described(group, coordinator_id) for group in response.groups}
+
+
+def _described(group: DescribedGroup, coordinator_id: int) -> ConsumerGroupDescription | KafkaError:
+    if group.error_code != ErrorCode.NONE:
+        return error_for(group.error_code, group.error_message)
+    if group.group_state == DEAD:
+        # Before version 6 a coordinator says so of groups that it has never heard of.
+        return GroupIdNotFoundError(f"there is no group {group.group_id!r}")
+    return ConsumerGroupDescription(
+        group_id=group.group_id,
+        state=group.group_state,
+        protocol_type=group.protocol_type,
+        partition_assignor=group.protocol_data,
+        coordinator_id=coordinator_id,
+        members=tuple(_member(member, group.protocol_type) for member in group.members),
+    )
+
+
+def _member(member: DescribedGroupMember, protocol_type: str) -> MemberDescription:
+    is_consumer = protocol_type == CONSUMER
+    return MemberDescription(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        host=member.client_host,
+        assignment=_assignment(member.member_assignment) if is_consumer else (),
+    )
+
+
+def _assignment(data: bytes) -> tuple[TopicPartition, ...]:
+    """Return what a member is to read; nothing if the leader of its group wrote something else."""
+    if not data:
+        return ()
+    try:
+        assignment = decode_versioned(ConsumerProtocolAssignment, data, accept_newer=True)
+    except ProtocolError:
+        return ()
+    return tuple(
+        TopicPartition(topic.topic, partition)
+        for topic in assignment.assigned_partitions
+        for partition in topic.partitions
+    )
+
+
+def deleted_groups(response: DeleteGroupsResponse) -> dict[str, KafkaError | None]:
+    """Return the outcome of each group."""
+    return {
+        group.group_id: (
+            None
+            if group.error_code == ErrorCode.NONE
+            else error_for(group.error_code, group.error_message)
+        )
+        for group in response.results
+    }

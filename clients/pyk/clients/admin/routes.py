@@ -1,0 +1,167 @@
+"""To which node each part of an administrative call goes, and what to do when that was wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import attrs
+
+from pyk.clients.engine.client import Client
+from pyk.clients.engine.coordinators import CoordinatorType
+from pyk.clients.errors import (
+    KafkaError,
+    LeaderNotAvailableError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+    error_for,
+)
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.errors import ErrorCode
+
+# A topic that was just made is not known to every broker at once. One that is still unknown after
+# this many seconds does not exist.
+PATIENCE_WITH_NEW_TOPICS = 2.0
+
+
+@attrs.define
+class Placement:
+    """Where the items of a call go: to a node, or nowhere because of an error."""
+
+    by_node: dict[int, list[Any]] = attrs.Factory(dict)
+    errors: dict[Any, KafkaError] = attrs.Factory(dict)
+
+    def put(self, item: Any, where: int | KafkaError) -> None:
+        if isinstance(where, KafkaError):
+            self.errors[item] = where
+        else:
+            self.by_node.setdefault(where, []).append(item)
+
+
+class Route(Protocol):
+    """Where the items of a call go."""
+
+    async def place(self, items: Sequence[Any], deadline: float) -> Placement:
+        """Return the node of each item."""
+
+    def may_pass(self, error: KafkaError) -> bool:
+        """Say whether to try again after this error."""
+
+    def went_wrong(self) -> None:
+        """Learn that some items have to be sent again, maybe elsewhere."""
+
+
+class ToAnyNode:
+    """To whichever node is best asked."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def place(self, items: Sequence[Any], deadline: float) -> Placement:
+        return Placement({self._client.any_node(): list(items)})
+
+    def may_pass(self, error: KafkaError) -> bool:
+        # Retriable for producers, who may have come before the topic; who asks about it has not.
+        return error.retriable and not _is_unknown_topic(error)
+
+    def went_wrong(self) -> None:
+        self._client.request_metadata_update()
+
+
+class ToController(ToAnyNode):
+    """To the controller, as metadata name it."""
+
+    async def place(self, items: Sequence[Any], deadline: float) -> Placement:
+        controller_id = self._client.controller()
+        if controller_id is None:
+            self._client.request_metadata_update()
+            image = await self._client.metadata_updated(self._client.metadata.version, deadline)
+            controller_id = image.controller_id
+        if controller_id is None:
+            raise LeaderNotAvailableError("the cluster has no controller right now")
+        return Placement({controller_id: list(items)})
+
+
+class ToNodes(ToAnyNode):
+    """To the node that each item names, else to any."""
+
+    def __init__(self, client: Client, node_ids: Mapping[Any, int | None]) -> None:
+        super().__init__(client)
+        self._node_ids = node_ids
+
+    async def place(self, items: Sequence[Any], deadline: float) -> Placement:
+        placement, any_node = Placement(), self._client.any_node()
+        for item in items:
+            node_id = self._node_ids[item]
+            placement.put(item, any_node if node_id is None else node_id)
+        return placement
+
+
+class ToCoordinators(ToAnyNode):
+    """To the coordinator of the group that each item is, or of one group for all items."""
+
+    def __init__(self, client: Client, group_id: str | None = None) -> None:
+        super().__init__(client)
+        self._group_id = group_id
+        self._asked: set[str] = set()
+
+    async def place(self, items: Sequence[Any], deadline: float) -> Placement:
+        placement = Placement()
+        for item in items:
+            group_id = self._group_id if self._group_id is not None else str(item)
+            self._asked.add(group_id)
+            placement.put(item, await self._coordinator(group_id, deadline))
+        return placement
+
+    def went_wrong(self) -> None:
+        for group_id in self._asked:
+            self._client.forget_coordinator(CoordinatorType.GROUP, group_id)
+
+    async def _coordinator(self, group_id: str, deadline: float) -> int | KafkaError:
+        try:
+            return await self._client.coordinator(CoordinatorType.GROUP, group_id, deadline)
+        except KafkaError as error:
+            return error
+
+
+class ToLeaders:
+    """To the leader of each partition; items are :class:`TopicPartition`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._gives_up_at = client.clock.now() + PATIENCE_WITH_NEW_TOPICS
+
+    async def place(self, items: Sequence[TopicPartition], deadline: float) -> Placement:
+        self._client.track_topics({item.topic for item in items})
+        while any(self._client.metadata.topic(item.topic) is None for item in items):
+            await self._client.metadata_updated(self._client.metadata.version, deadline)
+        placement = Placement()
+        for item in items:
+            placement.put(item, self._leader(item))
+        return placement
+
+    def may_pass(self, error: KafkaError) -> bool:
+        is_hopeless = _is_unknown_topic(error) and self._client.clock.now() >= self._gives_up_at
+        return error.retriable and not is_hopeless
+
+    def went_wrong(self) -> None:
+        self._client.request_metadata_update()
+
+    def _leader(self, item: TopicPartition) -> int | KafkaError:
+        topic = self._client.metadata.topic(item.topic)
+        partition = self._client.metadata.partition(item)
+        if topic is not None and topic.error_code != ErrorCode.NONE:
+            return error_for(topic.error_code, topic=item.topic)
+        if partition is None:
+            return UnknownTopicOrPartitionError(
+                f"topic {item.topic!r} has no partition {item.partition}",
+                topic=item.topic,
+                partition=item.partition,
+            )
+        if partition.leader_id is None:
+            return LeaderNotAvailableError(f"{item} has no leader right now")
+        return partition.leader_id
+
+
+def _is_unknown_topic(error: KafkaError) -> bool:
+    return isinstance(error, UnknownTopicOrPartitionError | UnknownTopicIdError)

@@ -1,0 +1,143 @@
+"""Ask for several things until each has a result, or an error that does not pass."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from pyk.clients.admin.routes import Route
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import (
+    KafkaError,
+    KafkaTimeoutError,
+    MalformedResponseError,
+    SeveralErrors,
+)
+
+# Sends some items to a node, and returns the result of each or the error that came instead.
+Ask = Callable[[int, Sequence[Any]], Awaitable[Mapping[Any, Any]]]
+
+
+@attrs.define
+class Settlement:
+    """What has become of each item so far. Pure."""
+
+    route: Route
+    pending: list[Any]
+    already_done: type[KafkaError] | None
+    results: dict[Any, Any] = attrs.Factory(dict)
+    errors: dict[Any, KafkaError] = attrs.Factory(dict)
+    in_doubt: set[Any] = attrs.Factory(set)
+    """Items that an earlier attempt may have done, although its answer was lost."""
+
+    def take(self, answers: Mapping[Any, Any]) -> dict[Any, KafkaError]:
+        """Take the answers of one round, and return what to ask for again, and why."""
+        again: dict[Any, KafkaError] = {}
+        for item in self.pending:
+            answer = answers[item]
+            if not isinstance(answer, KafkaError):
+                self.results[item] = answer
+            elif self._is_done_already(item, answer):
+                self.results[item] = None
+            elif self.route.may_pass(answer):
+                again[item] = answer
+            else:
+                answer.definite = answer.definite and item not in self.in_doubt
+                self.errors[item] = answer
+        self.in_doubt |= {item for item, error in again.items() if not error.definite}
+        self.pending = list(again)
+        return again
+
+    def outcome(self) -> dict[Any, Any]:
+        """Return the results, or raise the errors."""
+        if not self.errors:
+            return self.results
+        count = len(self.errors) + len(self.results)
+        if count == 1:
+            raise next(iter(self.errors.values()))
+        raise SeveralErrors(f"{len(self.errors)} of {count} failed", self.errors, self.results)
+
+    def _is_done_already(self, item: Any, error: KafkaError) -> bool:
+        return (
+            self.already_done is not None
+            and item in self.in_doubt
+            and isinstance(error, self.already_done)
+        )
+
+
+async def settle(
+    client: Client,
+    items: Iterable[Any],
+    route: Route,
+    ask: Ask,
+    deadline: float,
+    *,
+    already_done: type[KafkaError] | None = None,
+) -> dict[Any, Any]:
+    """Return the result of each item.
+
+    What fails with an error that passes is asked for again until the deadline. ``already_done`` is
+    what a broker says when an earlier attempt, whose answer was lost, has done it. Raises the error
+    of the only item, or :class:`SeveralErrors`.
+    """
+    settlement = Settlement(route, list(dict.fromkeys(items)), already_done)
+    failures = 0
+    while settlement.pending:
+        again = settlement.take(await _answers(settlement.pending, route, ask, deadline))
+        if not again:
+            break
+        failures += 1
+        route.went_wrong()
+        wait = client.retry_backoff.delay(failures, client.random.random())
+        if client.clock.now() + wait >= deadline:
+            settlement.errors |= {item: _timed_out(error) for item, error in again.items()}
+            break
+        await asyncio.sleep(wait)
+    return settlement.outcome()
+
+
+async def _answers(
+    items: Sequence[Any], route: Route, ask: Ask, deadline: float
+) -> Mapping[Any, Any]:
+    """Ask every node once, and return an answer for every item."""
+    answers: dict[Any, Any] = {}
+    try:
+        async with asyncio.timeout_at(deadline):
+            placement = await route.place(items, deadline)
+            answers |= placement.errors
+            nodes = placement.by_node.items()
+            await asyncio.gather(*(_ask(node, some, ask, answers) for node, some in nodes))
+    except KafkaError as error:
+        return {item: copy.copy(error) for item in items}
+    except TimeoutError:
+        pass
+    return {item: answers.get(item, KafkaTimeoutError("no answer in time")) for item in items}
+
+
+async def _ask(node_id: int, items: Sequence[Any], ask: Ask, answers: dict[Any, Any]) -> None:
+    """Ask a node for some items and put what it says among the answers."""
+    try:
+        found = await ask(node_id, items)
+    except KafkaError as error:
+        answers |= {item: copy.copy(error) for item in items}
+        return
+    for item in items:
+        missing = MalformedResponseError(f"node {node_id} left out {item!r}", node_id=node_id)
+        answers[item] = found.get(item, missing)
+
+
+def _timed_out(error: KafkaError) -> KafkaError:
+    if isinstance(error, KafkaTimeoutError):
+        return error
+    timed_out = KafkaTimeoutError(
+        f"not done in time: {error}",
+        topic=error.topic,
+        partition=error.partition,
+        definite=error.definite,
+    )
+    timed_out.__cause__ = error
+    return timed_out

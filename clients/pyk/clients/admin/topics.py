@@ -1,0 +1,221 @@
+"""Topics as the admin client makes, lists and describes them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+import attrs
+
+from pyk.clients.errors import KafkaError, error_for
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.fields import ZERO_UUID
+from pyk.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+)
+from pyk.protocol.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from pyk.protocol.messages.delete_topics import (
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+from pyk.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
+
+FIRST_VERSION_OF_TOPIC_STATES = 6
+
+
+@attrs.frozen
+class NewTopic:
+    """A topic to make."""
+
+    name: str
+    partitions: int | None = None
+    """None for the broker's ``num.partitions``."""
+    replication_factor: int | None = attrs.field(default=None, kw_only=True)
+    """None for the broker's ``default.replication.factor``."""
+    configs: Mapping[str, str] = attrs.field(factory=dict, kw_only=True)
+    """Settings under Kafka's dotted names."""
+    assignments: Mapping[int, tuple[int, ...]] = attrs.field(factory=dict, kw_only=True)
+    """The brokers of each partition, the preferred leader first, to assign them by hand."""
+
+
+@attrs.frozen
+class CreatedTopic:
+    """A topic that was made, or would be."""
+
+    name: str
+    topic_id: UUID | None
+    partitions: int | None
+    """None where the broker is too old to say, like the next two."""
+    replication_factor: int | None
+    configs: Mapping[str, str | None]
+
+
+@attrs.frozen
+class TopicListing:
+    """A topic in a list."""
+
+    name: str
+    topic_id: UUID | None
+    is_internal: bool
+    partition_count: int
+
+
+@attrs.frozen
+class PartitionDescription:
+    """Who leads a partition and who keeps copies of it; all are node ids."""
+
+    partition: int
+    leader_id: int | None
+    leader_epoch: int | None
+    replicas: tuple[int, ...]
+    in_sync_replicas: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+
+
+@attrs.frozen
+class TopicDescription:
+    """A topic with its partitions, in their order."""
+
+    name: str
+    topic_id: UUID | None
+    is_internal: bool
+    partitions: tuple[PartitionDescription, ...]
+
+
+def create_topics_request(
+    topics: Iterable[NewTopic], timeout_ms: int, *, validate_only: bool
+) -> CreateTopicsRequest:
+    return CreateTopicsRequest(
+        topics=[_creatable(topic) for topic in topics],
+        timeout_ms=timeout_ms,
+        validate_only=validate_only,
+    )
+
+
+def _creatable(topic: NewTopic) -> CreatableTopic:
+    # Partitions and replicas follow from an assignment by hand, and must be -1 beside it.
+    is_assigned = bool(topic.assignments)
+    return CreatableTopic(
+        name=topic.name,
+        num_partitions=-1 if topic.partitions is None or is_assigned else topic.partitions,
+        replication_factor=(
+            -1 if topic.replication_factor is None or is_assigned else topic.replication_factor
+        ),
+        assignments=[
+            CreatableReplicaAssignment(partition_index=index, broker_ids=list(brokers))
+            for index, brokers in topic.assignments.items()
+        ],
+        configs=[CreatableTopicConfig(name=n, value=v) for n, v in topic.configs.items()],
+    )
+
+
+def created_topics(response: CreateTopicsResponse) -> dict[str, CreatedTopic | KafkaError]:
+    """Return the outcome of each topic by name."""
+    return {topic.name: _created(topic) for topic in response.topics}
+
+
+def _created(topic: CreatableTopicResult) -> CreatedTopic | KafkaError:
+    if topic.error_code != ErrorCode.NONE:
+        return error_for(topic.error_code, topic.error_message, topic=topic.name)
+    return CreatedTopic(
+        name=topic.name,
+        topic_id=_known(topic.topic_id),
+        partitions=topic.num_partitions if topic.num_partitions >= 0 else None,
+        replication_factor=topic.replication_factor if topic.replication_factor >= 0 else None,
+        configs={config.name: config.value for config in topic.configs or ()},
+    )
+
+
+def delete_topics_request(
+    names: Iterable[str], timeout_ms: int, version: int
+) -> DeleteTopicsRequest:
+    if version < FIRST_VERSION_OF_TOPIC_STATES:
+        return DeleteTopicsRequest(topic_names=list(names), timeout_ms=timeout_ms)
+    states = [DeleteTopicState(name=name) for name in names]
+    return DeleteTopicsRequest(topics=states, timeout_ms=timeout_ms)
+
+
+def deleted_topics(response: DeleteTopicsResponse) -> dict[str, KafkaError | None]:
+    """Return the outcome of each topic by name."""
+    return {
+        topic.name: _outcome(topic.error_code, topic.error_message, topic.name)
+        for topic in response.responses
+        if topic.name is not None
+    }
+
+
+def create_partitions_request(
+    counts: Mapping[str, int], timeout_ms: int, *, validate_only: bool
+) -> CreatePartitionsRequest:
+    return CreatePartitionsRequest(
+        topics=[
+            CreatePartitionsTopic(name=name, count=count, assignments=None)
+            for name, count in counts.items()
+        ],
+        timeout_ms=timeout_ms,
+        validate_only=validate_only,
+    )
+
+
+def created_partitions(response: CreatePartitionsResponse) -> dict[str, KafkaError | None]:
+    """Return the outcome of each topic by name."""
+    return {
+        topic.name: _outcome(topic.error_code, topic.error_message, topic.name)
+        for topic in response.results
+    }
+
+
+def topic_listings(response: MetadataResponse, *, internal: bool) -> dict[str, TopicListing]:
+    """Return all topics by name, Kafka's own only if they are asked for."""
+    return {
+        topic.name: TopicListing(
+            topic.name, _known(topic.topic_id), topic.is_internal, len(topic.partitions)
+        )
+        for topic in response.topics
+        if topic.name is not None and (internal or not topic.is_internal)
+    }
+
+
+def topic_descriptions(response: MetadataResponse) -> dict[str, TopicDescription | KafkaError]:
+    """Return the description of each topic by name, or why there is none."""
+    return {topic.name: _described(topic) for topic in response.topics if topic.name is not None}
+
+
+def _described(topic: MetadataResponseTopic) -> TopicDescription | KafkaError:
+    if topic.error_code != ErrorCode.NONE:
+        return error_for(topic.error_code, topic=topic.name)
+    partitions = sorted(topic.partitions, key=lambda partition: partition.partition_index)
+    return TopicDescription(
+        name=topic.name or "",
+        topic_id=_known(topic.topic_id),
+        is_internal=topic.is_internal,
+        partitions=tuple(
+            PartitionDescription(
+                partition=partition.partition_index,
+                leader_id=partition.leader_id if partition.leader_id >= 0 else None,
+                leader_epoch=partition.leader_epoch if partition.leader_epoch >= 0 else None,
+                replicas=tuple(partition.replica_nodes),
+                in_sync_replicas=tuple(partition.isr_nodes),
+                offline_replicas=tuple(partition.offline_replicas),
+            )
+            for partition in partitions
+        ),
+    )
+
+
+def _known(topic_id: UUID) -> UUID | None:
+    return None if topic_id == ZERO_UUID else topic_id
+
+
+def _outcome(error_code: int, message: str | None, topic: str) -> KafkaError | None:
+    return None if error_code == ErrorCode.NONE else error_for(error_code, message, topic=topic)
