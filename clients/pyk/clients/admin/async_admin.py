@@ -49,7 +49,7 @@ class AsyncAdmin:
 
     def __init__(
         self,
-        bootstrap_servers: str | Sequence[str],
+        bootstrap_servers: str | Sequence[str] | None = None,
         *,
         clock: Clock | None = None,
         network: Network | None = None,
@@ -61,9 +61,12 @@ class AsyncAdmin:
 
     @classmethod
     def from_properties(
-        cls, source: str | os.PathLike[str] | Mapping[str, object], **overrides: Any
+        cls,
+        source: str | os.PathLike[str] | Mapping[str, object],
+        /,
+        **overrides: Unpack[AdminOptions],
     ) -> Self:
-        """Return an admin client that is configured by a properties file or mapping."""
+        """Return an admin client configured by Kafka's dotted names, from a file or a mapping."""
         admin = cls.__new__(cls)
         admin._use(Client(AdminConfig.from_properties(source, **overrides)))
         return admin
@@ -72,8 +75,24 @@ class AsyncAdmin:
         self._client = client
         self._calls = Calls(client)
 
+    async def start(self, timeout: float | None = None) -> None:
+        """Connect. Entering the context manager does it, else the first call.
+
+        Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
+        all have failed, at the latest after ``timeout`` seconds (``default_api_timeout_ms``).
+        """
+        await self._calls.begin(timeout)
+
+    async def close(self, timeout: float = 5.0) -> None:
+        """End all connections; always returns, within ``timeout`` seconds."""
+        await self._client.close(timeout)
+
     async def __aenter__(self) -> Self:
-        await self._calls.begin(None)
+        try:
+            await self.start()
+        except BaseException:
+            await self.close()
+            raise
         return self
 
     async def __aexit__(
@@ -83,10 +102,6 @@ class AsyncAdmin:
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
-
-    async def close(self, timeout: float = 5.0) -> None:
-        """End all connections; always returns, within ``timeout`` seconds."""
-        await self._client.close(timeout)
 
     # -- topics ------------------------------------------------------------------------------------
 

@@ -33,6 +33,10 @@ class LoopThread:
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
     def call(self, coroutine: Coroutine[Any, Any, R], timeout: float | None = None) -> R:
         """Run a coroutine in the loop, wait for it, and return its result or raise its error.
 

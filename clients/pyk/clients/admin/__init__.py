@@ -1,0 +1,49 @@
+"""The admin clients and what they take and give."""
+
+from __future__ import annotations
+
+from pyk.clients.admin.admin import Admin
+from pyk.clients.admin.async_admin import AsyncAdmin
+from pyk.clients.admin.cluster import ClusterDescription
+from pyk.clients.admin.configs import (
+    AlterConfig,
+    AlterConfigOperation,
+    ConfigEntry,
+    ConfigResource,
+    ConfigResourceType,
+    ConfigSource,
+)
+from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, MemberDescription
+from pyk.clients.admin.offsets import ListedOffset, OffsetSpec, PartitionLag
+from pyk.clients.admin.topics import (
+    CreatedTopic,
+    NewTopic,
+    PartitionDescription,
+    TopicDescription,
+    TopicListing,
+)
+from pyk.clients.engine.metadata import Node
+
+__all__ = [
+    "Admin",
+    "AlterConfig",
+    "AlterConfigOperation",
+    "AsyncAdmin",
+    "ClusterDescription",
+    "ConfigEntry",
+    "ConfigResource",
+    "ConfigResourceType",
+    "ConfigSource",
+    "ConsumerGroupDescription",
+    "CreatedTopic",
+    "GroupListing",
+    "ListedOffset",
+    "MemberDescription",
+    "NewTopic",
+    "Node",
+    "OffsetSpec",
+    "PartitionDescription",
+    "PartitionLag",
+    "TopicDescription",
+    "TopicListing",
+]

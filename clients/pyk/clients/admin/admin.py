@@ -1,0 +1,271 @@
+"""The blocking admin client."""
+
+from __future__ import annotations
+
+import os
+import random as randomness
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Self, Unpack
+
+from pyk.clients.admin.async_admin import AsyncAdmin
+from pyk.clients.admin.cluster import ClusterDescription
+from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
+from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing
+from pyk.clients.admin.offsets import ListedOffset, OffsetSpec, PartitionLag
+from pyk.clients.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
+from pyk.clients.config import AdminOptions
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.protocol.io import Clock, Network
+
+
+class Admin:
+    """Looks after topics, settings, groups and offsets; :class:`AsyncAdmin` is the same, awaited.
+
+    Any number of threads may share one.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str] | None = None,
+        *,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+        **options: Unpack[AdminOptions],
+    ) -> None:
+        self._use(
+            AsyncAdmin(bootstrap_servers, clock=clock, network=network, random=random, **options)
+        )
+
+    @classmethod
+    def from_properties(
+        cls,
+        source: str | os.PathLike[str] | Mapping[str, object],
+        /,
+        **overrides: Unpack[AdminOptions],
+    ) -> Self:
+        """Return an admin client configured by Kafka's dotted names, from a file or a mapping."""
+        admin = cls.__new__(cls)
+        admin._use(AsyncAdmin.from_properties(source, **overrides))
+        return admin
+
+    def _use(self, admin: AsyncAdmin) -> None:
+        self._admin = admin
+        self._thread = LoopThread("Admin")
+
+    def start(self, timeout: float | None = None) -> None:
+        """Connect. Entering the context manager does it, else the first call.
+
+        Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
+        all have failed, at the latest after ``timeout`` seconds (``default_api_timeout_ms``).
+        """
+        self._thread.call(self._admin.start(timeout))
+
+    def close(self, timeout: float = 5.0) -> None:
+        """End all connections; always returns, within ``timeout`` seconds."""
+        if self._thread.guard.is_forked or self._thread.is_closed:
+            return
+        try:
+            self._thread.call(self._admin.close(timeout))
+        finally:
+            self._thread.close()
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- topics ------------------------------------------------------------------------------------
+
+    def create_topics(
+        self,
+        new_topics: Iterable[NewTopic],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> dict[str, CreatedTopic]:
+        """Make topics and return what came out, by name; ``validate_only`` makes nothing."""
+        return self._thread.call(
+            self._admin.create_topics(new_topics, validate_only=validate_only, timeout=timeout)
+        )
+
+    def list_topics(
+        self, *, internal: bool = False, timeout: float | None = None
+    ) -> dict[str, TopicListing]:
+        """Return all topics by name, Kafka's own only if ``internal``."""
+        return self._thread.call(self._admin.list_topics(internal=internal, timeout=timeout))
+
+    def describe_topics(
+        self, names: Iterable[str], *, timeout: float | None = None
+    ) -> dict[str, TopicDescription]:
+        """Return topics with their partitions, by name."""
+        return self._thread.call(self._admin.describe_topics(names, timeout=timeout))
+
+    def delete_topics(self, names: Iterable[str], *, timeout: float | None = None) -> None:
+        """Remove topics with all their records."""
+        self._thread.call(self._admin.delete_topics(names, timeout=timeout))
+
+    def create_partitions(
+        self,
+        counts: Mapping[str, int],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Let topics grow to these numbers of partitions; keys then go elsewhere than before."""
+        self._thread.call(
+            self._admin.create_partitions(counts, validate_only=validate_only, timeout=timeout)
+        )
+
+    def delete_records(
+        self, before: Mapping[TopicPartition, int], *, timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """Remove the records before an offset of each partition, and return where they begin now.
+
+        -1 (``OffsetSpec.LATEST``) removes all.
+        """
+        return self._thread.call(self._admin.delete_records(before, timeout=timeout))
+
+    # -- settings ----------------------------------------------------------------------------------
+
+    def describe_configs(
+        self,
+        resources: Iterable[ConfigResource],
+        *,
+        documentation: bool = False,
+        timeout: float | None = None,
+    ) -> dict[ConfigResource, Mapping[str, ConfigEntry]]:
+        """Return all settings of topics, brokers or groups, by resource and name."""
+        return self._thread.call(
+            self._admin.describe_configs(resources, documentation=documentation, timeout=timeout)
+        )
+
+    def incremental_alter_configs(
+        self,
+        changes: Mapping[ConfigResource, Iterable[AlterConfig]],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Change single settings, and leave the others as they are."""
+        self._thread.call(
+            self._admin.incremental_alter_configs(
+                changes, validate_only=validate_only, timeout=timeout
+            )
+        )
+
+    # -- groups ------------------------------------------------------------------------------------
+
+    def list_groups(
+        self,
+        *,
+        states: Iterable[str] = (),
+        types: Iterable[str] = (),
+        timeout: float | None = None,
+    ) -> list[GroupListing]:
+        """Return the groups of all brokers, in these states and of these types if any are given."""
+        return self._thread.call(
+            self._admin.list_groups(states=states, types=types, timeout=timeout)
+        )
+
+    def describe_consumer_groups(
+        self, group_ids: Iterable[str], *, timeout: float | None = None
+    ) -> dict[str, ConsumerGroupDescription]:
+        """Return groups with their members, by id."""
+        return self._thread.call(self._admin.describe_consumer_groups(group_ids, timeout=timeout))
+
+    def delete_consumer_groups(
+        self, group_ids: Iterable[str], *, timeout: float | None = None
+    ) -> None:
+        """Remove groups that have no members, with their committed offsets."""
+        self._thread.call(self._admin.delete_consumer_groups(group_ids, timeout=timeout))
+
+    def list_consumer_group_offsets(
+        self,
+        group_id: str,
+        partitions: Iterable[TopicPartition] | None = None,
+        *,
+        require_stable: bool = False,
+        timeout: float | None = None,
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return what a group has committed: for these partitions, or wherever it has.
+
+        None stands where it has committed nothing. ``require_stable`` waits for transactions that
+        are about to commit for the group.
+        """
+        return self._thread.call(
+            self._admin.list_consumer_group_offsets(
+                group_id, partitions, require_stable=require_stable, timeout=timeout
+            )
+        )
+
+    def alter_consumer_group_offsets(
+        self,
+        group_id: str,
+        new_offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Commit offsets for a group that has no members, such as to let it read again."""
+        self._thread.call(
+            self._admin.alter_consumer_group_offsets(group_id, new_offsets, timeout=timeout)
+        )
+
+    def delete_consumer_group_offsets(
+        self,
+        group_id: str,
+        partitions: Iterable[TopicPartition],
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Forget what a group has committed for partitions that no member reads."""
+        self._thread.call(
+            self._admin.delete_consumer_group_offsets(group_id, partitions, timeout=timeout)
+        )
+
+    def consumer_group_lag(
+        self,
+        group_id: str,
+        partitions: Iterable[TopicPartition] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> dict[TopicPartition, PartitionLag]:
+        """Return how far a group is behind: in these partitions, or wherever it has committed."""
+        return self._thread.call(
+            self._admin.consumer_group_lag(group_id, partitions, timeout=timeout)
+        )
+
+    # -- offsets and cluster -----------------------------------------------------------------------
+
+    def list_offsets(
+        self,
+        times: Mapping[TopicPartition, OffsetSpec | int],
+        *,
+        read_committed: bool = False,
+        timeout: float | None = None,
+    ) -> dict[TopicPartition, ListedOffset | None]:
+        """Return the offset at a named place, or of the first record at or after a time.
+
+        Times are milliseconds since 1970. None stands where no record is that new.
+        ``read_committed`` takes transactions that are still open as the end.
+        """
+        return self._thread.call(
+            self._admin.list_offsets(times, read_committed=read_committed, timeout=timeout)
+        )
+
+    def describe_cluster(self, *, timeout: float | None = None) -> ClusterDescription:
+        """Return the cluster's id, controller and brokers, as one broker sees them now."""
+        return self._thread.call(self._admin.describe_cluster(timeout=timeout))
