@@ -321,12 +321,10 @@ class AsyncAdmin:
         )
 
         async def ask(node_id: int, _: Sequence[str]) -> Any:
-            answer = offsets.fetched_offsets(
-                await self._calls.send(
-                    node_id, request, deadline, max_version=offsets.LAST_OFFSET_VERSION_WITH_NAMES
-                )
+            response = await self._calls.send(
+                node_id, request, deadline, max_version=offsets.LAST_OFFSET_VERSION_WITH_NAMES
             )
-            return {group_id: _raising(answer)}
+            return {group_id: _raising(offsets.fetched_offsets(response, group_id))}
 
         found = await self._calls.settle([group_id], ToCoordinators(self._client), ask, deadline)
         committed: dict[TopicPartition, OffsetAndMetadata | None] = found[group_id]
@@ -370,7 +368,8 @@ class AsyncAdmin:
 
         async def ask(node_id: int, some: Sequence[TopicPartition]) -> Any:
             request = offsets.offset_delete_request(group_id, some)
-            return offsets.deleted_offsets(await self._calls.send(node_id, request, deadline))
+            response = await self._calls.send(node_id, request, deadline)
+            return offsets.deleted_offsets(response, group_id)
 
         await self._calls.settle(partitions, ToCoordinators(self._client, group_id), ask, deadline)
 

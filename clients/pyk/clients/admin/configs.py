@@ -137,7 +137,7 @@ def described_configs(
     for result in response.results:
         resource = ConfigResource(ConfigResourceType(result.resource_type), result.resource_name)
         if result.error_code != ErrorCode.NONE:
-            described[resource] = error_for(result.error_code, result.error_message)
+            described[resource] = _error(resource, result.error_code, result.error_message)
         else:
             described[resource] = {entry.name: _entry(entry) for entry in result.configs}
     return described
@@ -181,11 +181,14 @@ def altered_configs(
     response: IncrementalAlterConfigsResponse,
 ) -> dict[ConfigResource, KafkaError | None]:
     """Return the outcome of each resource."""
-    return {
-        ConfigResource(ConfigResourceType(one.resource_type), one.resource_name): (
-            None
-            if one.error_code == ErrorCode.NONE
-            else error_for(one.error_code, one.error_message)
-        )
-        for one in response.responses
-    }
+    altered: dict[ConfigResource, KafkaError | None] = {}
+    for one in response.responses:
+        resource = ConfigResource(ConfigResourceType(one.resource_type), one.resource_name)
+        is_done = one.error_code == ErrorCode.NONE
+        altered[resource] = None if is_done else _error(resource, one.error_code, one.error_message)
+    return altered
+
+
+def _error(resource: ConfigResource, error_code: int, message: str | None) -> KafkaError:
+    is_topic = resource.type is ConfigResourceType.TOPIC
+    return error_for(error_code, message, topic=resource.name if is_topic else None)

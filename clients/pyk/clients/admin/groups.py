@@ -84,7 +84,7 @@ def described_groups(
 
 def _described(group: DescribedGroup, coordinator_id: int) -> ConsumerGroupDescription | KafkaError:
     if group.error_code != ErrorCode.NONE:
-        return error_for(group.error_code, group.error_message)
+        return error_for(group.error_code, group.error_message, group_id=group.group_id)
     if group.group_state == DEAD:
         # Before version 6 a coordinator says so of groups that it has never heard of.
         return GroupIdNotFoundError(f"there is no group {group.group_id!r}")
@@ -130,7 +130,7 @@ def deleted_groups(response: DeleteGroupsResponse) -> dict[str, KafkaError | Non
         group.group_id: (
             None
             if group.error_code == ErrorCode.NONE
-            else error_for(group.error_code, group.error_message)
+            else error_for(group.error_code, group.error_message, group_id=group.group_id)
         )
         for group in response.results
     }

@@ -212,12 +212,12 @@ def offset_fetch_request(
 
 
 def fetched_offsets(
-    response: OffsetFetchResponse,
+    response: OffsetFetchResponse, group_id: str
 ) -> dict[TopicPartition, OffsetAndMetadata | KafkaError | None]:
     """Return what a group has committed, None where it has not; raise what concerns all of it."""
     error_code = response.error_code or next((g.error_code for g in response.groups), 0)
     if error_code != ErrorCode.NONE:
-        raise error_for(error_code)
+        raise error_for(error_code, group_id=group_id)
     fetched: dict[TopicPartition, OffsetAndMetadata | KafkaError | None] = {}
     topics: list[Any] = list(response.topics)  # up to version 7
     for group in response.groups:
@@ -293,10 +293,12 @@ def offset_delete_request(
     )
 
 
-def deleted_offsets(response: OffsetDeleteResponse) -> dict[TopicPartition, KafkaError | None]:
+def deleted_offsets(
+    response: OffsetDeleteResponse, group_id: str
+) -> dict[TopicPartition, KafkaError | None]:
     """Return the outcome of each partition; raise what concerns all of them."""
     if response.error_code != ErrorCode.NONE:
-        raise error_for(response.error_code)
+        raise error_for(response.error_code, group_id=group_id)
     return {
         (place := TopicPartition(topic.name, result.partition_index)): _outcome(
             result.error_code, place

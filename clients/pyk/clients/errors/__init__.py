@@ -390,6 +390,7 @@ def error_for(
     *,
     topic: str | None = None,
     partition: int | None = None,
+    group_id: str | None = None,
     node_id: int | None = None,
 ) -> BrokerError:
     """Return the error of a code that a broker answered, to be raised or kept; never for code 0.
@@ -401,7 +402,9 @@ def error_for(
     known = BrokerError.by_code.get(code)
     meaning = (known or UnknownCodeError).__doc__ or ""
     text = f"{ErrorCode(code).name} ({code}): {_shown(message) if message else meaning.rstrip('.')}"
-    error = (known or UnknownCodeError)(text, topic=topic, partition=partition, node_id=node_id)
+    error = (known or UnknownCodeError)(
+        text, topic=topic, partition=partition, group_id=group_id, node_id=node_id
+    )
     error.code = code
     return error
 

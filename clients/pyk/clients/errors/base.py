@@ -33,6 +33,7 @@ class KafkaError(Exception):
         topic: str | None = None,
         partition: int | None = None,
         offset: int | None = None,
+        group_id: str | None = None,
         node_id: int | None = None,
         definite: bool | None = None,
     ) -> None:
@@ -41,6 +42,7 @@ class KafkaError(Exception):
         self.topic = topic
         self.partition = partition
         self.offset = offset
+        self.group_id = group_id
         self.node_id = node_id
         if definite is not None:
             self.definite = definite
@@ -58,20 +60,21 @@ class KafkaError(Exception):
 
     def _where(self) -> list[str]:
         """Return the places that the message does not name already."""
-        places = []
-        if self.topic is not None and repr(self.topic) not in self.args[0]:
-            places.append(f"topic {self.topic!r}")
-        if self.partition is not None and f"partition {self.partition}" not in self.args[0]:
-            places.append(f"partition {self.partition}")
-        if self.offset is not None and f"offset {self.offset}" not in self.args[0]:
-            places.append(f"offset {self.offset}")
-        if (
-            self.node_id is not None
-            and self.node_id >= 0
-            and f"node {self.node_id}" not in self.args[0]
-        ):
-            places.append(f"node {self.node_id}")
-        return places
+        is_bootstrap_server = self.node_id is not None and self.node_id < 0
+        places = {
+            "topic": self.topic,
+            "partition": self.partition,
+            "offset": self.offset,
+            "group": self.group_id,
+            "node": None if is_bootstrap_server else self.node_id,
+        }
+        text = self.args[0]
+        return [
+            f"{what} {name!r}"
+            for what, name in places.items()
+            if name is not None
+            and (repr(name) if isinstance(name, str) else f"{what} {name}") not in text
+        ]
 
 
 class KafkaTimeoutError(KafkaError, TimeoutError):
