@@ -1,0 +1,99 @@
+"""When metadata are asked for again."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.clients.engine.backoff import Backoff
+from pyk.clients.engine.metadata_refresh import MetadataRefresh
+
+NO_CHANCE = 0.5  # neither longer nor shorter
+
+
+def fresh() -> MetadataRefresh:
+    """Return a refresh that was answered at time 0 with news."""
+    refresh = MetadataRefresh(max_age=300.0, backoff=Backoff(0.1, 1.0))
+    refresh.asked()
+    refresh.answered(0.0, NO_CHANCE, has_news=True)
+    return refresh
+
+
+def test_the_first_question_is_due_at_once() -> None:
+    assert MetadataRefresh(max_age=300.0, backoff=Backoff(0.1, 1.0)).due_in(0.0) == 0.0
+
+
+def test_metadata_are_asked_for_again_when_they_are_old() -> None:
+    refresh = fresh()
+
+    assert refresh.due_in(10.0) == 290.0
+    assert refresh.due_in(301.0) == 0.0
+
+
+def test_a_request_is_due_after_the_retry_backoff() -> None:
+    refresh = fresh()
+    refresh.request()
+
+    assert refresh.due_in(0.0) == pytest.approx(0.1)
+    assert refresh.due_in(0.2) == 0.0
+
+
+def test_a_topic_that_is_needed_is_asked_for_at_once() -> None:
+    refresh = fresh()
+    refresh.request_at_once()
+
+    assert refresh.due_in(0.0) == 0.0
+
+
+def test_answers_without_news_slow_the_questions_down() -> None:
+    refresh = fresh()
+    waits = []
+    for _ in range(6):
+        refresh.request()
+        refresh.asked()
+        refresh.answered(0.0, NO_CHANCE, has_news=False)
+        refresh.request()
+        waits.append(refresh.due_in(0.0))
+
+    assert waits == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.0, 1.0])
+
+
+def test_news_make_the_questions_quick_again() -> None:
+    refresh = fresh()
+    for _ in range(6):
+        refresh.answered(0.0, NO_CHANCE, has_news=False)
+    refresh.answered(0.0, NO_CHANCE, has_news=True)
+    refresh.request()
+
+    assert refresh.due_in(0.0) == pytest.approx(0.1)
+
+
+def test_failures_back_off_even_what_is_needed_at_once() -> None:
+    refresh = fresh()
+    waits = []
+    for _ in range(6):
+        refresh.asked()
+        refresh.failed(0.0, NO_CHANCE)
+        refresh.request_at_once()
+        waits.append(refresh.due_in(0.0))
+
+    assert waits == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.0, 1.0])
+
+
+def test_the_first_failure_of_a_row_is_remembered() -> None:
+    refresh = fresh()
+    refresh.failed(5.0, NO_CHANCE)
+    refresh.failed(9.0, NO_CHANCE)
+    assert refresh.failing_since == 5.0
+
+    refresh.answered(10.0, NO_CHANCE, has_news=True)
+    assert refresh.failing_since is None
+
+
+def test_what_is_requested_while_a_question_is_under_way_is_for_the_next_one() -> None:
+    refresh = fresh()
+    refresh.request()
+    refresh.asked()
+    refresh.request()
+    refresh.answered(1.0, NO_CHANCE, has_news=True)
+
+    assert refresh.due_in(1.0) == pytest.approx(0.1)
