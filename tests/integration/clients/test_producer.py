@@ -1,0 +1,287 @@
+"""The blocking producer over real sockets: threads, waits, signals, forks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pyk.clients import (
+    BootstrapError,
+    ClosedError,
+    ForkedClientError,
+    KafkaError,
+    KafkaTimeoutError,
+    Producer,
+    SerializationError,
+    StateError,
+)
+from pyk.reference_broker import Cluster
+from support.reading import read_topic
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def topic(cluster: Cluster, request: pytest.FixtureRequest) -> str:
+    name = request.node.originalname
+    cluster.create_topic(name, partitions=3)
+    return name
+
+
+def values(cluster: Cluster, topic: str) -> list[bytes]:
+    partitions = read_topic(cluster.bootstrap, topic)
+    return [record.value for number in sorted(partitions) for record in partitions[number]]
+
+
+def test_what_is_sent_is_there_when_the_producer_is_left(cluster, topic):
+    with Producer(cluster.bootstrap) as producer:
+        deliveries = [producer.send(topic, b"%d" % n) for n in range(1_000)]
+
+    assert all(delivery.done() for delivery in deliveries)
+    assert sorted(values(cluster, topic), key=int) == [b"%d" % n for n in range(1_000)]
+
+
+def test_a_producer_connects_by_itself_when_it_is_first_used(cluster, topic):
+    producer = Producer(cluster.bootstrap)
+
+    assert producer.send_and_wait(topic, b"one", partition=1).partition == 1
+    assert producer.partitions_for(topic) == {0, 1, 2}
+
+    producer.close()
+
+
+def test_serializers_make_bytes_and_their_mistakes_are_named(cluster, topic):
+    class Upper:
+        def serialize(self, topic: str, value: str) -> bytes:
+            return value.upper().encode()
+
+    with Producer(
+        cluster.bootstrap, key_serializer=str.encode, value_serializer=Upper()
+    ) as producer:
+        producer.send(topic, "value", "key", partition=0)
+        producer.send(topic, None, partition=0)
+        with pytest.raises(SerializationError, match="value_serializer failed"):
+            producer.send(topic, 5)
+    with Producer(cluster.bootstrap) as producer:
+        with pytest.raises(TypeError, match="give the producer a value_serializer"):
+            producer.send(topic, 5)
+        producer.send(topic, memoryview(b"view"), bytearray(b"array"), partition=0)
+
+    records = read_topic(cluster.bootstrap, topic)[0]
+    assert [(record.key, record.value) for record in records] == [
+        (b"key", b"VALUE"),
+        (None, None),
+        (b"array", b"view"),
+    ]
+
+
+def test_a_partitioner_of_the_user_chooses(cluster, topic):
+    seen = []
+
+    def choose(key, partitions, available):
+        seen.append((key, list(partitions), list(available)))
+        return 2 if key == b"two" else 9
+
+    with Producer(cluster.bootstrap, partitioner=choose) as producer:
+        assert producer.send_and_wait(topic, b"v", b"two").partition == 2
+        with pytest.raises(ValueError, match="partitioner chose partition 9"):
+            producer.send(topic, b"v", b"nine")
+
+    assert seen[-1] == (b"nine", [0, 1, 2], [0, 1, 2])
+
+
+def test_threads_share_a_producer_and_keep_their_own_order(cluster, topic):
+    def produce(name: int) -> None:
+        for n in range(500):
+            producer.send(topic, b"%d %d" % (name, n), partition=name % 3)
+
+    with (
+        Producer(cluster.bootstrap, batch_size=2_000, buffer_memory=20_000) as producer,
+        ThreadPoolExecutor(8) as threads,
+    ):
+        list(threads.map(produce, range(8)))
+
+    partitions = read_topic(cluster.bootstrap, topic)
+    for name in range(8):
+        mine = [r.value for r in partitions[name % 3] if r.value.startswith(b"%d " % name)]
+        assert mine == [b"%d %d" % (name, n) for n in range(500)]
+
+
+def test_callbacks_run_on_the_producer_s_thread_and_may_send_but_not_wait(cluster, topic):
+    outcomes = []
+
+    def delivered(delivery):
+        outcomes.append(threading.current_thread() is not threading.main_thread())
+        outcomes.append(delivery.result().offset)
+        following = producer.send(topic, b"two", partition=0)
+        try:
+            following.result()
+        except StateError:
+            outcomes.append("refused")
+        try:
+            producer.flush()
+        except StateError:
+            outcomes.append("refused")
+
+    with Producer(cluster.bootstrap) as producer:
+        producer.send(topic, b"one", partition=0).add_done_callback(delivered)
+        producer.flush()
+        producer.flush()  # the callback's record
+
+    assert outcomes == [True, 0, "refused", "refused"]
+    assert values(cluster, topic) == [b"one", b"two"]
+
+
+def test_a_delivery_can_be_awaited_by_async_code(cluster, topic):
+    async def main() -> int:
+        return (await producer.send(topic, b"one", partition=0)).offset
+
+    with Producer(cluster.bootstrap) as producer:
+        assert asyncio.run(main()) == 0
+
+
+def test_a_lost_response_neither_loses_nor_doubles(cluster, topic):
+    with (
+        cluster.faults.on("Produce", topic=topic).once().apply_then_lose_response(),
+        Producer(cluster.bootstrap, linger_ms=0, batch_size=0) as producer,
+    ):
+        deliveries = [producer.send(topic, b"%d" % n, partition=0) for n in range(50)]
+        offsets = [delivery.result(10).offset for delivery in deliveries]
+
+    assert offsets == list(range(50))
+    assert values(cluster, topic) == [b"%d" % n for n in range(50)]
+
+
+def test_nobody_home_is_one_error_soon():
+    before = time.monotonic()
+
+    with pytest.raises(BootstrapError, match="127.0.0.1:1") as caught, Producer("127.0.0.1:1"):
+        pass
+
+    assert time.monotonic() - before < 1
+    assert len(caught.value.attempts) == 1
+
+
+def test_waits_end_with_their_timeouts_when_the_broker_is_gone(tmp_path: Path):
+    with Cluster(data_dir=tmp_path) as cluster:
+        cluster.create_topic("orders")
+        producer = Producer(cluster.bootstrap, buffer_memory=10_000, max_block_ms=300)
+        producer.send_and_wait("orders", b"warm")
+        cluster.kill()
+        delivery = producer.send("orders", b"x" * 9_000)
+
+        assert took(lambda: expect(KafkaTimeoutError, delivery.result, 0.2)) < 0.5
+        assert took(lambda: expect(KafkaTimeoutError, producer.flush, 0.2)) < 0.5
+        assert took(lambda: expect(KafkaTimeoutError, producer.send, "orders", b"y" * 2_000)) < 0.6
+        assert took(lambda: producer.close(0.2)) < 0.7
+        assert isinstance(delivery.exception(0), ClosedError)
+        expect(ClosedError, producer.send, "orders", b"late")
+
+
+def took(function) -> float:
+    before = time.monotonic()
+    function()
+    return time.monotonic() - before
+
+
+def expect(kind, function, *arguments) -> None:
+    with pytest.raises(kind):
+        function(*arguments)
+
+
+def test_ctrl_c_ends_a_wait_and_leaves_the_producer_usable(cluster, topic):
+    main = threading.main_thread().ident
+    with (
+        Producer(cluster.bootstrap, linger_ms=0) as producer,
+        cluster.faults.on("Produce", topic=topic).once().delay(500),
+    ):
+        delivery = producer.send(topic, b"one", partition=0)
+        for wait in (delivery.result, producer.flush):
+            threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT)).start()
+            expect(KeyboardInterrupt, wait)
+
+        assert delivery.result(5).offset == 0
+        assert producer.send_and_wait(topic, b"two", partition=0).offset == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_is_told_that_the_producer_is_not_its_own(cluster, topic):
+    with Producer(cluster.bootstrap) as producer:
+        producer.send_and_wait(topic, b"parent")
+        child = os.fork()
+        if child == 0:
+            refused = 0
+            for use in (lambda: producer.send(topic, b"child"), producer.flush):
+                try:
+                    use()
+                except ForkedClientError:
+                    refused += 1
+            producer.close()
+            os._exit(0 if refused == 2 else 1)
+        _, status = os.waitpid(child, 0)
+
+        assert os.waitstatus_to_exitcode(status) == 0
+        producer.send_and_wait(topic, b"parent still")
+
+
+def test_threads_that_use_a_producer_while_it_is_closed_get_typed_errors(cluster, topic):
+    surprises: list[BaseException] = []
+    with Producer(cluster.bootstrap, linger_ms=0) as producer:
+
+        def use(number: int) -> None:
+            calls = [
+                lambda: producer.send(topic, b"x" * 100),
+                lambda: producer.send(topic, b"x").result(1),
+                lambda: producer.flush(1),
+                lambda: producer.partitions_for(topic, 1),
+                producer.stats,
+            ]
+            for turn in range(200):
+                try:
+                    calls[(number + turn) % len(calls)]()
+                except KafkaError:
+                    pass
+                except BaseException as error:
+                    surprises.append(error)
+
+        threads = [threading.Thread(target=use, args=(number,)) for number in range(16)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.05)
+        producer.close(2)
+        for thread in threads:
+            thread.join(20)
+
+    assert surprises == []
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_a_closed_producer_leaves_no_threads_and_no_sockets(cluster, topic):
+    def held() -> tuple[int, int]:
+        return threading.active_count(), len(os.listdir("/proc/self/fd"))
+
+    with Producer(cluster.bootstrap) as producer:
+        producer.send_and_wait(topic, b"warm")
+    time.sleep(0.1)
+    before = held()
+    for _ in range(20):
+        with Producer(cluster.bootstrap) as producer:
+            producer.send(topic, b"x")
+    deadline = time.monotonic() + 5
+    while held() > before and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+    assert held() <= before
