@@ -143,6 +143,11 @@ def check_header(
         is_damaged = crc32c(batch.data[_ATTRIBUTES_AT:]) != batch.crc
         refusal = CorruptRecordsError if is_damaged else InvalidRecordError
         raise refusal(f"batch for {partition} refused: {error}") from error
+    if batch.count != batch.last_offset_delta + 1:
+        raise InvalidRecordError(
+            f"batch for {partition} refused: {batch.count} records cannot have "
+            f"{batch.last_offset_delta + 1} offsets"
+        )
     if origin is AppendOrigin.CLIENT:
         _check_client_batch(batch, partition)
 
@@ -172,8 +177,6 @@ def _check_client_batch(batch: RecordBatch, partition: TopicPartition) -> None:
     reason = ""
     if batch.base_offset != 0:
         reason = f"its base offset is {batch.base_offset}, a producer's is 0"
-    elif batch.count != batch.last_offset_delta + 1:
-        reason = f"{batch.count} records cannot have {batch.last_offset_delta + 1} offsets"
     elif batch.is_control:
         reason = "only brokers write control batches"
     elif batch.has_producer_id and batch.base_sequence < 0:

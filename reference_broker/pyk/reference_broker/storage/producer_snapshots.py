@@ -19,6 +19,7 @@ from pyk.reference_broker.storage.producer_state import (
     ProducerEntry,
     ProducerStates,
 )
+from pyk.reference_broker.storage.segment import offsets_of_files
 
 SNAPSHOT_SUFFIX = ".snapshot"
 
@@ -35,9 +36,7 @@ class ProducerSnapshots:
 
     def offsets(self) -> list[int]:
         """Return the offsets there are snapshots for, rising."""
-        names = self._filesystem.list_directory(self._directory)
-        stems = (name[: -len(SNAPSHOT_SUFFIX)] for name in names if name.endswith(SNAPSHOT_SUFFIX))
-        return sorted(int(stem) for stem in stems if len(stem) == 20 and stem.isdigit())
+        return offsets_of_files(self._filesystem, self._directory, SNAPSHOT_SUFFIX)
 
     def path(self, offset: int) -> str:
         return f"{self._directory}/{offset:020d}{SNAPSHOT_SUFFIX}"

@@ -16,6 +16,7 @@ LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
 DELETED_SUFFIX = ".deleted"
+MAX_OFFSET = (1 << 63) - 1
 SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
 
 
@@ -177,9 +178,14 @@ class LogSegment:
                 self._newest = (kept.max_timestamp, kept.last_offset)
 
     def cut(self, size: int) -> None:
-        """Make ``size`` the end of the file; the indexes are left as they are."""
+        """Make ``size`` the end of the file, durably; the indexes are left as they are.
+
+        What a power failure brought back would lie below the recovery point, where nobody looks.
+        """
         self.size = size
-        self.file.truncate(size)
+        file = self.file
+        file.truncate(size)
+        file.flush()
         self._has_more_in_file = False
         if size == 0:
             self._first_timestamp = None
@@ -236,3 +242,11 @@ class LogSegment:
     def _cut_what_is_no_batch(self) -> None:
         if self._has_more_in_file:
             self.cut(self.size)
+
+
+def offsets_of_files(filesystem: FileSystem, directory: str, suffix: str) -> list[int]:
+    """Return the offsets that files of this suffix are named by, rising."""
+    names = filesystem.list_directory(directory)
+    stems = (name.removesuffix(suffix) for name in names if name.endswith(suffix))
+    offsets = (int(stem) for stem in stems if len(stem) == 20 and stem.isascii() and stem.isdigit())
+    return sorted(offset for offset in offsets if offset <= MAX_OFFSET)

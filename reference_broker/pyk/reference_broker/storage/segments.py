@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from pyk.reference_broker.filesystem import FileSystem
 from pyk.reference_broker.storage.retention import SegmentFacts
-from pyk.reference_broker.storage.segment import LOG_SUFFIX, LogSegment
+from pyk.reference_broker.storage.segment import LOG_SUFFIX, LogSegment, offsets_of_files
 
 _base_offset = attrgetter("base_offset")
 
@@ -67,12 +67,9 @@ class LogSegments:
 
     def load(self) -> None:
         """Take in the segments whose files are in the directory."""
-        names = self._filesystem.list_directory(self._directory)
-        stems = (name[: -len(LOG_SUFFIX)] for name in names if name.endswith(LOG_SUFFIX))
-        for stem in stems:
-            if len(stem) == 20 and stem.isdigit():
-                segment = LogSegment.load(self._filesystem, self._directory, int(stem))
-                insort(self._segments, segment, key=_base_offset)
+        for base_offset in offsets_of_files(self._filesystem, self._directory, LOG_SUFFIX):
+            segment = LogSegment.load(self._filesystem, self._directory, base_offset)
+            insort(self._segments, segment, key=_base_offset)
 
     def create(self, base_offset: int, now_ms: int, preallocate_bytes: int = 0) -> None:
         """Begin a new, empty segment; raise ``OSError``."""
@@ -83,9 +80,10 @@ class LogSegments:
         insort(self._segments, segment, key=_base_offset)
 
     def remove(self, segment: LogSegment) -> None:
-        """Remove a segment and its files."""
+        """Remove a segment and its files, durably: nothing may bring its records back."""
         for path in self._forget(segment):
             self._filesystem.remove(path)
+        self._filesystem.sync_directory(self._directory)
 
     def delete(self, segment: LogSegment, remove_at_ms: int) -> None:
         """Remove a segment; its files stay until ``remove_at_ms``, under other names."""
