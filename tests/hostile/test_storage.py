@@ -202,6 +202,17 @@ def test_segment_that_cannot_be_begun_leaves_the_old_one_active(operation):
     assert values(open_log(memory, segment_bytes=200)) == [b"0", b"1", b"2"]
 
 
+def test_disk_that_cannot_be_read_is_told():
+    filesystem = FaultyFileSystem(MemoryFileSystem())
+    log = open_log(filesystem)
+    append(log, b"0")
+    filesystem.on("read", "*.log").fail()
+
+    for read in (lambda: log.read(0, 100), lambda: log.find_timestamp(0), log.find_newest_record):
+        with pytest.raises(StorageError, match=r"cannot read orders-0: .*Input/output error"):
+            read()
+
+
 def test_failed_flush_is_told_and_does_not_move_the_recovery_point():
     filesystem = FaultyFileSystem(MemoryFileSystem())
     log = open_log(filesystem)

@@ -43,6 +43,7 @@ def batch(
 def open_log(
     filesystem: FileSystem | None = None,
     *,
+    directory: str = DIRECTORY,
     clock: VirtualClock | None = None,
     recovery_point: int = 0,
     log_start_offset: int = 0,
@@ -52,7 +53,7 @@ def open_log(
     """Open the log of ``ORDERS``; ``config`` holds attributes of ``LogConfig``."""
     opened = Log.open(
         filesystem or MemoryFileSystem(),
-        DIRECTORY,
+        directory,
         ORDERS,
         LogConfig(**config),
         clock=clock or VirtualClock(),

@@ -33,6 +33,7 @@ NO_LEADER = -1
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
 MAX_TIMESTAMP = -3
+EARLIEST_LOCAL_TIMESTAMP = -4
 
 
 class Isolation(Enum):
@@ -182,13 +183,15 @@ class Partition:
         -1 asks for the end, -2 for the start, -3 for the record with the largest timestamp.
         """
         self.check_leader_epoch(current_leader_epoch)
-        if timestamp_ms == EARLIEST_TIMESTAMP:
+        if timestamp_ms in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
             start = self.log.log_start_offset
             return OffsetAndTimestamp(start, -1, self.log.leader_epochs.epoch_of(start))
         if timestamp_ms == LATEST_TIMESTAMP:
             return OffsetAndTimestamp(self.end_offset(isolation), -1, self.leader_epoch)
         if timestamp_ms == MAX_TIMESTAMP:
             return self.log.find_newest_record()
+        if timestamp_ms < MAX_TIMESTAMP:
+            return None  # they ask for tiered storage
         found = self.log.find_timestamp(timestamp_ms)
         return found if found is not None and found.offset < self.end_offset(isolation) else None
 

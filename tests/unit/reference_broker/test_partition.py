@@ -157,6 +157,8 @@ def test_offsets_are_listed():
     assert partition.list_offset(-2) == (1, -1, 3)
     assert partition.list_offset(-1) == (6, -1, 3)
     assert partition.list_offset(-3) == (3, START_MS + 5001, 3)
+    assert partition.list_offset(-4) == partition.list_offset(-2)
+    assert partition.list_offset(-5) is None
     assert partition.list_offset(0) == (1, START_MS + 1001, 3)
     assert partition.list_offset(START_MS + 1002) == (2, START_MS + 5000, 3)
     assert partition.list_offset(START_MS + 5001) == (3, START_MS + 5001, 3)

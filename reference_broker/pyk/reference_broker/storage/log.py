@@ -153,7 +153,8 @@ class Log:
     ) -> LogAppendResult:
         """Check the one batch in ``records`` and append it.
 
-        Raises the ``LogError`` that says why it is refused; the log is then as it was before.
+        Raises the ``LogError`` that says why it is refused; the log is then as it was before, but
+        for one case: when the flush that ``flush.messages`` wants fails, the batch is there.
         """
         self._require_open()
         batch = parse_single_batch(records, self.topic_partition)
@@ -259,6 +260,28 @@ class Log:
         end_offset = self.log_end_offset if up_to_offset is None else up_to_offset
         if offset >= end_offset:
             return NO_RECORDS
+        try:
+            return self._locate_records(offset, max_bytes, end_offset, min_one_batch)
+        except OSError as error:
+            raise self._read_error(error) from error
+
+    def find_timestamp(self, timestamp_ms: int) -> OffsetAndTimestamp | None:
+        """Return the first record at or behind ``timestamp_ms``, None if all are older."""
+        try:
+            return find_timestamp(self._segments, timestamp_ms, self.log_start_offset)
+        except OSError as error:
+            raise self._read_error(error) from error
+
+    def find_newest_record(self) -> OffsetAndTimestamp | None:
+        """Return the first record with the largest timestamp (KIP-734), None in an empty log."""
+        try:
+            return find_newest_record(self._segments, self.log_start_offset)
+        except OSError as error:
+            raise self._read_error(error) from error
+
+    def _locate_records(
+        self, offset: int, max_bytes: int, end_offset: int, min_one_batch: bool
+    ) -> FileRecords:
         for segment in self._segments.from_offset(offset):
             first = segment.locate(offset)
             if first is not None:
@@ -268,13 +291,8 @@ class Log:
                 return FileRecords(segment.file, first.position, size) if is_whole else NO_RECORDS
         return NO_RECORDS
 
-    def find_timestamp(self, timestamp_ms: int) -> OffsetAndTimestamp | None:
-        """Return the first record at or behind ``timestamp_ms``, None if all are older."""
-        return find_timestamp(self._segments, timestamp_ms, self.log_start_offset)
-
-    def find_newest_record(self) -> OffsetAndTimestamp | None:
-        """Return the first record with the largest timestamp (KIP-734), None in an empty log."""
-        return find_newest_record(self._segments, self.log_start_offset)
+    def _read_error(self, error: OSError) -> StorageError:
+        return StorageError(f"cannot read {self.topic_partition}: {error}")
 
     def _end_position(self, segment: LogSegment, end_offset: int) -> int:
         if end_offset >= self.log_end_offset:

@@ -1,0 +1,76 @@
+"""Records on their way from a segment file to a connection."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from pyk.protocol.io import FileRegion
+from pyk.reference_broker.filesystem import OsFileSystem
+from support.logs import append, batch, open_log
+
+DESCRIPTORS = "/proc/self/fd"
+
+
+def os_log(tmp_path, **config):
+    return open_log(OsFileSystem(), directory=str(tmp_path / "orders-0"), **config)
+
+
+def test_many_bytes_are_sent_from_the_file(tmp_path):
+    log = os_log(tmp_path)
+    append(log, b"0")
+    append(log, bytes(20_000))
+
+    part = log.read(1, 1 << 20).as_part()
+
+    assert isinstance(part, FileRegion)
+    assert os.pread(part.file.fileno(), part.size, part.offset)[16:] == batch(bytes(20_000))[16:]
+
+
+def test_few_bytes_are_sent_as_they_are(tmp_path):
+    log = os_log(tmp_path)
+    append(log, b"0")
+
+    assert log.read(0, 1 << 20).as_part() == log.read(0, 1 << 20).read()
+
+
+def test_file_in_memory_is_sent_as_bytes():
+    log = open_log()
+    append(log, bytes(20_000))
+
+    assert isinstance(log.read(0, 1 << 20).as_part(), bytes)
+
+
+def test_nothing_is_sent_of_nothing():
+    records = open_log().read(0, 1 << 20)
+
+    assert len(records) == 0
+    assert records.as_part() == b""
+
+
+def test_records_can_be_sent_after_their_segment_is_deleted(tmp_path):
+    log = os_log(tmp_path, segment_bytes=30_000, retention_ms=0)
+    append(log, bytes(20_000), timestamp_ms=0)
+    append(log, bytes(20_000), timestamp_ms=0)
+    part = log.read(0, 1 << 20).as_part()
+    descriptor = part.file.fileno()
+
+    log.delete_old_segments(1 << 50)
+    log.remove_deleted_files(1 << 50)
+
+    assert len(os.pread(descriptor, part.size, part.offset)) == part.size
+
+
+@pytest.mark.skipif(not os.path.exists(DESCRIPTORS), reason="descriptors are not listed here")
+def test_only_the_active_segment_keeps_its_file(tmp_path):
+    before = len(os.listdir(DESCRIPTORS))
+    log = os_log(tmp_path, segment_bytes=200, index_interval_bytes=0)
+
+    for number in range(50):
+        append(log, b"%d" % number)
+    for number in range(50):
+        log.read(number, 1 << 20)
+
+    assert len(os.listdir(DESCRIPTORS)) == before + 1
+    log.close()
