@@ -8,11 +8,9 @@ from collections.abc import Mapping
 
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.node_connection import Lane, NodeConnection, Surroundings
+from pyk.clients.engine.supervisor import GRACE_SECONDS
 from pyk.clients.errors import ClosedError, NodeUnavailableError
 from pyk.protocol.negotiation import PeerVersions
-
-# How long an aborted connection may take to be really gone: the event loop needs a turn or two.
-ABORT_SECONDS = 0.1
 
 
 class ConnectionPool:
@@ -105,7 +103,7 @@ class ConnectionPool:
         for connection in connections:
             connection.abort()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(ABORT_SECONDS):
+            async with asyncio.timeout(GRACE_SECONDS):
                 for connection in connections:
                     await connection.wait_closed()
 

@@ -138,7 +138,7 @@ def software_version() -> str:
 
 def unavailable(node: Node, attempts: list[ConnectionAttempt]) -> NodeUnavailableError:
     """Return the error of a node that none of these attempts reached."""
-    tried = "; ".join(str(attempt) for attempt in attempts) or "its name has no address"
+    tried = "; ".join(attempt.failure for attempt in attempts) or "its name has no address"
     return NodeUnavailableError(
         f"cannot connect to {node}: {tried}", node_id=node.node_id, attempts=attempts
     )
@@ -147,7 +147,7 @@ def unavailable(node: Node, attempts: list[ConnectionAttempt]) -> NodeUnavailabl
 def explained(progress: Progress, error: Exception, timeout: float) -> ConnectionAttempt:
     """Return a failed attempt in words: what happened, and what to look at first."""
     if isinstance(error, TimeoutError) and not isinstance(error, KafkaError):
-        return progress.failed(f"no answer within {timeout:g} s", SILENCE[progress.stage])
+        return progress.failed(f"no answer within {timeout:.3g} s", SILENCE[progress.stage])
     if isinstance(error, ConnectionRefusedError):
         return progress.failed("connection refused", "is the broker up, and the port right?")
     cause = error.strerror if isinstance(error, OSError) else None

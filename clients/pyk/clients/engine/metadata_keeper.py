@@ -165,8 +165,10 @@ class MetadataKeeper:
                 self._accept(await self._ask_anybody())
             except KafkaError as error:
                 self.last_error = error
+                # Once a failure, not once an attempt: an outage would fill the log.
+                level = logging.DEBUG if self._refresh.failing_since else logging.WARNING
+                log.log(level, "Could not get metadata, will try again: %s", error)
                 self._refresh.failed(self._shared.clock.now(), self._shared.random.random())
-                log.warning("Could not get metadata, will try again: %s", error)
 
     async def _until_due(self) -> None:
         while (wait := self._refresh.due_in(self._shared.clock.now())) > 0:
@@ -267,6 +269,8 @@ class MetadataKeeper:
             log.warning(
                 "Was connected to cluster %r, now to %r", before.cluster_id, image.cluster_id
             )
+        if self._refresh.failing_since is not None:
+            log.info("Metadata are there again, %.1f s later", now - self._refresh.failing_since)
         self.last_error = None
         self._refresh.answered(
             now, self._shared.random.random(), has_news=image.differs_from(before)

@@ -232,7 +232,7 @@ class NodeConnection:
                     connection = await shared.dialer.dial(self.node, timeout, self.progress)
                 except NodeUnavailableError as error:
                     reconnect.failed(shared.clock.now(), shared.random.random())
-                    log.info("%s", error)
+                    log.debug("%s", error)
                     self._fail_waiting(error)
                 else:
                     self._take(connection)

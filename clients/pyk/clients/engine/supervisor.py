@@ -12,6 +12,9 @@ from pyk.protocol.io import Clock
 
 log = logging.getLogger(__name__)
 
+# A task that is cancelled needs a few turns of the event loop, also where there is no time left.
+GRACE_SECONDS = 0.1
+
 
 class Supervisor:
     """Owns every task of a client: starts it, hears of its failure, ends it with the client.
@@ -51,7 +54,8 @@ class Supervisor:
         for task in tasks:
             task.cancel()
         if tasks:
-            _, stuck = await asyncio.wait(tasks, timeout=max(0.0, deadline - self._clock.now()))
+            remaining = max(GRACE_SECONDS, deadline - self._clock.now())
+            _, stuck = await asyncio.wait(tasks, timeout=remaining)
             for task in stuck:
                 log.warning("Task %s did not end in time and is left behind", task.get_name())
 

@@ -75,10 +75,15 @@ class ConnectionAttempt:
     hint: str = ""
     """What to look at first, empty when nothing better is known than the cause."""
 
-    def __str__(self) -> str:
-        via = f" ({self.address})" if self.address not in (None, self.server) else ""
+    @property
+    def failure(self) -> str:
+        """Return what happened, without the name as configured."""
+        at = f" at {self.address}" if self.address not in (None, self.server) else ""
         hint = f"; {self.hint}" if self.hint else ""
-        return f"{self.server}{via}: {self.stage.value}: {self.cause}{hint}"
+        return f"{self.stage.value}{at}: {self.cause}{hint}"
+
+    def __str__(self) -> str:
+        return f"{self.server}: {self.failure}"
 
 
 class NodeUnavailableError(NetworkError):
