@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from random import Random
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
@@ -18,13 +20,6 @@ import attrs
 from pyk.protocol.connection import ServerConnection
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.io import Clock, Network
-from pyk.protocol.messages.create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreatableTopicResult,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-)
 
 from .config import (
     BrokerConfig,
@@ -46,15 +41,11 @@ from .controller.image import (
 from .controller.names import CLUSTER_METADATA_TOPIC, GROUP_METADATA_TOPIC
 from .controller.shard import BrokerRegistration, ControllerShard
 from .controller.topics import TopicDefaults
-from .coordinator.group.coordinator import GroupCoordinator, GroupRuntime
-from .coordinator.group.offsets import OffsetConfig
-from .coordinator.group.rebalance import GroupConfig
 from .coordinator.runtime import ShardRuntime
 from .delayed import Purgatory
 from .errors import ApiError
 from .filesystem import FileSystem
 from .handlers.dispatcher import Dispatcher
-from .handlers.fetch_session import FetchSessions
 from .handlers.table import SERVED
 from .network.connection import RequestHandler
 from .network.listener import BrokerListener, ListenerLimits
@@ -66,6 +57,12 @@ from .storage import LogManager
 from .timer_driver import TimerDriver
 from .timers import Moment
 from .topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from pyk.protocol.messages.create_topics import CreatableTopic
+
+    from .coordinator.group.coordinator import GroupCoordinator, GroupRuntime
+    from .handlers.fetch_session import FetchSessions
 
 log = logging.getLogger(__name__)
 
@@ -102,10 +99,6 @@ class Broker:
         self._timers = TimerDriver(seams.clock)
         self.delayed_produces = Purgatory("produce", self._timers.queue)
         self.delayed_fetches = Purgatory("fetch", self._timers.queue)
-        self.fetch_sessions = FetchSessions(
-            self.config.max_incremental_fetch_session_cache_slots,
-            lambda: seams.random.getrandbits(31),
-        )
         self._moved: set[TopicPartition] = set()
         self._is_loaded = False
         self._logs = LogManager.open(
@@ -120,7 +113,6 @@ class Broker:
         self.replicas = Replicas(
             self.node_id, self._logs, layers, self.image, self._partition_moved
         )
-        self.groups = self._new_group_coordinator()
         self.producer_ids = ProducerIds(self.controller, self.node_id, -1)
         self._listener = BrokerListener(
             seams.clock,
@@ -128,6 +120,23 @@ class Broker:
             lambda: ServerConnection(SERVED),
             _listener_limits(self.config),
         )
+
+    # Made, and imported, when first asked for: a broker shall start fast.
+
+    @cached_property
+    def fetch_sessions(self) -> FetchSessions:
+        from .handlers.fetch_session import FetchSessions
+
+        return FetchSessions(
+            self.config.max_incremental_fetch_session_cache_slots,
+            lambda: self._seams.random.getrandbits(31),
+        )
+
+    @cached_property
+    def groups(self) -> GroupCoordinator:
+        from .coordinator.group.coordinator import GroupCoordinator
+
+        return GroupCoordinator(self.config, self._timers.queue, self.moment, self._new_uuid)
 
     # -- what handlers ask -----------------------------------------------------------------------
 
@@ -160,23 +169,10 @@ class Broker:
 
     def auto_create_topic(self, name: str) -> None:
         """Create a topic that a client asks for, with the broker's defaults; or do nothing."""
-        topic = CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
-        if name == GROUP_METADATA_TOPIC:
-            topic.num_partitions = self.config.offsets_topic_num_partitions
-            topic.replication_factor = self.config.offsets_topic_replication_factor
-            topic.configs = [
-                CreatableTopicConfig(name=name, value=value)
-                for name, value in (
-                    ("cleanup.policy", "compact"),
-                    ("compression.type", "producer"),
-                    ("segment.bytes", str(self.config.offsets_topic_segment_bytes)),
-                )
-            ]
-        request = CreateTopicsRequest(topics=[topic])
-        created = self.controller.ask(
-            lambda shard, _: shard.create_topics(request), lambda code: code
-        )
-        created.when_done(lambda response: log.debug("Creating %r: %s", name, response))
+        from .topic_creation import auto_created_topic, create_topic
+
+        created = create_topic(self.controller, auto_created_topic(name, self.config))
+        created.when_done(lambda result: log.debug("Created %r: %s", name, result))
 
     def describe_topic_config(self, topic: str) -> list[ConfigEntry]:
         own = parse_topic_configs(self.image.config(TOPIC_RESOURCE, topic))
@@ -190,15 +186,13 @@ class Broker:
 
     async def create_topic(self, topic: CreatableTopic) -> None:
         """Create a topic as CreateTopics does; raise :class:`ApiError` if it cannot be."""
-        request = CreateTopicsRequest(topics=[topic])
-        result: asyncio.Future[CreatableTopicResult] = asyncio.get_running_loop().create_future()
-        self.controller.ask(
-            lambda shard, _: shard.create_topics(request),
-            lambda code: CreateTopicsResponse(topics=[CreatableTopicResult(error_code=code)]),
-        ).when_done(lambda response: result.set_result(response.topics[0]))
-        created = await result
-        if created.error_code:
-            raise ApiError(ErrorCode(created.error_code), created.error_message)
+        from .topic_creation import create_topic
+
+        done: asyncio.Future[tuple[ErrorCode, str | None]] = asyncio.Future()
+        create_topic(self.controller, topic).when_done(done.set_result)
+        code, message = await done
+        if code:
+            raise ApiError(code, message)
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -262,9 +256,10 @@ class Broker:
             self._partition_created(change)
         elif isinstance(change, TopicDeleted):
             self.replicas.delete(change.topic)
-            self.groups.topics_deleted([change.topic.name])
             if change.topic.name == GROUP_METADATA_TOPIC:
                 self.groups.remove_shards()
+            elif GROUP_METADATA_TOPIC in self.image.topics:
+                self.groups.topics_deleted([change.topic.name])
         elif change.resource_type == TOPIC_RESOURCE:
             self.replicas.update_config(change.resource_name)
         elif change.resource_type == BROKER_RESOURCE:
@@ -318,7 +313,8 @@ class Broker:
         self._timers.queue.schedule("offset expiry", deadline, self._expire_offsets)
 
     def _expire_offsets(self, _: float) -> None:
-        self.groups.expire_offsets()
+        if GROUP_METADATA_TOPIC in self.image.topics:
+            self.groups.expire_offsets()
         self._schedule_offset_expiry()
 
     # -- parts -----------------------------------------------------------------------------------
@@ -348,24 +344,6 @@ class Broker:
                 lambda own: self.layers.describe_topic(parse_topic_configs(own)),
                 self._changed,
             ),
-        )
-
-    def _new_group_coordinator(self) -> GroupCoordinator:
-        config = self.config
-        return GroupCoordinator(
-            GroupConfig(
-                min_session_timeout_ms=config.group_min_session_timeout_ms,
-                max_session_timeout_ms=config.group_max_session_timeout_ms,
-                max_size=config.group_max_size,
-                initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
-            ),
-            OffsetConfig(
-                retention_ms=config.offsets_retention_minutes * 60_000,
-                metadata_max_bytes=config.offset_metadata_max_bytes,
-            ),
-            self._timers.queue,
-            self.moment,
-            self._new_uuid,
         )
 
 

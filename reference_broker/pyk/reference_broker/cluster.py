@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from pyk.protocol.io import Clock, Network, SystemClock, SystemNetwork
-from pyk.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
 
 from .broker import Broker, Seams
 from .config import BrokerConfigLayers
@@ -55,8 +54,8 @@ class AsyncCluster:
             )
         clock = clock or SystemClock()
         if filesystem is None:
-            in_memory = MemoryFileSystem(clock.time_ms)
-            filesystem = OsFileSystem() if data_dir is not None else in_memory
+            in_memory = data_dir is None
+            filesystem = MemoryFileSystem(clock.time_ms) if in_memory else OsFileSystem()
         self._seams = Seams(
             clock=clock,
             random=random or SystemRandom(),
@@ -134,6 +133,8 @@ class AsyncCluster:
         configs: Mapping[str, object] | None = None,
     ) -> None:
         """Create a topic; raise :class:`ApiError` with Kafka's error code if it cannot be."""
+        from pyk.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
+
         topic = CreatableTopic(
             name=name,
             num_partitions=partitions,

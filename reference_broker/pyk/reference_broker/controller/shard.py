@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
 
-from pyk.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
-from pyk.protocol.messages.create_partitions import (
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-)
-from pyk.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from pyk.protocol.messages.incremental_alter_configs import (
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
 from pyk.protocol.messages.metadata_records import (
     BrokerEndpoint,
     BrokerFeature,
@@ -29,13 +19,26 @@ from pyk.protocol.schema import Message
 from pyk.reference_broker.coordinator.outcome import Outcome
 from pyk.reference_broker.timers import Moment
 
-from .config_requests import alter_incrementally, replace_configs
 from .configs import Configs
 from .features import FEATURES
 from .image import Change, MetadataImage
 from .records import MetadataRecord
-from .topic_requests import DescribeTopic, create_partitions, create_topics, delete_topics
 from .topics import TopicDefaults, Topics
+
+if TYPE_CHECKING:
+    from pyk.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+    from pyk.protocol.messages.create_partitions import (
+        CreatePartitionsRequest,
+        CreatePartitionsResponse,
+    )
+    from pyk.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+    from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+    from pyk.protocol.messages.incremental_alter_configs import (
+        IncrementalAlterConfigsRequest,
+        IncrementalAlterConfigsResponse,
+    )
+
+    from .topic_requests import DescribeTopic
 
 PRODUCER_ID_BLOCK_SIZE = 1000
 
@@ -67,31 +70,43 @@ class ControllerShard:
         self._describe_topic = describe_topic
         self._on_change = on_change
 
+    # What takes requests apart is imported when the first comes: a broker shall start fast.
+
     # -- topics ----------------------------------------------------------------------------------
 
     def create_topics(self, request: CreateTopicsRequest) -> tuple[CreateTopicsResponse, Outcome]:
+        from .topic_requests import create_topics
+
         response, records = create_topics(self._topics, request, self._describe_topic)
         return response, _outcome(records)
 
     def create_partitions(
         self, request: CreatePartitionsRequest
     ) -> tuple[CreatePartitionsResponse, Outcome]:
+        from .topic_requests import create_partitions
+
         response, records = create_partitions(self._topics, request)
         return response, _outcome(records)
 
     def delete_topics(self, request: DeleteTopicsRequest) -> tuple[DeleteTopicsResponse, Outcome]:
+        from .topic_requests import delete_topics
+
         response, records = delete_topics(self._topics, request)
         return response, _outcome(records)
 
     # -- configurations --------------------------------------------------------------------------
 
     def replace_configs(self, request: AlterConfigsRequest) -> tuple[AlterConfigsResponse, Outcome]:
+        from .config_requests import replace_configs
+
         response, records = replace_configs(self._configs, request)
         return response, _outcome(records)
 
     def alter_configs(
         self, request: IncrementalAlterConfigsRequest
     ) -> tuple[IncrementalAlterConfigsResponse, Outcome]:
+        from .config_requests import alter_incrementally
+
         response, records = alter_incrementally(self._configs, request)
         return response, _outcome(records)
 

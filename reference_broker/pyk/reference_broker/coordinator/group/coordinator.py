@@ -7,6 +7,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.config import BrokerConfig
 from pyk.reference_broker.coordinator.runtime import ShardLog, ShardRuntime
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.timers import Moment, TimerQueue
@@ -34,14 +35,21 @@ class GroupCoordinator:
 
     def __init__(
         self,
-        group_config: GroupConfig,
-        offset_config: OffsetConfig,
+        config: BrokerConfig,
         timers: TimerQueue,
         moment: Callable[[], Moment],
         new_uuid: Callable[[], UUID],
     ) -> None:
-        self._group_config = group_config
-        self._offset_config = offset_config
+        self._group_config = GroupConfig(
+            min_session_timeout_ms=config.group_min_session_timeout_ms,
+            max_session_timeout_ms=config.group_max_session_timeout_ms,
+            max_size=config.group_max_size,
+            initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
+        )
+        self._offset_config = OffsetConfig(
+            retention_ms=config.offsets_retention_minutes * 60_000,
+            metadata_max_bytes=config.offset_metadata_max_bytes,
+        )
         self._timers = timers
         self._moment = moment
         self._new_uuid = new_uuid
