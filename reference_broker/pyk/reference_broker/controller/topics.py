@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.create_partitions import CreatePartitionsTopic
-from pyk.protocol.messages.create_topics import CreatableTopic
 from pyk.protocol.messages.metadata_records import (
     ConfigRecord,
     PartitionRecord,
@@ -22,6 +21,10 @@ from pyk.reference_broker.errors import ApiError
 
 from .image import TOPIC_RESOURCE, MetadataImage, TopicImage
 from .names import CLUSTER_METADATA_TOPIC, check_topic_name, colliding_topic
+
+if TYPE_CHECKING:
+    from pyk.protocol.messages.create_partitions import CreatePartitionsTopic
+    from pyk.protocol.messages.create_topics import CreatableTopic
 
 USE_DEFAULT = -1
 MAX_PARTITIONS_PER_REQUEST = 10_000

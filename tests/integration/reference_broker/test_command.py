@@ -1,0 +1,95 @@
+"""``pyk broker`` as its users see it."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.broker_process import COMMAND, BrokerProcess
+
+
+def run(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *options], capture_output=True, text=True, timeout=20, check=False
+    )
+
+
+def test_it_says_when_it_serves_and_nothing_else_on_standard_output(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path) as broker:
+        host, _, port = broker.bootstrap.partition(":")
+        with socket.create_connection((host, int(port)), timeout=5):
+            pass
+
+        assert broker.terminate() == (0, "", "")
+
+    assert broker.ready == f"READY {broker.bootstrap}\n"
+
+
+def test_it_stops_by_ctrl_c_too(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path) as broker:
+        broker.process.send_signal(signal.SIGINT)
+        _, err = broker.process.communicate(timeout=10)
+
+    assert (broker.process.returncode, err) == (0, "")
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        failed = run("--port", str(port))
+
+    assert failed.returncode == 1
+    assert failed.stdout == ""
+    assert f"port {port} of 127.0.0.1 is taken" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_a_data_directory_has_one_broker(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path):
+        failed = run("--port", "0", "--data-dir", str(tmp_path))
+
+    assert failed.returncode == 1
+    assert "another broker is using this directory" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--config", "num.partitons=3"], "did you mean 'num.partitions'?"),
+        (["--config", "num.partitions=many"], "num.partitions='many'"),
+        (["--config", "num.partitions"], "is not NAME=VALUE"),
+        (["--brokers", "3"], "this release runs clusters of one broker"),
+        (["--host", "256.0.0.1"], "cannot listen on 256.0.0.1"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(options: list[str], text: str) -> None:
+    failed = run("--port", "0", *options)
+
+    assert failed.returncode != 0
+    assert text in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_configuration_counts(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path, "--config", "num.partitions=3") as broker:
+        assert broker.terminate()[0] == 0
+
+
+def test_without_click_it_says_what_to_install() -> None:
+    program = "import sys; sys.modules['click'] = None; import pyk.command_line.main"
+
+    failed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+
+    assert failed.returncode == 1
+    assert "pip install 'pyk-kafka[cli]'" in failed.stderr
+    assert "Traceback" not in failed.stderr

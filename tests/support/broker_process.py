@@ -1,0 +1,45 @@
+"""``pyk broker`` in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Self
+
+COMMAND = [sys.executable, "-m", "pyk.command_line", "broker"]
+
+
+class BrokerProcess:
+    """A broker that tests may kill; ``bootstrap`` is there once it serves."""
+
+    def __init__(self, data_dir: Path, *options: str, port: int = 0) -> None:
+        self._command = [*COMMAND, "--port", str(port), "--data-dir", str(data_dir), *options]
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        self.ready = self.process.stdout.readline()
+        if not self.ready:
+            raise RuntimeError(self.process.communicate()[1])
+        self.bootstrap = self.ready.split()[1]
+
+    def kill(self) -> None:
+        """End it as the operating system does: without a word."""
+        self.process.kill()
+        self.process.communicate()
+
+    def terminate(self) -> tuple[int, str, str]:
+        """Ask it to end; return its exit status and the rest of what it printed."""
+        self.process.terminate()
+        out, err = self.process.communicate(timeout=10)
+        return self.process.returncode, out, err
