@@ -1,0 +1,64 @@
+cimport cython
+
+from pyk.protocol.records.cursor cimport FetchedRecords
+from pyk.protocol.records.reader cimport RecordIterator, RecordSpan
+from pyk.protocol.records.record cimport ConsumerRecord
+
+
+cdef class PartitionBuffer:
+    cdef readonly object topic_partition
+    cdef public long long position
+    cdef public long position_epoch
+    cdef public long long finished
+    cdef public long finished_epoch
+    cdef public long long fetch_offset
+    cdef public long version
+    cdef public bint is_paused
+    cdef public bint is_held
+    cdef public bint is_queued
+    cdef public bint is_unreadable
+    cdef public object error
+    cdef public long long buffered_bytes
+    cdef public object fetches
+    cdef public bint is_opened
+    cdef public RecordSpan unread
+    cpdef clear(self)
+    cpdef bint has_something(self)
+
+
+cdef class FetchBuffer:
+    cdef readonly dict partitions
+    cdef public int attention
+    cdef public long long calls
+    cdef public long long taken
+    cdef public long long polled
+    cdef public bint is_waiting
+    cdef public bint wants_room
+    cdef object _on_data
+    cdef object _on_room
+    cdef object _key_deserializer
+    cdef object _value_deserializer
+    cdef bint _deserializes
+    cdef long _max_span
+    cdef object _queue
+    cdef object _queue_lock
+    cdef RecordIterator _iterator
+    cdef RecordSpan _span
+    cdef PartitionBuffer _current
+    cdef long _current_version
+    cdef long long _taken_before
+    cdef long long _in_hand
+    cdef list _handed
+    cpdef ConsumerRecord next_record(self)
+    cdef ConsumerRecord _next_deserialized(self)
+    cdef _enqueue(self, PartitionBuffer partition)
+    cdef _clear(self, PartitionBuffer partition)
+    cdef bint _is_current(self, PartitionBuffer partition)
+    cdef _close_span(self)
+    cdef _forget_span(self)
+    cdef PartitionBuffer _dequeue(self)
+    cdef RecordSpan _next_span(self, PartitionBuffer partition, object max_records)
+    cdef FetchedRecords _open_fetch(self, PartitionBuffer partition)
+    cdef _drop_fetch(self, PartitionBuffer partition)
+    cdef _drop_fetches(self, PartitionBuffer partition)
+    cdef _make_room(self)
