@@ -1,0 +1,52 @@
+"""Look at fetched batches from outside, before anybody reads them. Pure."""
+
+from __future__ import annotations
+
+import struct
+
+import attrs
+
+LENGTH_END = 12
+MAGIC_AT = 16
+LAST_OFFSET_DELTA_AT = 23
+MAGIC_2_HEADER_BYTES = 61
+NO_EPOCH = -1
+
+_BASE_OFFSET_LENGTH_AND_EPOCH = struct.Struct(">qii")
+_INT32 = struct.Struct(">i")
+
+
+@attrs.frozen
+class FetchedEnd:
+    """Where the batches of a fetch end, as far as their headers can be believed."""
+
+    next_offset: int
+    """Where to fetch next; -1 if only reading the batches can tell."""
+    leader_epoch: int
+    """The leader epoch of the last batch, -1 if unknown."""
+    has_batch: bool
+    """Whether there is a batch that ends where it says, good or bad. Brokers never cut the first
+    one short (KIP-74), so without one, fetching again brings the same."""
+
+
+def find_end(data: memoryview, fetch_offset: int) -> FetchedEnd:
+    """Return where the batches of ``data``, fetched at ``fetch_offset``, end.
+
+    Headers are not protected by the checksum, so this is a guess that lets the next fetch begin
+    early; the reader finds out if it was wrong.
+    """
+    position, next_offset, epoch = 0, fetch_offset, NO_EPOCH
+    while position + MAGIC_2_HEADER_BYTES <= len(data):
+        base_offset, length, batch_epoch = _BASE_OFFSET_LENGTH_AND_EPOCH.unpack_from(data, position)
+        end = position + LENGTH_END + length
+        if end > len(data):
+            break  # the last batch may be cut short
+        (delta,) = _INT32.unpack_from(data, position + LAST_OFFSET_DELTA_AT)
+        behind = base_offset + delta + 1
+        is_sound = length >= MAGIC_2_HEADER_BYTES - LENGTH_END and delta >= 0
+        if data[position + MAGIC_AT] != 2 or not is_sound or behind < next_offset:
+            return FetchedEnd(-1, NO_EPOCH, has_batch=True)
+        position, next_offset, epoch = end, behind, batch_epoch
+    if position == 0:
+        return FetchedEnd(-1, NO_EPOCH, has_batch=False)
+    return FetchedEnd(next_offset, epoch, has_batch=True)

@@ -1,0 +1,163 @@
+"""Find out where to read partitions of which that is not known, and keep fetching going."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+
+from pyk.clients.consumer.fetch_plan import places_without_leader
+from pyk.clients.consumer.fetcher import Fetcher
+from pyk.clients.consumer.offset_lookup import OffsetLookup
+from pyk.clients.consumer.offset_requests import EpochQuestion, FoundOffset
+from pyk.clients.consumer.positions import Place, PlaceState, Positions
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import KafkaError, UnsupportedVersionError
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+
+log = logging.getLogger(__name__)
+
+# How often to look whether anything stands still, if nothing happens.
+LOOK_SECONDS = 1.0
+
+FetchCommitted = Callable[
+    [Collection[TopicPartition], float],
+    Awaitable[dict[TopicPartition, OffsetAndMetadata | None]],
+]
+
+
+class PositionKeeper:
+    """Settles the places of partitions: asks the group, or leaders, and begins to fetch.
+
+    ``fetch_committed`` asks the group, None if there is none. Each kind of question is asked by a
+    task of its own, so that none waits for another.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        positions: Positions,
+        lookup: OffsetLookup,
+        fetcher: Fetcher,
+        fetch_committed: FetchCommitted | None,
+    ) -> None:
+        self._client = client
+        self._positions = positions
+        self._lookup = lookup
+        self._fetcher = fetcher
+        self._fetch_committed = fetch_committed
+        self._wake = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._asking: dict[PlaceState, asyncio.Task[None]] = {}
+        client.add_metadata_listener(lambda image: self._wake.set())
+
+    def look(self) -> None:
+        """Look at once what there is to do: something has changed."""
+        self._wake.set()
+
+    async def settled(self, deadline: float) -> None:
+        """Return after the next change of any place; raises ``TimeoutError`` at the deadline."""
+        async with asyncio.timeout_at(deadline):
+            await self._settled.wait()
+
+    async def run(self) -> None:
+        while True:
+            self._ask(PlaceState.COMMITTED, self._ask_group)
+            self._ask(PlaceState.RESET, self._ask_offsets)
+            self._ask(PlaceState.VALIDATE, self._ask_epochs)
+            self._fetcher.look()
+            self._seek_leaders()
+            self._fetcher.watch()
+            await self._wait()
+
+    async def _wait(self) -> None:
+        now = self._client.clock.now()
+        until = min(now + LOOK_SECONDS, self._positions.next_retry(now) or now + LOOK_SECONDS)
+        try:
+            async with asyncio.timeout_at(until):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+        self._wake.clear()
+
+    def _seek_leaders(self) -> None:
+        if places_without_leader(self._positions, self._client.metadata):
+            self._client.request_metadata_update()
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    def _ask(self, state: PlaceState, ask: Callable[[list[Place]], Awaitable[None]]) -> None:
+        """Begin to ask for the places in a state, unless that is under way."""
+        places = self._positions.in_state(state, self._client.clock.now())
+        running = self._asking.get(state)
+        if places and (running is None or running.done()):
+            name = f"{state.value} ({len(places)} partitions)"
+            self._asking[state] = self._client.supervisor.spawn(name, self._settle(ask, places))
+
+    async def _settle(
+        self, ask: Callable[[list[Place]], Awaitable[None]], places: list[Place]
+    ) -> None:
+        versions = [place.version for place in places]
+        try:
+            await ask(places)
+        except KafkaError as error:
+            for place, version in zip(places, versions, strict=True):
+                self._failed(place, version, error)
+        self._settled.set()
+        self._settled.clear()
+        self._wake.set()
+
+    async def _ask_group(self, places: list[Place]) -> None:
+        assert self._fetch_committed is not None
+        versions = {place.topic_partition: place.version for place in places}
+        deadline = self._client.clock.now() + self._client.config.request_timeout_ms / 1000
+        committed = await self._fetch_committed(list(versions), deadline)
+        now = self._client.clock.now()
+        for place in places:
+            partition = place.topic_partition
+            self._positions.found_committed(place, versions[partition], committed[partition], now)
+
+    async def _ask_offsets(self, places: list[Place]) -> None:
+        versions = {place.topic_partition: place.version for place in places}
+        answers = await self._lookup.ask({p.topic_partition: p.timestamp for p in places})
+        now = self._client.clock.now()
+        for place in places:
+            version, answer = versions[place.topic_partition], answers[place.topic_partition]
+            if isinstance(answer, FoundOffset):
+                self._positions.found_offset(
+                    place, version, answer.offset, answer.leader_epoch, now
+                )
+            else:
+                self._failed(place, version, answer)
+
+    async def _ask_epochs(self, places: list[Place]) -> None:
+        versions = {place.topic_partition: place.version for place in places}
+        image = self._client.metadata
+        leader_epochs = {
+            p.topic_partition: _or_unknown(image.leader_epoch(p.topic_partition)) for p in places
+        }
+        questions = {
+            p.topic_partition: EpochQuestion(p.fetched_epoch, leader_epochs[p.topic_partition])
+            for p in places
+        }
+        answers = await self._lookup.ask_epoch_ends(questions)
+        now = self._client.clock.now()
+        for place in places:
+            partition = place.topic_partition
+            version, answer = versions[partition], answers[partition]
+            leader_epoch = leader_epochs[partition]
+            if isinstance(answer, FoundOffset):
+                self._positions.found_epoch_end(place, version, answer.offset, leader_epoch, now)
+            elif isinstance(answer, UnsupportedVersionError):
+                self._positions.found_epoch_end(place, version, -1, leader_epoch, now)
+            else:
+                self._failed(place, version, answer)
+
+    def _failed(self, place: Place, version: int, error: KafkaError) -> None:
+        self._positions.failed(place, version, error, self._client.clock.now())
+        if not error.retriable and place.version == version:
+            self._fetcher.tell(place.topic_partition, error)
+
+
+def _or_unknown(epoch: int | None) -> int:
+    return -1 if epoch is None else epoch

@@ -1,0 +1,316 @@
+"""Where to read each assigned partition, and how to find out. Pure.
+
+                 assigned to a group member            assigned by hand
+                          │                                   │
+                      COMMITTED ── nothing committed ──► RESET ◄── offset out of range
+                          │ found                     found │ │    seek to beginning or end
+                          └────────────► KNOWN ◄────────────┘ │
+      leader has another epoch │   ▲ nothing truncated        │ policy "none"
+                          VALIDATE ┘                       FAILED ── seek ──► KNOWN
+
+Only KNOWN partitions are fetched. The place itself, the offsets, is in the partition's buffer,
+where the application moves it. A look-up takes along the buffer's ``version``; an answer that comes
+after a seek, or after another assignment, finds another version and changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+
+import attrs
+
+from pyk.clients.consumer.fetch_buffer import UNKNOWN, FetchBuffer, PartitionBuffer
+from pyk.clients.engine.backoff import Backoff
+from pyk.clients.errors import (
+    KafkaError,
+    LogTruncatedError,
+    NoOffsetForPartitionError,
+    OffsetOutOfRangeError,
+)
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+
+log = logging.getLogger(__name__)
+
+# The timestamps that ListOffsets takes for the two ends of a log.
+LATEST, EARLIEST = -1, -2
+POLICIES = {"earliest": EARLIEST, "latest": LATEST}
+
+
+class PlaceState(Enum):
+    """What is known of where to read; the diagram above shows the moves."""
+
+    COMMITTED = "asks the group where it stopped"
+    RESET = "asks the leader for an offset"
+    VALIDATE = "asks the new leader whether the log was truncated"
+    KNOWN = "is fetched"
+    FAILED = "waits for the application to seek"
+
+
+@attrs.define(eq=False)
+class Place:
+    """One assigned partition, as the event loop sees it."""
+
+    buffer: PartitionBuffer
+    state: PlaceState
+    timestamp: int = LATEST
+    """What RESET asks for."""
+    leader_epoch: int = UNKNOWN
+    """The leader's epoch that was last fetched from, or validated."""
+    fetched_epoch: int = UNKNOWN
+    """The leader epoch of the last batch that was fetched."""
+    high_watermark: int = UNKNOWN
+    last_stable_offset: int = UNKNOWN
+    preferred_node: int | None = None
+    preferred_until: float = 0.0
+    failures: int = 0
+    retry_at: float = 0.0
+    failing_since: float | None = None
+    error: KafkaError | None = None
+    progressed_at: float = 0.0
+    stalls: int = 0
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        partition: TopicPartition = self.buffer.topic_partition
+        return partition
+
+    @property
+    def version(self) -> int:
+        return self.buffer.version
+
+    def succeeded(self, now: float) -> None:
+        """Take note of an answer that was no error."""
+        self.failures = 0
+        self.retry_at = 0.0
+        self.failing_since = None
+        self.error = None
+        if not self.is_behind:
+            self.progressed(now)
+
+    def progressed(self, now: float) -> None:
+        """Take note of new records, or that there are none."""
+        self.progressed_at = now
+        self.stalls = 0
+
+    @property
+    def is_behind(self) -> bool:
+        """Tell whether the leader has records that could be fetched now, as far as is known."""
+        is_fetched = self.state is PlaceState.KNOWN and not self.buffer.is_paused
+        has_more = 0 <= self.buffer.fetch_offset < self.high_watermark
+        return is_fetched and has_more and self.buffer.has_room
+
+    def prefer(self, node_id: int, until: float) -> None:
+        """Fetch from that replica, which is nearer, for a while (KIP-392)."""
+        self.preferred_node, self.preferred_until = node_id, until
+
+    def node_to_fetch(self, leader: int | None, now: float) -> int | None:
+        if self.preferred_node is not None and now < self.preferred_until:
+            return self.preferred_node
+        self.preferred_node = None
+        return leader
+
+
+class Positions:
+    """The places of all assigned partitions. ``chance`` gives numbers from 0 to 1."""
+
+    def __init__(
+        self,
+        buffer: FetchBuffer,
+        auto_offset_reset: str,
+        backoff: Backoff,
+        chance: Callable[[], float],
+    ) -> None:
+        self._buffer = buffer
+        self._policy = POLICIES.get(auto_offset_reset)
+        self._backoff = backoff
+        self._chance = chance
+        self._places: dict[TopicPartition, Place] = {}
+
+    def __contains__(self, topic_partition: object) -> bool:
+        return topic_partition in self._places
+
+    def __iter__(self) -> Iterator[Place]:
+        return iter(self._places.values())
+
+    def __getitem__(self, topic_partition: TopicPartition) -> Place:
+        return self._places[topic_partition]
+
+    @property
+    def partitions(self) -> set[TopicPartition]:
+        return set(self._places)
+
+    def current(self, topic_partition: TopicPartition, version: int) -> Place | None:
+        """Return a place if it is still the one that had this version."""
+        place = self._places.get(topic_partition)
+        return place if place is not None and place.version == version else None
+
+    def is_assigned(self, place: Place) -> bool:
+        """Tell whether a partition is still assigned, and was all the time since."""
+        return self._places.get(place.topic_partition) is place
+
+    # -- assignment --------------------------------------------------------------------------------
+
+    def assign(
+        self, partitions: Iterable[TopicPartition], now: float, *, has_group: bool
+    ) -> list[Place]:
+        """Add partitions; where to begin is what the group committed, if there is a group."""
+        state = PlaceState.COMMITTED if has_group else PlaceState.RESET
+        added = []
+        for partition in partitions:
+            if partition not in self._places:
+                place = Place(self._buffer.add_partition(partition), state, progressed_at=now)
+                self._places[partition] = place
+                added.append(place)
+                if not has_group:
+                    self._reset_by_policy(place, NoOffsetForPartitionError, "no group_id is given")
+        return added
+
+    def unassign(self, partitions: Iterable[TopicPartition]) -> None:
+        for partition in partitions:
+            if self._places.pop(partition, None) is not None:
+                self._buffer.remove_partition(partition)
+
+    def in_state(self, state: PlaceState, now: float) -> list[Place]:
+        """Return the places in a state whose next try is due."""
+        return [p for p in self._places.values() if p.state is state and p.retry_at <= now]
+
+    def next_retry(self, now: float) -> float | None:
+        """Return when the next place that waits for another try is due."""
+        return min((p.retry_at for p in self._places.values() if p.retry_at > now), default=None)
+
+    # -- answers -----------------------------------------------------------------------------------
+
+    def found_committed(
+        self, place: Place, version: int, committed: OffsetAndMetadata | None, now: float
+    ) -> None:
+        """Take what the group has committed for a partition."""
+        if not self._is_current(place, version, PlaceState.COMMITTED):
+            return
+        place.succeeded(now)
+        if committed is not None:
+            epoch = UNKNOWN if committed.leader_epoch is None else committed.leader_epoch
+            self._know(place, committed.offset, epoch)
+            return
+        place.state = PlaceState.RESET
+        self._reset_by_policy(place, NoOffsetForPartitionError, "the group has not committed one")
+
+    def found_offset(self, place: Place, version: int, offset: int, epoch: int, now: float) -> None:
+        """Take the offset that a RESET asked for."""
+        if self._is_current(place, version, PlaceState.RESET):
+            place.succeeded(now)
+            self._know(place, offset, epoch)
+
+    def found_epoch_end(
+        self, place: Place, version: int, end_offset: int, leader_epoch: int, now: float
+    ) -> None:
+        """Take where the leader's log of the epoch that was read ends; -1 if it cannot tell."""
+        if not self._is_current(place, version, PlaceState.VALIDATE):
+            return
+        place.succeeded(now)
+        place.leader_epoch = leader_epoch
+        place.state = PlaceState.KNOWN
+        if 0 <= end_offset < place.buffer.fetch_offset:
+            self._truncated(place, end_offset)
+
+    def failed(self, place: Place, version: int, error: KafkaError, now: float) -> None:
+        """Take note that a look-up, or a fetch, did not succeed; it is tried again."""
+        if place.version != version:
+            return
+        place.failures += 1
+        place.retry_at = now + self._backoff.delay(place.failures, self._chance())
+        place.error = error
+        if place.failing_since is None:
+            place.failing_since = now
+
+    def out_of_range(self, place: Place, now: float) -> None:
+        """Begin elsewhere, or fail: the log has no such offset."""
+        log.warning(
+            "Offset %d of %s is not in its log", place.buffer.position, place.topic_partition
+        )
+        place.succeeded(now)
+        position = place.buffer.position
+        place.state = PlaceState.RESET
+        self._reset_by_policy(
+            place, OffsetOutOfRangeError, "the log does not have this offset", position
+        )
+
+    def leader_changed(self, place: Place, leader_epoch: int) -> None:
+        """Make sure that the new leader has what was read from the old one (KIP-320)."""
+        if place.state is not PlaceState.KNOWN or leader_epoch <= place.leader_epoch:
+            return
+        if UNKNOWN not in (place.leader_epoch, place.fetched_epoch):
+            place.state = PlaceState.VALIDATE
+            place.retry_at = 0.0
+        else:
+            place.leader_epoch = leader_epoch
+
+    # -- what the application wants ----------------------------------------------------------------
+
+    def seek(self, place: Place, offset: int, epoch: int) -> None:
+        """Read on from ``offset``."""
+        is_there = self._buffer.position(place.topic_partition) == offset
+        if is_there and place.state is PlaceState.KNOWN and not place.buffer.is_unreadable:
+            return  # what is fetched stays of use
+        self._know(place, offset, epoch)
+
+    def seek_to(self, place: Place, timestamp: int) -> None:
+        """Read on from the offset that belongs to ``timestamp``, EARLIEST or LATEST."""
+        self._buffer.set_position(place.topic_partition, UNKNOWN, UNKNOWN)
+        place.state = PlaceState.RESET
+        place.timestamp = timestamp
+        place.retry_at = 0.0
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    def _is_current(self, place: Place, version: int, state: PlaceState) -> bool:
+        return place.version == version and place.state is state
+
+    def _know(self, place: Place, offset: int, epoch: int) -> None:
+        self._buffer.set_position(place.topic_partition, offset, epoch)
+        place.state = PlaceState.KNOWN
+        place.fetched_epoch = epoch
+        place.retry_at = 0.0
+
+    def _reset_by_policy(
+        self, place: Place, kind: type[KafkaError], reason: str, offset: int | None = None
+    ) -> None:
+        """Ask for the end that ``auto_offset_reset`` names, or fail where it names none."""
+        topic, partition = place.topic_partition
+        if self._policy is not None:
+            self._buffer.set_position(place.topic_partition, UNKNOWN, UNKNOWN)
+            place.timestamp = self._policy
+            return
+        place.state = PlaceState.FAILED
+        error = kind(
+            f"cannot read {place.topic_partition}"
+            f"{'' if offset is None else f' from offset {offset}'}: {reason}, and "
+            "auto_offset_reset='none' does not say where to begin; seek to an offset",
+            topic=topic,
+            partition=partition,
+            offset=offset,
+        )
+        self._buffer.fail(place.topic_partition, error)
+
+    def _truncated(self, place: Place, end_offset: int) -> None:
+        topic, partition = place.topic_partition
+        position = self._buffer.position(place.topic_partition)
+        log.warning(
+            "The log of %s was truncated to offset %d; it had been fetched up to %d",
+            place.topic_partition,
+            end_offset,
+            place.buffer.fetch_offset,
+        )
+        if self._policy is not None or end_offset >= position:
+            self._know(place, min(position, end_offset), UNKNOWN)
+            return
+        place.state = PlaceState.FAILED
+        error = LogTruncatedError(
+            f"the log of {place.topic_partition} was truncated to offset {end_offset}, but was "
+            f"read up to {position}; seek to go on",
+            topic=topic,
+            partition=partition,
+            offset=end_offset,
+        )
+        self._buffer.fail(place.topic_partition, error)
