@@ -204,7 +204,14 @@ class Membership:
             return self._join()
         if self.state in BEATING and now >= self._next_heartbeat:
             return self._heartbeat(now)
+        if self.state is MemberState.AWAY:  # look again whether the application is back
+            return Wait(now + self._options.heartbeat_interval)
         return Wait(self._due_at())
+
+    def is_absent(self, now: float) -> bool:
+        """Tell whether the application has been busy for so long that the member must leave."""
+        is_inside = self.state not in OUTSIDE
+        return is_inside and now >= self._last_poll + self._options.max_poll_interval
 
     def _due_at(self) -> float | None:
         due: list[float] = []
@@ -218,7 +225,7 @@ class Membership:
 
     def _notice_absence(self, now: float) -> None:
         """Leave when the application has been busy for too long: somebody else may be faster."""
-        if self.state in OUTSIDE or now < self._last_poll + self._options.max_poll_interval:
+        if not self.is_absent(now):
             return
         log.warning(
             "Leaving group %s: the application has not asked for records for %.1f seconds, more "

@@ -104,7 +104,6 @@ def leave(options: MemberOptions, member_id: str, reason: str) -> Leave | None:
         return None
     request = LeaveGroupRequest(
         group_id=options.group_id,
-        member_id=member_id,
         members=[MemberIdentity(member_id=member_id, reason=reason)],
     )
     return Leave(request)

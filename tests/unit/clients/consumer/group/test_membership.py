@@ -371,7 +371,7 @@ def test_a_busy_application_makes_the_member_leave_and_come_back() -> None:
 
     assert member.expect(Lose).partitions == partitions(0)
     assert member.expect(Leave).request.members[0].member_id == "me"
-    assert member.next() == Wait(None)
+    assert member.next() == Wait(7.0)
     member.now = 60.0
     member.membership.application_polled(member.now)
 
@@ -384,7 +384,7 @@ def test_a_busy_static_member_falls_silent_without_leaving() -> None:
 
     member.expect(Lose)
 
-    assert member.next() == Wait(None)
+    assert member.next() == Wait(5.0)
 
 
 def test_an_application_that_polls_keeps_the_membership() -> None:

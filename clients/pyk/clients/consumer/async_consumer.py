@@ -1,0 +1,402 @@
+"""The asyncio consumer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random as randomness
+import re
+from collections.abc import AsyncIterator, Collection, Generator, Iterable, Mapping
+from collections.abc import Sequence as SequenceOf
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
+
+from pyk.clients.config import ConsumerConfig, ConsumerOptions
+from pyk.clients.consumer.core import ConsumerCore
+from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, WAKEUP
+from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
+from pyk.clients.consumer.health import ConsumerHealth, ConsumerStats
+from pyk.clients.consumer.offsets_argument import CommitArgument, offsets_to_commit
+from pyk.clients.consumer.positions import EARLIEST, LATEST
+from pyk.clients.consumer.read_path import AsyncReadPath
+from pyk.clients.consumer.rebalance_listener import RebalanceListener
+from pyk.clients.consumer.records import ConsumerRecords
+from pyk.clients.errors import ClosedError, ConcurrentUseError, WakeupError
+from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+from pyk.protocol.io import Clock, Network
+from pyk.protocol.records import ConsumerRecord
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class AsyncConsumer(AsyncReadPath, Generic[K, V]):
+    """Reads records of topics, alone or as a member of a group.
+
+    ``async for record in consumer`` and ``await consumer.poll()`` give records. What the loop body
+    finished, or what an earlier poll returned, is what gets committed: at least once. Options are
+    Kafka's, with ``_`` for ``.``; the table is :class:`~pyk.clients.config.ConsumerConfig`.
+
+    All of it is used on one event loop, by one task at a time; ``close``, ``wakeup``, ``health``
+    and ``stats`` by any. Methods that wait for nothing act at once; awaiting them does no harm.
+    ``clock``, ``network`` and ``random`` are its ways to the world, for tests.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | SequenceOf[str] | None = None,
+        *,
+        topics: Iterable[str] | None = None,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+        **options: Unpack[ConsumerOptions],
+    ) -> None:
+        config = ConsumerConfig.from_kwargs(bootstrap_servers, **options)
+        self._set_up(config, topics, clock, network, random)
+
+    @classmethod
+    def from_properties(
+        cls,
+        source: str | os.PathLike[str] | Mapping[str, object],
+        /,
+        *,
+        topics: Iterable[str] | None = None,
+        **overrides: Unpack[ConsumerOptions],
+    ) -> Self:
+        """Return a consumer configured by Kafka's dotted names, from a file or a mapping."""
+        consumer = cls.__new__(cls)
+        consumer._set_up(ConsumerConfig.from_properties(source, **overrides), topics)
+        return consumer
+
+    def _set_up(
+        self,
+        config: ConsumerConfig,
+        topics: Iterable[str] | None,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+    ) -> None:
+        self._data = asyncio.Event()
+        core = ConsumerCore(
+            config,
+            topics,
+            on_data=self._data.set,
+            on_room=lambda look: look(),
+            clock=clock,
+            network=network,
+            random=random,
+        )
+        super().__init__(core.buffer)
+        self._core = core
+        self._records = core.buffer
+        self._user: asyncio.Task[Any] | None = None
+        self._taker: asyncio.Task[Any] | None = None
+
+    # -- life --------------------------------------------------------------------------------------
+
+    async def start(self, timeout: float | None = None) -> None:
+        """Connect. Entering the context manager does it, else the first ``poll``.
+
+        Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
+        all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
+        """
+        await self._core.start(timeout)
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Commit what is finished, leave the group and end, within ``timeout`` seconds (30).
+
+        The record or batch in the application's hands counts as finished when its own task closes
+        the consumer, and not because of an exception.
+        """
+        await self._close(timeout, is_clean=self._is_done_with_records())
+
+    async def _close(self, timeout: float | None, *, is_clean: bool) -> None:
+        core = self._core
+        if core.is_closed:
+            return
+        deadline = core.closing_deadline(timeout)
+        if is_clean:
+            self._records.settle()
+        try:
+            event = await core.begin_leaving(core.before(deadline, 3))
+            if event is not None:
+                await self._call_listener(event)
+        finally:
+            await core.close(deadline)
+
+    def _is_done_with_records(self) -> bool:
+        import sys
+
+        if sys.exception() is not None:
+            return False
+        taker = self._taker
+        if taker is None or taker is asyncio.current_task():
+            return True
+        return taker.done() and not taker.cancelled() and taker.exception() is None
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.start()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._close(None, is_clean=error is None and self._is_done_with_records())
+
+    # -- records -----------------------------------------------------------------------------------
+
+    if TYPE_CHECKING:
+
+        def __aiter__(self) -> AsyncIterator[ConsumerRecord]:  # type: ignore[override]
+            """Give records one by one, without end; taking one finishes the one before."""
+            raise NotImplementedError
+
+    async def poll(
+        self, timeout: float = 1.0, max_records: int | None = None
+    ) -> ConsumerRecords[K, V]:
+        """Return records as soon as there are some, none after ``timeout`` seconds.
+
+        At most ``max_records`` (``max_poll_records``). Coming for more finishes what the last poll
+        returned. Raises what keeps a partition from being read; records before it came first.
+        """
+        limit = self._core.config.max_poll_records if max_records is None else max_records
+        if limit < 1:
+            raise ValueError(f"max_records={limit}: a poll returns at least one record")
+        deadline = self._core.client.clock.now() + timeout
+        self._enter()
+        try:
+            await self._turn()
+            while True:
+                if self._records.attention:
+                    await self._attend(deadline)
+                spans, records = self._records.take(limit)
+                if spans or not await self._wait(deadline):
+                    return ConsumerRecords(spans, records)
+        finally:
+            self._leave()
+
+    async def _next_slowly(self) -> ConsumerRecord:
+        self._enter()
+        try:
+            await self._turn()
+            while True:
+                if self._records.attention:
+                    await self._attend(None)
+                if not self._records.open_span():
+                    await self._wait(None)
+                    continue
+                record = self._records.next_record()
+                if record is not None:
+                    return record
+        finally:
+            self._leave()
+
+    async def _turn(self) -> None:
+        """Begin if need be; else let fetches go on, which records at hand would keep waiting."""
+        if not self._core.is_started and not self._core.is_closed:
+            await self.start()
+        await asyncio.sleep(0)
+
+    async def _wait(self, deadline: float | None) -> bool:
+        """Wait for records or anything else; return False at the deadline."""
+        self._core.check()
+        self._data.clear()
+        self._records.is_waiting = True
+        try:
+            if self._records.has_work:
+                return True
+            async with asyncio.timeout_at(deadline):
+                await self._data.wait()
+        except TimeoutError:
+            return False
+        finally:
+            self._records.is_waiting = False
+        return True
+
+    async def _attend(self, deadline: float | None) -> None:
+        """Look what there is besides records, and do it."""
+        reasons = self._records.attention
+        if reasons & FORKED:
+            self._core.client.guard.check()
+        if reasons & CLOSED:
+            raise ClosedError("the consumer is closed")
+        if reasons & WAKEUP:
+            self._records.clear_attention(WAKEUP)
+            raise WakeupError("wakeup() was called")
+        self._records.settle()
+        self._records.drop_void_span()
+        self._records.clear_attention(EVENT)
+        while (event := await self._core.begin_event(deadline)) is not None:
+            try:
+                await self._call_listener(event)
+            finally:
+                self._core.finish_event(event)
+
+    async def _call_listener(self, event: ApplicationEvent) -> None:
+        listener = self._core.listener
+        if listener is None:
+            return
+        match event:
+            case Assign():
+                waiting = listener.on_partitions_assigned(event.added)
+            case Revoke():
+                waiting = listener.on_partitions_revoked(event.partitions)
+            case Lose():
+                waiting = listener.on_partitions_lost(event.partitions)
+        if waiting is not None:
+            await waiting
+
+    def _enter(self) -> None:
+        task = asyncio.current_task()
+        if self._user is not None and self._user is not task:
+            raise ConcurrentUseError("another task is using this consumer; give each its own")
+        self._user = self._taker = task
+
+    def _leave(self) -> None:
+        self._user = None
+
+    def wakeup(self) -> None:
+        """Have the poll or iteration under way, or the next one, raise :class:`WakeupError`."""
+        self._records.call_attention(WAKEUP)
+
+    # -- what to read ------------------------------------------------------------------------------
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | None = None,
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        listener: RebalanceListener | None = None,
+    ) -> Done:
+        """Read these topics, or all whose whole name matches ``pattern``, instead of others.
+
+        With a ``group_id`` the members of the group share the partitions; without one this consumer
+        reads all of them. Raises :class:`StateError` while partitions are assigned by hand.
+        """
+        self._core.subscribe(topics, pattern, listener)
+        return DONE
+
+    async def unsubscribe(self) -> None:
+        """Read nothing more: commit what is finished, and leave the group."""
+        event = await self._core.begin_leaving(self._core.deadline(None))
+        if event is not None:
+            await self._call_listener(event)
+        await self._core.unsubscribe()
+
+    def assign(self, partitions: Iterable[tuple[str, int]]) -> Done:
+        """Read these partitions and no others, without sharing them with a group."""
+        self._core.assign(partitions)
+        return DONE
+
+    def assignment(self) -> set[TopicPartition]:
+        """Return the partitions that are read now."""
+        return self._core.positions.partitions
+
+    def subscription(self) -> set[str]:
+        """Return the topics that were asked for, or that match the pattern now."""
+        return set(self._core.subscriptions.topics)
+
+    # -- positions ---------------------------------------------------------------------------------
+
+    async def position(self, partition: tuple[str, int], *, timeout: float | None = None) -> int:
+        """Return the offset of the next record that the application gets of a partition."""
+        return await self._core.position(partition, timeout)
+
+    def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> Done:
+        """Read a partition on from ``offset``."""
+        self._core.seek(partition, offset)
+        return DONE
+
+    def seek_to_beginning(self, *partitions: tuple[str, int]) -> Done:
+        """Read partitions, all that are assigned if none is named, from their first record."""
+        self._core.seek_to(partitions, EARLIEST)
+        return DONE
+
+    def seek_to_end(self, *partitions: tuple[str, int]) -> Done:
+        """Read of partitions, all that are assigned if none is named, only what is to come."""
+        self._core.seek_to(partitions, LATEST)
+        return DONE
+
+    def pause(self, *partitions: tuple[str, int]) -> Done:
+        """Give no records of these partitions; what is fetched of them is kept."""
+        self._core.pause(partitions)
+        return DONE
+
+    def resume(self, *partitions: tuple[str, int]) -> Done:
+        """Give records of these partitions again."""
+        self._core.resume(partitions)
+        return DONE
+
+    def paused(self) -> set[TopicPartition]:
+        """Return the partitions that are paused."""
+        return self._core.paused()
+
+    # -- offsets -----------------------------------------------------------------------------------
+
+    async def commit(
+        self, offsets: CommitArgument | None = None, *, timeout: float | None = None
+    ) -> None:
+        """Commit everything the application got so far, or a record, a batch, or given offsets.
+
+        Raises :class:`CommitFailedError` for partitions that went to another member, and
+        :class:`KafkaTimeoutError` after ``timeout`` seconds (``default_api_timeout_ms``).
+        """
+        if offsets is None:
+            self._records.settle()
+        await self._core.commit(None if offsets is None else offsets_to_commit(offsets), timeout)
+
+    async def committed(
+        self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return what the group has committed, None where it has not."""
+        return await self._core.committed(partitions, timeout)
+
+    async def beginning_offsets(
+        self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """Return the offset of the first record of each partition."""
+        return await self._core.end_offsets(partitions, EARLIEST, timeout)
+
+    async def end_offsets(
+        self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """Return the offset behind the last record, with read_committed the last stable offset."""
+        return await self._core.end_offsets(partitions, LATEST, timeout)
+
+    async def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """Return the first record at or behind each time (ms), None where there is none."""
+        return await self._core.offsets_for_times(timestamps, timeout)
+
+    async def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:
+        """Return how many offsets lie between the position and the end of each partition."""
+        return await self._core.lag(timeout)
+
+    # -- how it stands -----------------------------------------------------------------------------
+
+    def health(self) -> ConsumerHealth:
+        """Return how each partition, and the membership, stands at this moment."""
+        return self._core.health()
+
+    def stats(self) -> ConsumerStats:
+        """Return what the consumer has done and holds at this moment."""
+        return self._core.stats()
+
+
+class Done:
+    """What methods that wait for nothing return, so that awaiting them does no harm."""
+
+    def __await__(self) -> Generator[Any, None, None]:
+        yield from ()
+
+
+DONE = Done()

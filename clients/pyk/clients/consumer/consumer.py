@@ -1,0 +1,411 @@
+"""The blocking consumer."""
+
+from __future__ import annotations
+
+import os
+import random as randomness
+import re
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Sequence as SequenceOf
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar, Unpack
+
+from pyk.clients.config import ConsumerConfig, ConsumerOptions
+from pyk.clients.consumer.core import ConsumerCore
+from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, WAKEUP
+from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
+from pyk.clients.consumer.health import ConsumerHealth, ConsumerStats
+from pyk.clients.consumer.offsets_argument import CommitArgument, offsets_to_commit
+from pyk.clients.consumer.positions import EARLIEST, LATEST
+from pyk.clients.consumer.read_path import BlockingReadPath
+from pyk.clients.consumer.rebalance_listener import RebalanceListener
+from pyk.clients.consumer.records import ConsumerRecords
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
+from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+from pyk.protocol.io import Clock, Network
+from pyk.protocol.records import ConsumerRecord
+
+K = TypeVar("K")
+V = TypeVar("V")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Consumer(BlockingReadPath, Generic[K, V]):
+    """Reads records of topics, alone or as a member of a group; :class:`AsyncConsumer` is the same,
+    awaited.
+
+    ``for record in consumer`` and ``consumer.poll()`` give records. What the loop body finished, or
+    what an earlier poll returned, is what gets committed: at least once. Heartbeats and fetches go
+    on in a thread of its own, however long a record takes; rebalance listeners run inside ``poll``
+    and iteration.
+
+    One thread at a time may use it; another one gets :class:`ConcurrentUseError`. ``close``,
+    ``wakeup``, ``health`` and ``stats`` may be called by any.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | SequenceOf[str] | None = None,
+        *,
+        topics: Iterable[str] | None = None,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+        **options: Unpack[ConsumerOptions],
+    ) -> None:
+        config = ConsumerConfig.from_kwargs(bootstrap_servers, **options)
+        self._set_up(config, topics, clock, network, random)
+
+    @classmethod
+    def from_properties(
+        cls,
+        source: str | os.PathLike[str] | Mapping[str, object],
+        /,
+        *,
+        topics: Iterable[str] | None = None,
+        **overrides: Unpack[ConsumerOptions],
+    ) -> Self:
+        """Return a consumer configured by Kafka's dotted names, from a file or a mapping."""
+        consumer = cls.__new__(cls)
+        consumer._set_up(ConsumerConfig.from_properties(source, **overrides), topics)
+        return consumer
+
+    def _set_up(
+        self,
+        config: ConsumerConfig,
+        topics: Iterable[str] | None,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+    ) -> None:
+        self._thread = LoopThread("Consumer")
+        self._doorbell = Doorbell()
+        core = ConsumerCore(
+            config,
+            topics,
+            on_data=self._doorbell.ring,
+            on_room=self._thread.call_soon,
+            clock=clock,
+            network=network,
+            random=random,
+        )
+        super().__init__(core.buffer)
+        self._core = core
+        self._records = core.buffer
+        self._use = threading.RLock()
+        self._taker: int | None = None
+        self._thread.guard.on_fork = lambda error: core.forked()
+
+    # -- life --------------------------------------------------------------------------------------
+
+    def start(self, timeout: float | None = None) -> None:
+        """Connect. Entering the context manager does it, else the first ``poll``.
+
+        Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
+        all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
+        """
+        self._thread.call(self._core.start(timeout))
+
+    def close(self, timeout: float | None = None) -> None:
+        """Commit what is finished, leave the group and end, within ``timeout`` seconds (30).
+
+        The record or batch in the application's hands counts as finished when its own thread closes
+        the consumer, and not because of an exception. Any thread may close it.
+        """
+        self._close(timeout, is_clean=self._is_done_with_records())
+
+    def _close(self, timeout: float | None, *, is_clean: bool) -> None:
+        core = self._core
+        if self._thread.guard.is_forked or core.is_closed:
+            return
+        deadline = core.closing_deadline(timeout)
+        if is_clean:
+            self._records.settle()
+        try:
+            event = self._thread.call(core.begin_leaving(core.before(deadline, 3)))
+            if event is not None:
+                self._call_listener(event)
+        finally:
+            try:
+                self._thread.call(core.close(deadline))
+            finally:
+                self._thread.close()
+
+    def _is_done_with_records(self) -> bool:
+        is_taker = self._taker is None or self._taker == threading.get_ident()
+        return is_taker and sys.exception() is None
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._close(None, is_clean=error is None and self._is_done_with_records())
+
+    # -- records -----------------------------------------------------------------------------------
+
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[ConsumerRecord]:  # type: ignore[override]
+            """Give records one by one, without end; taking one finishes the one before."""
+            raise NotImplementedError
+
+    def poll(self, timeout: float = 1.0, max_records: int | None = None) -> ConsumerRecords[K, V]:
+        """Return records as soon as there are some, none after ``timeout`` seconds.
+
+        At most ``max_records`` (``max_poll_records``). Coming for more finishes what the last poll
+        returned. Raises what keeps a partition from being read; records before it came first.
+        """
+        limit = self._core.config.max_poll_records if max_records is None else max_records
+        if limit < 1:
+            raise ValueError(f"max_records={limit}: a poll returns at least one record")
+        deadline = self._core.client.clock.now() + timeout
+        self._enter()
+        try:
+            while True:
+                if self._records.attention:
+                    self._attend(deadline)
+                spans, records = self._records.take(limit)
+                if spans or not self._wait(deadline):
+                    return ConsumerRecords(spans, records)
+        finally:
+            self._use.release()
+
+    def _next_slowly(self) -> ConsumerRecord:
+        self._enter()
+        try:
+            while True:
+                if self._records.attention:
+                    self._attend(None)
+                if not self._records.open_span():
+                    self._wait(None)
+                    continue
+                record = self._records.next_record()
+                if record is not None:
+                    return record
+        finally:
+            self._use.release()
+
+    def _wait(self, deadline: float | None) -> bool:
+        """Wait for records or anything else; return False at the deadline."""
+        if not self._core.is_started and not self._core.is_closed:
+            self.start()
+        self._core.check()
+        self._records.is_waiting = True
+        try:
+            if self._records.has_work:
+                return True
+            left = None if deadline is None else deadline - self._core.client.clock.now()
+            return self._doorbell.wait(left)
+        finally:
+            self._records.is_waiting = False
+
+    def _attend(self, deadline: float | None) -> None:
+        """Look what there is besides records, and do it."""
+        reasons = self._records.attention
+        if reasons & FORKED:
+            self._thread.guard.check()
+        if reasons & CLOSED:
+            raise ClosedError("the consumer is closed")
+        if reasons & WAKEUP:
+            self._records.clear_attention(WAKEUP)
+            raise WakeupError("wakeup() was called")
+        self._records.settle()
+        self._records.drop_void_span()
+        self._records.clear_attention(EVENT)
+        while (event := self._thread.call(self._core.begin_event(deadline))) is not None:
+            try:
+                self._call_listener(event)
+            finally:
+                self._call(self._core.finish_event, event)
+
+    def _call_listener(self, event: ApplicationEvent) -> None:
+        listener = self._core.listener
+        if listener is None:
+            return
+        match event:
+            case Assign():
+                waiting = listener.on_partitions_assigned(event.added)
+            case Revoke():
+                waiting = listener.on_partitions_revoked(event.partitions)
+            case Lose():
+                waiting = listener.on_partitions_lost(event.partitions)
+        if waiting is not None:
+            raise StateError("the listener of a blocking Consumer cannot be a coroutine")
+
+    def wakeup(self) -> None:
+        """Have the poll or iteration under way, or the next one, raise :class:`WakeupError`."""
+        self._records.call_attention(WAKEUP)
+
+    def _enter(self) -> None:
+        if not self._use.acquire(blocking=False):
+            raise ConcurrentUseError("another thread is using this consumer; give each its own")
+        self._taker = threading.get_ident()
+
+    def _call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call a function of the core on its loop, while nobody else uses the consumer."""
+
+        async def call() -> R:
+            return function(*args, **kwargs)
+
+        if not self._use.acquire(blocking=False):
+            raise ConcurrentUseError("another thread is using this consumer; give each its own")
+        try:
+            return self._thread.call(call())
+        finally:
+            self._use.release()
+
+    # -- what to read ------------------------------------------------------------------------------
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | None = None,
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        listener: RebalanceListener | None = None,
+    ) -> None:
+        """Read these topics, or all whose whole name matches ``pattern``, instead of others.
+
+        With a ``group_id`` the members of the group share the partitions; without one this consumer
+        reads all of them. Raises :class:`StateError` while partitions are assigned by hand.
+        """
+        self._call(self._core.subscribe, topics, pattern, listener)
+
+    def unsubscribe(self) -> None:
+        """Read nothing more: commit what is finished, and leave the group."""
+        event = self._thread.call(self._core.begin_leaving(self._core.deadline(None)))
+        if event is not None:
+            self._call_listener(event)
+        self._thread.call(self._core.unsubscribe())
+
+    def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
+        """Read these partitions and no others, without sharing them with a group."""
+        self._call(self._core.assign, partitions)
+
+    def assignment(self) -> set[TopicPartition]:
+        """Return the partitions that are read now."""
+        return self._core.positions.partitions
+
+    def subscription(self) -> set[str]:
+        """Return the topics that were asked for, or that match the pattern now."""
+        return set(self._core.subscriptions.topics)
+
+    # -- positions ---------------------------------------------------------------------------------
+
+    def position(self, partition: tuple[str, int], *, timeout: float | None = None) -> int:
+        """Return the offset of the next record that the application gets of a partition."""
+        return self._thread.call(self._core.position(partition, timeout))
+
+    def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
+        """Read a partition on from ``offset``."""
+        self._call(self._core.seek, partition, offset)
+
+    def seek_to_beginning(self, *partitions: tuple[str, int]) -> None:
+        """Read partitions, all that are assigned if none is named, from their first record."""
+        self._call(self._core.seek_to, partitions, EARLIEST)
+
+    def seek_to_end(self, *partitions: tuple[str, int]) -> None:
+        """Read of partitions, all that are assigned if none is named, only what is to come."""
+        self._call(self._core.seek_to, partitions, LATEST)
+
+    def pause(self, *partitions: tuple[str, int]) -> None:
+        """Give no records of these partitions; what is fetched of them is kept."""
+        self._call(self._core.pause, partitions)
+
+    def resume(self, *partitions: tuple[str, int]) -> None:
+        """Give records of these partitions again."""
+        self._call(self._core.resume, partitions)
+
+    def paused(self) -> set[TopicPartition]:
+        """Return the partitions that are paused."""
+        return self._call(self._core.paused)
+
+    # -- offsets -----------------------------------------------------------------------------------
+
+    def commit(
+        self, offsets: CommitArgument | None = None, *, timeout: float | None = None
+    ) -> None:
+        """Commit everything the application got so far, or a record, a batch, or given offsets.
+
+        Raises :class:`CommitFailedError` for partitions that went to another member, and
+        :class:`KafkaTimeoutError` after ``timeout`` seconds (``default_api_timeout_ms``).
+        """
+        if offsets is None:
+            self._records.settle()
+        named = None if offsets is None else offsets_to_commit(offsets)
+        self._thread.call(self._core.commit(named, timeout))
+
+    def committed(
+        self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return what the group has committed, None where it has not."""
+        return self._thread.call(self._core.committed(partitions, timeout))
+
+    def beginning_offsets(
+        self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """Return the offset of the first record of each partition."""
+        return self._thread.call(self._core.end_offsets(partitions, EARLIEST, timeout))
+
+    def end_offsets(
+        self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """Return the offset behind the last record, with read_committed the last stable offset."""
+        return self._thread.call(self._core.end_offsets(partitions, LATEST, timeout))
+
+    def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """Return the first record at or behind each time (ms), None where there is none."""
+        return self._thread.call(self._core.offsets_for_times(timestamps, timeout))
+
+    def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:
+        """Return how many offsets lie between the position and the end of each partition."""
+        return self._thread.call(self._core.lag(timeout))
+
+    # -- how it stands -----------------------------------------------------------------------------
+
+    def health(self) -> ConsumerHealth:
+        """Return how each partition, and the membership, stands at this moment."""
+        return self._core.health()
+
+    def stats(self) -> ConsumerStats:
+        """Return what the consumer has done and holds at this moment."""
+        return self._core.stats()
+
+
+class Doorbell:
+    """Lets the application's thread wait for the loop; a wait that Ctrl-C can end.
+
+    Ringing when nobody waits is remembered once, which costs a waiter one look for nothing.
+    """
+
+    def __init__(self) -> None:
+        self._silence = threading.Lock()
+        self._silence.acquire()
+
+    def ring(self) -> None:
+        if self._silence.locked():
+            try:
+                self._silence.release()
+            except RuntimeError:
+                return  # somebody else rang in the same moment
+
+    def wait(self, timeout: float | None) -> bool:
+        """Wait until it rings; return False if it does not within ``timeout`` seconds."""
+        if timeout is None:
+            return self._silence.acquire()
+        return self._silence.acquire(timeout=max(0.0, min(timeout, threading.TIMEOUT_MAX)))

@@ -1,0 +1,434 @@
+"""What a consumer is, on its event loop; the blocking and the asyncio face stand on it."""
+
+from __future__ import annotations
+
+import logging
+import random as randomness
+import re
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from typing import Any
+
+from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, FetchBuffer
+from pyk.clients.consumer.fetcher import Fetcher
+from pyk.clients.consumer.group.actions import ApplicationEvent, Revoke
+from pyk.clients.consumer.group.consumer_group import ConsumerGroup
+from pyk.clients.consumer.health import (
+    ConsumerHealth,
+    ConsumerStats,
+    lag_of,
+    partition_health,
+)
+from pyk.clients.consumer.offset_lookup import OffsetLookup
+from pyk.clients.consumer.offset_requests import FoundOffset
+from pyk.clients.consumer.position_keeper import PositionKeeper
+from pyk.clients.consumer.positions import EARLIEST, LATEST, Place, PlaceState, Positions
+from pyk.clients.consumer.rebalance_listener import RebalanceListener
+from pyk.clients.consumer.subscriptions import SubscriptionKind, Subscriptions, checked_partitions
+from pyk.clients.engine.client import Client
+from pyk.clients.engine.metadata import MetadataImage
+from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
+from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+from pyk.protocol.io import Clock, Network
+
+log = logging.getLogger(__name__)
+
+READ_COMMITTED = "read_committed"
+CLOSE_SECONDS = 30.0
+# What each step of closing leaves for those after it, so that one that hangs is not the last.
+LEAST_SECONDS = 0.5
+
+
+class ConsumerCore:
+    """One consumer: its client, its partitions, and the tasks that keep records coming.
+
+    Everything here is called on the loop of the client, but the ``buffer``, where the application
+    takes records in its own thread.
+    """
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        topics: Iterable[str] | None,
+        *,
+        on_data: Callable[[], object],
+        on_room: Callable[[Callable[[], None]], object],
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+    ) -> None:
+        self.config = config
+        self._topics = topics
+        self.client = Client(
+            config,
+            clock=clock,
+            network=network,
+            random=random,
+            allow_auto_topic_creation=config.allow_auto_create_topics,
+        )
+        self.buffer = FetchBuffer(
+            on_data,
+            lambda: on_room(self._look),
+            config.key_deserializer,
+            config.value_deserializer,
+            config.max_poll_records,
+        )
+        self.listener: RebalanceListener | None = None
+        self.subscriptions = Subscriptions(excludes_internal_topics=config.exclude_internal_topics)
+        self.positions = Positions(
+            self.buffer,
+            config.auto_offset_reset,
+            self.client.retry_backoff,
+            self.client.random.random,
+        )
+        self.lookup = OffsetLookup(self.client, config.isolation_level)
+        self.group: ConsumerGroup | None = None
+        self.failure: BaseException | None = None
+        self._keeper: PositionKeeper | None = None
+        self._is_started = False
+        self._is_closed = False
+
+    # -- life --------------------------------------------------------------------------------------
+
+    async def start(self, timeout: float | None = None) -> None:
+        """Connect, and begin with the topics that were given from the start."""
+        if self._is_started:
+            return
+        await self.client.start(timeout)
+        self._is_started = True
+        if self.config.group_id is not None:
+            self.group = ConsumerGroup(
+                self.client, self.config, self.positions, self.buffer, self._look
+            )
+        keeper = self._keeper = PositionKeeper(
+            self.client,
+            self.positions,
+            self.lookup,
+            Fetcher(self.client, self.config, self.positions, self.buffer),
+            self.group.fetch_committed if self.group is not None else None,
+        )
+        self.client.add_metadata_listener(self._metadata_changed)
+        self._spawn("settle positions", keeper.run())
+        if self.group is not None:
+            self._spawn("be a member of the group", self.group.coordinator.run())
+            self._spawn("commit what is finished", self.group.run_auto_commit())
+        if self._topics is not None:
+            self.subscribe(self._topics, None, None)
+
+    @property
+    def is_started(self) -> bool:
+        return self._is_started
+
+    def _look(self) -> None:
+        """Look what there is to fetch, or to find out, now that something has changed."""
+        if self._keeper is not None:
+            self._keeper.look()
+
+    def _spawn(self, name: str, running: Coroutine[Any, Any, None]) -> None:
+        """Run something without which the consumer is none."""
+
+        async def run() -> None:
+            try:
+                await running
+            except Exception as error:
+                self.failure = error
+                self.buffer.call_attention(EVENT)
+                raise
+
+        self.client.supervisor.spawn(name, run())
+
+    async def close(self, deadline: float) -> None:
+        """Commit what is due, leave the group, and end, all of it before the deadline."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            if self.group is not None:
+                await self.group.commit_finished(None, self.before(deadline, 2))
+                if self.group.is_member:
+                    await self.group.leave("consumer was closed", self.before(deadline, 1))
+        finally:
+            self.buffer.call_attention(CLOSED)
+            left = max(0.0, deadline - self.client.clock.now())
+            await self.client.close(left)
+
+    def before(self, deadline: float, steps: int) -> float:
+        """Return a deadline that leaves time for so many steps after it."""
+        now = self.client.clock.now()
+        return deadline - steps * min(LEAST_SECONDS, max(0.0, deadline - now) / 4)
+
+    def closing_deadline(self, timeout: float | None) -> float:
+        return self.client.clock.now() + (CLOSE_SECONDS if timeout is None else timeout)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    def check(self) -> None:
+        """Raise if the consumer cannot be used."""
+        self.client.guard.check()
+        if self._is_closed:
+            raise ClosedError("the consumer is closed")
+        if not self._is_started:
+            raise StateError("the consumer is not started: use it as a context manager")
+        if self.failure is not None:
+            raise StateError(f"the consumer failed by a mistake of pyk: {self.failure!r}") from (
+                self.failure
+            )
+
+    def forked(self) -> None:
+        """Have the application notice, in a process forked off, whose consumer this is."""
+        self.buffer.call_attention(FORKED)
+
+    # -- what to read ------------------------------------------------------------------------------
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | None,
+        pattern: str | re.Pattern[str] | None,
+        listener: RebalanceListener | None,
+    ) -> None:
+        self.check()
+        self.subscriptions.subscribe(topics, pattern)
+        self.listener = listener
+        if self.subscriptions.kind is SubscriptionKind.PATTERN:
+            self.client.track_all_topics()
+            self.client.request_metadata_update()
+            self.subscriptions.match(self.client.metadata)
+        else:
+            self.client.track_topics(self.subscriptions.topics)
+        self._follow_topics(is_first=True)
+
+    def _metadata_changed(self, image: MetadataImage) -> None:
+        has_changed = self.subscriptions.match(image)
+        if has_changed or (self.group is None and self.subscriptions.has_topics):
+            self._follow_topics(is_first=False)
+
+    def _follow_topics(self, *, is_first: bool) -> None:
+        """Take part in reading the topics; without a group, read all of their partitions."""
+        topics = self.subscriptions.topics
+        if self.group is not None:
+            self.group.coordinator.subscribe(topics)
+            return
+        image = self.client.metadata
+        partitions = {
+            TopicPartition(name, partition.partition)
+            for name in topics
+            if (topic := image.topic(name)) is not None
+            for partition in topic.partitions
+        }
+        known_topics = {partition.topic for partition in self.positions.partitions}
+        self.positions.unassign(self.positions.partitions - partitions)
+        added = self.positions.assign(partitions, self.client.clock.now(), has_group=False)
+        for place in added:
+            # Partitions that a topic gets while it is read are read from their beginning.
+            if not is_first and place.topic_partition.topic in known_topics:
+                self.positions.seek_to(place, EARLIEST)
+        self._look()
+
+    async def unsubscribe(self) -> None:
+        self.check()
+        if self.group is not None:
+            await self.group.commit_finished(None, self.deadline(None))
+            if self.group.is_member:
+                await self.group.leave("unsubscribed", self.deadline(None))
+        self.positions.unassign(self.positions.partitions)
+        if self.subscriptions.kind is SubscriptionKind.PATTERN:
+            self.client.track_all_topics(enabled=False)
+        self.client.untrack_topics(self.subscriptions.topics)
+        self.subscriptions.clear()
+        self.listener = None
+
+    def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
+        self.check()
+        wanted = checked_partitions(partitions)
+        self.subscriptions.assign()
+        self.client.track_topics({partition.topic for partition in wanted})
+        self.positions.unassign(self.positions.partitions - set(wanted))
+        now = self.client.clock.now()
+        self.positions.assign(wanted, now, has_group=self.group is not None)
+        self._look()
+
+    # -- rebalances --------------------------------------------------------------------------------
+
+    async def begin_event(self, deadline: float | None) -> ApplicationEvent | None:
+        """Return what the application has to hear now, None if there is nothing."""
+        self.check()
+        return None if self.group is None else await self.group.begin_event(deadline)
+
+    def finish_event(self, event: ApplicationEvent) -> None:
+        if self.group is not None:
+            self.group.finish_event(event)
+
+    async def begin_leaving(self, deadline: float) -> ApplicationEvent | None:
+        """Commit what is finished, and return what the application has to hear before it leaves."""
+        if self.group is None or not self.group.is_member or self._is_closed:
+            return None
+        owned = frozenset(self.positions.partitions)
+        await self.group.commit_finished(None, deadline)
+        return Revoke(owned) if owned else None
+
+    # -- places ------------------------------------------------------------------------------------
+
+    def place(self, partition: tuple[str, int]) -> Place:
+        """Return the place of an assigned partition; raise :class:`StateError` for another one."""
+        self.check()
+        topic_partition = TopicPartition(*partition)
+        if topic_partition not in self.positions:
+            raise StateError(f"{topic_partition} is not assigned to this consumer")
+        return self.positions[topic_partition]
+
+    async def position(self, partition: tuple[str, int], timeout: float | None) -> int:
+        place = self.place(partition)
+        deadline = self.deadline(timeout)
+        while place.state in (PlaceState.COMMITTED, PlaceState.RESET):
+            try:
+                assert self._keeper is not None
+                await self._keeper.settled(deadline)
+            except TimeoutError as error:
+                raise KafkaTimeoutError(
+                    f"the position of {place.topic_partition} was not found out in time"
+                    f"{'' if place.error is None else f': {place.error}'}"
+                ) from error
+            place = self.place(partition)
+        if place.buffer.error is not None and place.buffer.position < 0:
+            raise place.buffer.error.with_traceback(None)
+        return self.buffer.position(place.topic_partition)
+
+    def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
+        place = self.place(partition)
+        target = OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+        if target.offset < 0:
+            raise ValueError(f"cannot seek to offset {target.offset} of {place.topic_partition}")
+        epoch = -1 if target.leader_epoch is None else target.leader_epoch
+        self.positions.seek(place, target.offset, epoch)
+        self._place_changed(place)
+
+    def seek_to(self, partitions: Collection[tuple[str, int]], timestamp: int) -> None:
+        for place in self._places(partitions):
+            self.positions.seek_to(place, timestamp)
+            self._place_changed(place)
+
+    def _place_changed(self, place: Place) -> None:
+        if self.group is not None:
+            self.group.place_changed(place.topic_partition)
+        self._look()
+
+    def pause(self, partitions: Collection[tuple[str, int]]) -> None:
+        for place in [self.place(partition) for partition in partitions]:
+            self.buffer.pause(place.topic_partition)
+
+    def resume(self, partitions: Collection[tuple[str, int]]) -> None:
+        for place in [self.place(partition) for partition in partitions]:
+            self.buffer.resume(place.topic_partition)
+            place.progressed(self.client.clock.now())
+        self._look()
+
+    def paused(self) -> set[TopicPartition]:
+        self.check()
+        return {place.topic_partition for place in self.positions if place.buffer.is_paused}
+
+    def _places(self, partitions: Collection[tuple[str, int]]) -> list[Place]:
+        """Return the places of the partitions, of all if none are named."""
+        self.check()
+        return [self.place(p) for p in partitions] if partitions else list(self.positions)
+
+    # -- offsets -----------------------------------------------------------------------------------
+
+    async def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None, timeout: float | None
+    ) -> None:
+        group = self._needed_group("commit")
+        if offsets is None:
+            offsets = group.finished()
+        if offsets:
+            await group.commit(offsets, self.deadline(timeout))
+
+    async def committed(
+        self, partitions: Iterable[tuple[str, int]], timeout: float | None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        group = self._needed_group("read committed offsets")
+        return await group.fetch_committed(checked_partitions(partitions), self.deadline(timeout))
+
+    async def end_offsets(
+        self, partitions: Iterable[tuple[str, int]], timestamp: int, timeout: float | None
+    ) -> dict[TopicPartition, int]:
+        """Return an end of the log, EARLIEST or LATEST, of each partition."""
+        self.check()
+        wanted = dict.fromkeys(checked_partitions(partitions), timestamp)
+        found = await self.lookup.find(wanted, self.deadline(timeout)) if wanted else {}
+        return {partition: answer.offset for partition, answer in found.items()}
+
+    async def offsets_for_times(
+        self, timestamps: Mapping[Any, int], timeout: float | None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        self.check()
+        wanted = {TopicPartition(*partition): time for partition, time in timestamps.items()}
+        for partition, timestamp in wanted.items():
+            if timestamp < 0:
+                raise ValueError(f"the time for {partition} is {timestamp}, before 1970")
+        found = await self.lookup.find(wanted, self.deadline(timeout)) if wanted else {}
+        return {partition: _with_timestamp(answer) for partition, answer in found.items()}
+
+    async def lag(self, timeout: float | None) -> dict[TopicPartition, int]:
+        self.check()
+        reads_committed = self.config.isolation_level == READ_COMMITTED
+        lags: dict[TopicPartition, int] = {}
+        unknown: dict[TopicPartition, int] = {}
+        for place in list(self.positions):
+            position = await self.position(place.topic_partition, timeout)
+            known = lag_of(place, reads_committed=reads_committed)
+            if known is None or place.buffer.is_paused:
+                unknown[place.topic_partition] = position
+            else:
+                lags[place.topic_partition] = known
+        ends = await self.end_offsets(unknown, LATEST, timeout)
+        lags.update({p: max(0, ends[p] - position) for p, position in unknown.items()})
+        return lags
+
+    def _needed_group(self, call: str) -> ConsumerGroup:
+        self.check()
+        if self.group is None:
+            raise StateError(f"cannot {call} without a group: give the consumer a group_id")
+        return self.group
+
+    # -- how it stands -----------------------------------------------------------------------------
+
+    def stats(self) -> ConsumerStats:
+        return ConsumerStats(
+            records=self.buffer.taken + self.buffer.polled,
+            assigned_partitions=len(self.positions.partitions),
+            paused_partitions=sum(place.buffer.is_paused for place in list(self.positions)),
+            buffered_bytes=self.buffer.buffered_bytes,
+        )
+
+    def health(self) -> ConsumerHealth:
+        now, image = self.client.clock.now(), self.client.metadata
+        reads_committed = self.config.isolation_level == READ_COMMITTED
+        partitions = {
+            place.topic_partition: partition_health(
+                place,
+                now,
+                has_leader=image.leader(place.topic_partition) is not None,
+                reads_committed=reads_committed,
+            )
+            for place in list(self.positions)
+        }
+        member = self.group.membership if self.group is not None and self.group.is_member else None
+        return ConsumerHealth(
+            group_state=member.state.value if member is not None else None,
+            group_error=self.failure or (member.error if member is not None else None),
+            partitions=partitions,
+        )
+
+    def deadline(self, timeout: float | None) -> float:
+        """Return when a call must end; without a limit of its own after the default for calls."""
+        seconds = self.config.default_api_timeout_ms / 1000 if timeout is None else timeout
+        return self.client.clock.now() + seconds
+
+
+def _with_timestamp(found: FoundOffset) -> OffsetAndTimestamp | None:
+    if found.offset < 0:
+        return None
+    epoch = found.leader_epoch if found.leader_epoch >= 0 else None
+    return OffsetAndTimestamp(found.offset, found.timestamp, epoch)

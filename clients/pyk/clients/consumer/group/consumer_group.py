@@ -1,0 +1,253 @@
+"""A consumer's part in a group: membership, what it does to the assignment, and commits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+
+from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.fetch_buffer import EVENT, FetchBuffer
+from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
+from pyk.clients.consumer.group.assignors import (
+    Assignor,
+    CooperativeStickyAssignor,
+    RangeAssignor,
+    RoundRobinAssignor,
+    StickyAssignor,
+)
+from pyk.clients.consumer.group.commits import AutoCommit, Offsets
+from pyk.clients.consumer.group.committer import Committer
+from pyk.clients.consumer.group.coordinator import GroupCoordinator
+from pyk.clients.consumer.group.membership import MemberState
+from pyk.clients.consumer.group.requests import MemberOptions
+from pyk.clients.consumer.positions import Positions
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import KafkaError
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+
+log = logging.getLogger(__name__)
+
+# Seconds; an interval of 0 shall not keep the coordinator busy with nothing but commits.
+SHORTEST_INTERVAL = 0.05
+
+ASSIGNORS: dict[str, Assignor] = {
+    assignor.name: assignor
+    for assignor in (
+        RangeAssignor(),
+        RoundRobinAssignor(),
+        StickyAssignor(),
+        CooperativeStickyAssignor(),
+    )
+}
+
+
+class ConsumerGroup:
+    """What having a ``group_id`` brings: shared work, committed offsets, or only the latter.
+
+    Rebalances reach the application as events. It takes one with :meth:`begin_event`, lets its
+    listener run, and gives it back with :meth:`finish_event`.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        config: ConsumerConfig,
+        positions: Positions,
+        buffer: FetchBuffer,
+        on_assigned: Callable[[], None],
+    ) -> None:
+        assert config.group_id is not None
+        self._client = client
+        self._config = config
+        self._positions = positions
+        self._buffer = buffer
+        self._on_assigned = on_assigned
+        self._events: deque[ApplicationEvent] = deque()
+        self._error_was_raised = False
+        self._last_commit: asyncio.Task[None] | None = None
+        self.group_id = config.group_id
+        self.coordinator = GroupCoordinator(
+            client, member_options(client, config), self._handle, self._activity
+        )
+        self.membership = self.coordinator.membership
+        self.committer = Committer(
+            client,
+            config.group_id,
+            self.coordinator.identity,
+            lambda: self.coordinator.is_rebalancing,
+            require_stable=config.isolation_level == "read_committed",
+        )
+        interval = max(config.auto_commit_interval_ms / 1000, SHORTEST_INTERVAL)
+        self._auto_commit = AutoCommit(interval, client.clock.now())
+
+    def _activity(self) -> int | None:
+        return None if self._buffer.is_waiting else self._buffer.calls + self._buffer.taken
+
+    # -- rebalances --------------------------------------------------------------------------------
+
+    def _handle(self, event: ApplicationEvent) -> None:
+        """Do what a change of the assignment asks for at once, and leave the rest as an event."""
+        match event:
+            case Assign():
+                self._positions.assign(event.added, self._client.clock.now(), has_group=True)
+                for partition in event.added:
+                    self._buffer.hold(partition)
+                self._on_assigned()
+            case Revoke():
+                for partition in event.partitions:
+                    self._buffer.hold(partition)
+            case Lose():
+                log.warning("Lost %d partitions in group %s", len(event.partitions), self.group_id)
+                self._drop(event.partitions)
+                self._events = deque(e for e in self._events if not isinstance(e, Revoke))
+                self._last_commit = None
+        self._events.append(event)
+        self._buffer.call_attention(EVENT)
+
+    async def begin_event(self, deadline: float | None) -> ApplicationEvent | None:
+        """Return what the application has to hear next, None if there is nothing yet.
+
+        Before partitions are revoked, what is finished of them is committed. That may take longer
+        than the caller has: it then hears of it when it comes again. Raises the error that keeps
+        this member out of the group.
+        """
+        self.coordinator.notice_application()
+        self._raise_error()
+        if not self._events:
+            return None
+        event = self._events[0]
+        if isinstance(event, Revoke) and not await self._has_committed(event, deadline):
+            self._buffer.call_attention(EVENT)
+            return None
+        return event
+
+    async def _has_committed(self, event: Revoke, deadline: float | None) -> bool:
+        if self._last_commit is None:
+            committing = self.commit_finished(event.partitions, self._in_time())
+            name = f"commit in group {self.group_id} before partitions are revoked"
+            self._last_commit = self._client.supervisor.spawn(name, committing)
+        left = None if deadline is None else max(0.0, deadline - self._client.clock.now())
+        await asyncio.wait({self._last_commit}, timeout=left)
+        return self._last_commit.done()
+
+    def finish_event(self, event: ApplicationEvent) -> None:
+        """Take note that the application has heard of an event."""
+        if not self._events or self._events[0] is not event:
+            return  # partitions were lost meanwhile
+        self._events.popleft()
+        match event:
+            case Assign():
+                for partition in event.added & self._positions.partitions:
+                    self._buffer.release(partition)
+            case Revoke():
+                self._last_commit = None
+                self._drop(event.partitions)
+                self.coordinator.revoked(event)
+
+    def _drop(self, partitions: Iterable[TopicPartition]) -> None:
+        partitions = tuple(partitions)
+        self._positions.unassign(partitions)
+        self._auto_commit.forget(partitions)
+
+    def _raise_error(self) -> None:
+        """Raise an error once, then try again; one that is fatal each time."""
+        error = self.membership.error
+        if error is None:
+            self._error_was_raised = False
+        elif self._error_was_raised and not error.fatal:
+            self._error_was_raised = False
+            self.coordinator.retry()
+        else:
+            self._error_was_raised = True
+            self._buffer.call_attention(EVENT)
+            raise error.with_traceback(None)
+
+    @property
+    def is_member(self) -> bool:
+        return self.membership.state is not MemberState.UNSUBSCRIBED
+
+    async def leave(self, reason: str, deadline: float) -> None:
+        """Leave the group; what is assigned by it is dropped."""
+        self._events.clear()
+        await self.coordinator.leave(reason, deadline)
+        self._drop(self._positions.partitions)
+
+    # -- commits -----------------------------------------------------------------------------------
+
+    def finished(
+        self, partitions: Collection[TopicPartition] | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Return where the group would go on, for each partition of which that is known."""
+        offsets = {}
+        for place in self._positions:
+            partition = place.topic_partition
+            if partitions is None or partition in partitions:
+                offset, epoch = self._buffer.finished(partition)
+                if offset >= 0:
+                    known_epoch = epoch if epoch >= 0 else None
+                    offsets[partition] = OffsetAndMetadata(offset, "", known_epoch)
+        return offsets
+
+    async def commit(self, offsets: Offsets, deadline: float) -> None:
+        """Commit offsets; fails for partitions that are taken away meanwhile."""
+        places = {p: self._positions[p] for p in offsets if p in self._positions}
+
+        def is_ours(partition: TopicPartition) -> bool:
+            place = places.get(partition)
+            return place is None or self._positions.is_assigned(place)
+
+        await self.committer.commit(offsets, deadline, is_ours)
+        self._auto_commit.stored(offsets)
+
+    async def commit_finished(
+        self, partitions: Collection[TopicPartition] | None, deadline: float
+    ) -> None:
+        """Commit by itself what is finished; a failure is only logged."""
+        if not self._config.enable_auto_commit:
+            return
+        offsets = self._auto_commit.news(self.finished(partitions))
+        if not offsets:
+            return
+        try:
+            await self.commit(offsets, deadline)
+        except KafkaError as error:
+            log.warning("Auto-commit in group %s failed: %s", self.group_id, error)
+
+    async def fetch_committed(
+        self, partitions: Collection[TopicPartition], deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return what is committed, None where nothing is."""
+        found = await self.committer.fetch(partitions, deadline)
+        self._auto_commit.stored({p: o for p, o in found.items() if o is not None})
+        return found
+
+    def place_changed(self, partition: TopicPartition) -> None:
+        """Commit a partition's offset next time even if it is before the one committed now."""
+        self._auto_commit.forget((partition,))
+
+    async def run_auto_commit(self) -> None:
+        """Commit what is finished every ``auto_commit_interval_ms``."""
+        while True:
+            await asyncio.sleep(max(0.0, self._auto_commit.due_at - self._client.clock.now()))
+            self._auto_commit.began(self._client.clock.now())
+            await self.commit_finished(None, self._in_time())
+
+    def _in_time(self) -> float:
+        return self._client.clock.now() + self._config.request_timeout_ms / 1000
+
+
+def member_options(client: Client, config: ConsumerConfig) -> MemberOptions:
+    """Return what a member is configured with."""
+    assert config.group_id is not None
+    return MemberOptions(
+        group_id=config.group_id,
+        assignors=tuple(ASSIGNORS[name] for name in config.partition_assignment_strategy),
+        group_instance_id=config.group_instance_id,
+        rack=config.client_rack,
+        session_timeout=config.session_timeout_ms / 1000,
+        heartbeat_interval=config.heartbeat_interval_ms / 1000,
+        max_poll_interval=config.max_poll_interval_ms / 1000,
+        backoff=client.retry_backoff,
+    )

@@ -1,0 +1,60 @@
+"""What ``commit`` may be given, and what that means. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pyk.clients.consumer.records import ConsumerRecords
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.protocol.records import ConsumerRecord
+
+CommitArgument = (
+    ConsumerRecord
+    | ConsumerRecords[Any, Any]
+    | Iterable[ConsumerRecord]
+    | Mapping[TopicPartition, OffsetAndMetadata | int]
+)
+
+
+def offsets_to_commit(given: CommitArgument) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Return the offsets to commit for a record, a batch of records, or a mapping.
+
+    Records mean the offset behind them; of several in one partition the last counts.
+    """
+    if isinstance(given, ConsumerRecord):
+        return _behind((given,))
+    if isinstance(given, ConsumerRecords):
+        return {
+            partition: OffsetAndMetadata(offset, "", epoch if epoch >= 0 else None)
+            for partition, (offset, epoch) in given.next_offsets().items()
+        }
+    if isinstance(given, Mapping):
+        return {
+            TopicPartition(*partition): _checked(partition, offset)
+            for partition, offset in given.items()
+        }
+    return _behind(given)
+
+
+def _behind(records: Iterable[ConsumerRecord]) -> dict[TopicPartition, OffsetAndMetadata]:
+    offsets: dict[TopicPartition, OffsetAndMetadata] = {}
+    for record in records:
+        if not isinstance(record, ConsumerRecord):
+            raise TypeError(
+                f"commit takes a record, a batch of records, or offsets by TopicPartition, not "
+                f"{type(record).__name__}"
+            )
+        partition = TopicPartition(record.topic, record.partition)
+        known = offsets.get(partition)
+        if known is None or known.offset <= record.offset:
+            epoch = record.leader_epoch if record.leader_epoch >= 0 else None
+            offsets[partition] = OffsetAndMetadata(record.offset + 1, "", epoch)
+    return offsets
+
+
+def _checked(partition: tuple[str, int], offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
+    target = OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+    if target.offset < 0:
+        raise ValueError(f"cannot commit offset {target.offset} of {TopicPartition(*partition)}")
+    return target

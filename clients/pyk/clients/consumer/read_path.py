@@ -1,0 +1,67 @@
+"""Taking one record after the other: the part of both consumers that runs once per record.
+
+As long as the open span has records, nothing else happens here. When it has none, or something is
+due besides records, the consumer's own ``_next_slowly`` takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Generator
+from typing import Any
+
+from pyk.clients.consumer.fetch_buffer import FetchBuffer
+from pyk.protocol.records.record import ConsumerRecord
+
+
+class BlockingReadPath:
+    """Iteration of the blocking consumer."""
+
+    def __init__(self, buffer: FetchBuffer) -> None:
+        self._buffer = buffer
+
+    def __iter__(self) -> BlockingReadPath:
+        return self
+
+    def __next__(self) -> ConsumerRecord:
+        record = self._buffer.next_record()
+        if record is not None:
+            return record
+        return self._next_slowly()
+
+    def _next_slowly(self) -> ConsumerRecord:
+        raise NotImplementedError
+
+
+class AsyncReadPath:
+    """Iteration of the asyncio consumer."""
+
+    def __init__(self, buffer: FetchBuffer) -> None:
+        self._buffer = buffer
+
+    def __aiter__(self) -> AsyncReadPath:
+        return self
+
+    def __anext__(self) -> Awaitable[ConsumerRecord]:
+        record = self._buffer.next_record()
+        if record is not None:
+            return ReadyRecord(record)
+        return self._next_slowly()
+
+    def _next_slowly(self) -> Awaitable[ConsumerRecord]:
+        raise NotImplementedError
+
+
+class ReadyRecord:
+    """An awaitable that is done already: awaiting it never goes through the event loop."""
+
+    def __init__(self, record: ConsumerRecord) -> None:
+        self._record = record
+
+    def __await__(self) -> Generator[Any, None, ConsumerRecord]:
+        return self  # type: ignore[return-value]
+
+    def __iter__(self) -> ReadyRecord:
+        return self
+
+    def __next__(self) -> None:
+        raise StopIteration(self._record)

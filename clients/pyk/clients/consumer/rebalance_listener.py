@@ -1,0 +1,30 @@
+"""What an application may do when partitions come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Collection
+
+from pyk.clients.topic_partition import TopicPartition
+
+
+class RebalanceListener:
+    """Override what you need; nothing has to be done for a rebalance to work.
+
+    The methods run inside ``poll`` and iteration: in the thread of the application that uses a
+    :class:`Consumer`, in the task that awaits an :class:`AsyncConsumer`. They may use the consumer,
+    to seek and to commit for instance. Those of an :class:`AsyncConsumer` may be coroutines. An
+    error passes out of the ``poll`` during which it was raised; the rebalance goes on.
+    """
+
+    def on_partitions_assigned(
+        self, partitions: Collection[TopicPartition]
+    ) -> Awaitable[None] | None:
+        """Hear of partitions that are new to this member, before the first record of them."""
+
+    def on_partitions_revoked(
+        self, partitions: Collection[TopicPartition]
+    ) -> Awaitable[None] | None:
+        """Hear of partitions that are given up: what is finished is committed, and may be still."""
+
+    def on_partitions_lost(self, partitions: Collection[TopicPartition]) -> Awaitable[None] | None:
+        """Hear of partitions that may be another member's already: nothing can be committed."""

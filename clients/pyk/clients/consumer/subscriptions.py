@@ -1,0 +1,97 @@
+"""Which topics or partitions an application asked for. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import Enum
+
+from pyk.clients.engine.metadata import MetadataImage
+from pyk.clients.errors import StateError
+from pyk.clients.topic_partition import TopicPartition
+
+
+class SubscriptionKind(Enum):
+    """How an application says what it wants to read."""
+
+    NONE = "nothing"
+    TOPICS = "topics"
+    PATTERN = "a pattern of topics"
+    PARTITIONS = "partitions assigned by hand"
+
+
+class Subscriptions:
+    """What the application wants to read: topics, topics that match a pattern, or partitions."""
+
+    def __init__(self, *, excludes_internal_topics: bool) -> None:
+        self.kind = SubscriptionKind.NONE
+        self.topics: frozenset[str] = frozenset()
+        self._excludes_internal_topics = excludes_internal_topics
+        self._pattern: re.Pattern[str] | None = None
+
+    def subscribe(
+        self, topics: Iterable[str] | None, pattern: str | re.Pattern[str] | None
+    ) -> None:
+        """Want topics by name, or those whose whole name matches ``pattern``.
+
+        Raises ``ValueError`` unless one of the two is given, and :class:`StateError` while
+        partitions are assigned by hand.
+        """
+        if (topics is None) == (pattern is None):
+            raise ValueError("subscribe takes either topics or a pattern")
+        self._check(SubscriptionKind.PARTITIONS, "subscribe")
+        if pattern is not None:
+            self._pattern = re.compile(pattern)
+            self.kind, self.topics = SubscriptionKind.PATTERN, frozenset()
+            return
+        assert topics is not None
+        names = frozenset([topics] if isinstance(topics, str) else topics)
+        if not names:
+            raise ValueError("subscribe takes at least one topic; to read nothing, unsubscribe")
+        self._pattern = None
+        self.kind, self.topics = SubscriptionKind.TOPICS, names
+
+    def assign(self) -> None:
+        """Want partitions that are named one by one; raises :class:`StateError` if subscribed."""
+        self._check(SubscriptionKind.TOPICS, "assign")
+        self._check(SubscriptionKind.PATTERN, "assign")
+        self.kind = SubscriptionKind.PARTITIONS
+
+    def clear(self) -> None:
+        """Want nothing."""
+        self.kind, self.topics, self._pattern = SubscriptionKind.NONE, frozenset(), None
+
+    @property
+    def has_topics(self) -> bool:
+        return self.kind in (SubscriptionKind.TOPICS, SubscriptionKind.PATTERN)
+
+    def match(self, image: MetadataImage) -> bool:
+        """Take the topics that the pattern matches now, and tell whether they changed."""
+        if self._pattern is None:
+            return False
+        matching = frozenset(
+            name
+            for name, topic in image.topics.items()
+            if self._pattern.fullmatch(name)
+            and not (topic.is_internal and self._excludes_internal_topics)
+        )
+        has_changed = matching != self.topics
+        self.topics = matching
+        return has_changed
+
+    def _check(self, other: SubscriptionKind, call: str) -> None:
+        if self.kind is other:
+            raise StateError(
+                f"cannot {call}: the consumer reads {other.value}; call unsubscribe() first"
+            )
+
+
+def checked_partitions(partitions: Iterable[tuple[str, int]]) -> list[TopicPartition]:
+    """Return the partitions an application named, each once; raise ``ValueError`` for nonsense."""
+    checked: dict[TopicPartition, None] = {}
+    for partition in partitions:
+        topic, number = partition
+        if not topic or number < 0:
+            raise ValueError(f"{partition!r} is no partition of a topic")
+        checked[TopicPartition(topic, number)] = None
+    return list(checked)
