@@ -23,4 +23,5 @@ cdef class RecordBatch:
     cpdef RecordBlock open(self)
 
 
+@cython.locals(left=Py_ssize_t)
 cpdef RecordBatch parse_batch(object data, object position=*, object max_decompressed_bytes=*)

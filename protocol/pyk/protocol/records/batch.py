@@ -10,8 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from crc32c import crc32c
-
+from pyk.protocol.records.checksum import crc32c
 from pyk.protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, decompress
 from pyk.protocol.records.errors import (
     OFFSETS,
@@ -31,22 +30,24 @@ from pyk.protocol.records.layout import (
     LENGTH_END,
     LOG_APPEND_TIME,
     MAGIC,
-    MAGIC_AT,
     MAX_INT32,
     MAX_INT64,
     MAX_TIMESTAMP_AT,
     PRODUCER_ID_AT,
+    START_BYTES,
     TRANSACTIONAL,
 )
 from pyk.protocol.records.reader import RecordBlock
 from pyk.protocol.records.record import Record, TimestampType
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
+_START = struct.Struct(">qi4xb")
 _PRODUCER = struct.Struct(">qhi")
 _INT64 = struct.Struct(">q")
 _INT32 = struct.Struct(">i")
 _INT16 = struct.Struct(">h")
 _UINT32 = struct.Struct(">I")
+_TIMESTAMP_TYPES = tuple(TimestampType)
 _MIN_LENGTH = HEADER_BYTES - LENGTH_END
 _MIN_LENGTH_OF_ANY_MAGIC = 14
 
@@ -148,7 +149,7 @@ class RecordBatch:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        return TimestampType(bool(self.attributes & LOG_APPEND_TIME))
+        return _TIMESTAMP_TYPES[bool(self.attributes & LOG_APPEND_TIME)]
 
     @property
     def is_transactional(self) -> bool:
@@ -221,26 +222,15 @@ def parse_batch(
     format but magic 2.
     """
     left = len(data) - position
-    if left < LENGTH_END:
+    if left < START_BYTES:
         return None
-    (base_offset,) = _INT64.unpack_from(data, position)
-    (length,) = _INT32.unpack_from(data, position + LENGTH_AT)
-    if length < _MIN_LENGTH_OF_ANY_MAGIC:
-        raise CorruptRecordError(
-            f"a batch length of {length} is impossible", base_offset=base_offset
-        )
-    if left <= MAGIC_AT:
+    base_offset, length, magic = _START.unpack_from(data, position)
+    if magic != MAGIC or length < _MIN_LENGTH:
+        raise _unreadable(base_offset, length, magic)
+    end = position + LENGTH_END + length
+    if end > len(data):
         return None
-    magic = data[position + MAGIC_AT]
-    if magic != MAGIC:
-        raise UnsupportedMagicError(_explain_magic(magic), base_offset=base_offset)
-    if length < _MIN_LENGTH:
-        reason = f"a batch length of {length} is below the {_MIN_LENGTH} of an empty batch"
-        raise CorruptRecordError(reason, base_offset=base_offset)
-    size = length + LENGTH_END
-    if left < size:
-        return None
-    return RecordBatch(data[position : position + size], max_decompressed_bytes)
+    return RecordBatch(data[position:end], max_decompressed_bytes)
 
 
 def read_batches(
@@ -327,7 +317,15 @@ def _set_crc(data: bytearray | memoryview) -> None:
         _UINT32.pack_into(data, CRC_AT, crc32c(view[ATTRIBUTES_AT : length + LENGTH_END]))
 
 
-def _explain_magic(magic: int) -> str:
+def _unreadable(base_offset: int, length: int, magic: int) -> RecordBatchError:
+    if length < _MIN_LENGTH_OF_ANY_MAGIC:
+        reason = f"a batch length of {length} is impossible"
+        return CorruptRecordError(reason, base_offset=base_offset)
     if magic in (0, 1):
-        return f"it is in message format {magic}, of before Kafka 0.11, which is not read"
-    return f"magic byte {magic} is no known record format"
+        reason = f"message format {magic}, of before Kafka 0.11, is not read"
+        return UnsupportedMagicError(reason, base_offset=base_offset)
+    if magic != MAGIC:
+        reason = f"magic byte {magic} is no known record format"
+        return UnsupportedMagicError(reason, base_offset=base_offset)
+    reason = f"a batch length of {length} is below the {_MIN_LENGTH} of an empty batch"
+    return CorruptRecordError(reason, base_offset=base_offset)

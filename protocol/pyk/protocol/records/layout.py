@@ -5,9 +5,9 @@ from __future__ import annotations
 MAGIC = 2
 HEADER_BYTES = 61
 LENGTH_END = 12  # the batch length counts the bytes behind itself
+START_BYTES = 17  # up to the magic, which every format has at the same place
 
 LENGTH_AT = 8
-MAGIC_AT = 16
 CRC_AT = 17
 ATTRIBUTES_AT = 21
 MAX_TIMESTAMP_AT = 35
