@@ -69,10 +69,11 @@ def load_log(
     leader_epochs = LeaderEpochs(filesystem, f"{directory}/{LEADER_EPOCH_FILE}")
 
     repair = _Repair(segments, leader_epochs, config)
-    repair.rebuild_unsound_indexes()
-    if not was_shut_down_cleanly and len(segments):
-        recovery_point = min(recovery_point, repair.recover_from(recovery_point))
-    log_end_offset = segments.active.next_offset() if len(segments) else log_start_offset
+    log_end_offset = log_start_offset
+    if len(segments):
+        suspect_from = segments.active.base_offset if was_shut_down_cleanly else recovery_point
+        repair.rebuild_unsound_indexes(below=suspect_from)
+        log_end_offset = repair.find_end(suspect_from, was_shut_down_cleanly)
     if log_end_offset < log_start_offset:
         repair.remove(segments)
         log_end_offset = log_start_offset
@@ -126,12 +127,23 @@ class _Repair:
         self._leader_epochs = leader_epochs
         self._config = config
 
-    def rebuild_unsound_indexes(self) -> None:
+    def rebuild_unsound_indexes(self, below: int) -> None:
+        """Make indexes anew that cannot be right, of segments before the one of ``below``."""
+        suspects = self._segments.from_offset(below)
         for segment in self._segments:
-            is_sound = segment.offset_index.is_sound(segment.size) and segment.time_index.is_sound()
-            if not is_sound and segment.size:
+            if segment not in suspects and segment.size and not segment.has_sound_indexes:
                 log.warning("Rebuilding the indexes of %s, which are missing or damaged", segment)
                 self._scan(segment)
+
+    def find_end(self, suspect_from: int, was_shut_down_cleanly: bool) -> int:
+        """Return the log end offset, having repaired what is suspect unless it is sound."""
+        active = self._segments.active
+        if was_shut_down_cleanly and (active.has_sound_indexes or not active.size):
+            try:
+                return active.next_offset()
+            except StorageError as error:
+                log.warning("Recovering a log in spite of a clean shutdown: %s", error)
+        return self.recover_from(suspect_from)
 
     def recover_from(self, recovery_point: int) -> int:
         """Check all from the segment with ``recovery_point`` on; return where it ends now."""

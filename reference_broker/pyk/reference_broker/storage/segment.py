@@ -108,6 +108,11 @@ class LogSegment:
         return self._first_timestamp
 
     @property
+    def has_sound_indexes(self) -> bool:
+        """Whether the files of both indexes can be those of this segment."""
+        return self.offset_index.is_sound(self.size) and self.time_index.is_sound()
+
+    @property
     def largest_timestamp_ms(self) -> int:
         """The largest timestamp, or where records carry none, when the file was last written."""
         if self.newest[0] != NO_TIMESTAMP:

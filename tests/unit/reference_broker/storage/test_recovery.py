@@ -141,6 +141,16 @@ def test_index_is_rebuilt_even_after_a_clean_shutdown(filesystem, path, damage):
     assert values(log) == expected(10)
 
 
+def test_log_that_was_damaged_after_a_clean_shutdown_is_recovered(filesystem):
+    filled(filesystem, count=3).close()
+    overwrite(filesystem, LOG, filesystem.size(LOG), b"some bytes that are no batch")
+
+    log = open_log(filesystem, was_shut_down_cleanly=True, recovery_point=3)
+
+    assert values(log) == expected(3)
+    assert append(log, b"3") == 3
+
+
 def test_producers_are_known_again(filesystem):
     log = open_log(filesystem, segment_bytes=300)
     for sequence in range(10):
