@@ -9,7 +9,7 @@ Where a configuration is not set, its fallbacks are asked, each in the same orde
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -121,7 +121,12 @@ class BrokerConfigLayers:
     def describe_broker(self) -> list[ConfigEntry]:
         """Return all configurations of the broker but the internal ones."""
         return [
-            self._entry(definition, list(self._synonyms(definition)), definition.is_read_only)
+            _entry(
+                definition,
+                self._own_value(definition),
+                self._synonyms(definition),
+                is_read_only=definition.is_read_only,
+            )
             for definition in BROKER_DEFINITIONS.values()
             if not definition.is_internal
         ]
@@ -139,28 +144,29 @@ class BrokerConfigLayers:
                 for synonym in self._synonyms(BROKER_DEFINITIONS[fallback.name])
             ]
             if name in topic_configs:
-                value = definition.format(topic_configs[name])
-                synonyms.insert(0, ConfigSynonym(name, value, ConfigSource.TOPIC_CONFIG))
-            entries.append(
-                attrs.evolve(
-                    self._entry(definition, synonyms, is_read_only=False),
-                    value=definition.format(getattr(effective, name.replace(".", "_"))),
-                )
-            )
+                own = definition.format(topic_configs[name])
+                synonyms.insert(0, ConfigSynonym(name, own, ConfigSource.TOPIC_CONFIG))
+            value = getattr(effective, name.replace(".", "_"))
+            entries.append(_entry(definition, value, synonyms, is_read_only=False))
         return entries
 
     def _value(self, name: str) -> ConfigValue:
         definition = BROKER_DEFINITIONS[name]
-        for layer in (self.dynamic, self.dynamic_default, self.static):
-            if layer.get(name) is not None:
-                return layer[name]
-        if definition.default is not None:
-            return definition.default
+        value = self._own_value(definition)
+        if value is not None:
+            return value
         for fallback in definition.fallbacks:
             value = self._value(fallback.name)
             if isinstance(value, int):
                 return value * fallback.unit if value >= 0 else value
         return None
+
+    def _own_value(self, definition: ConfigDefinition) -> ConfigValue:
+        """Return the value of a broker configuration, its fallbacks left out."""
+        for layer in (self.dynamic, self.dynamic_default, self.static):
+            if layer.get(definition.name) is not None:
+                return layer[definition.name]
+        return definition.default
 
     def _synonyms(self, definition: ConfigDefinition) -> Iterator[ConfigSynonym]:
         """Yield what gives a broker configuration its value, the winner first."""
@@ -177,16 +183,22 @@ class BrokerConfigLayers:
             if own.default is not None:
                 yield ConfigSynonym(name, own.format(own.default), ConfigSource.DEFAULT_CONFIG)
 
-    def _entry(
-        self, definition: ConfigDefinition, synonyms: list[ConfigSynonym], is_read_only: bool
-    ) -> ConfigEntry:
-        return ConfigEntry(
-            definition=definition,
-            value=synonyms[0].value if synonyms else None,
-            source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
-            is_read_only=is_read_only,
-            synonyms=tuple(synonyms),
-        )
+
+def _entry(
+    definition: ConfigDefinition,
+    value: ConfigValue,
+    synonyms: Iterable[ConfigSynonym],
+    *,
+    is_read_only: bool,
+) -> ConfigEntry:
+    found = tuple(synonyms)
+    return ConfigEntry(
+        definition=definition,
+        value=definition.format(value),
+        source=found[0].source if found else ConfigSource.DEFAULT_CONFIG,
+        is_read_only=is_read_only,
+        synonyms=found,
+    )
 
 
 def _broker_name(name: str) -> str:

@@ -158,9 +158,13 @@ def test_described_broker_configuration_says_whether_it_can_change():
     assert entry(described, "num.partitions").value == "3"
     assert entry(described, "num.partitions").is_read_only
     assert not entry(described, "message.max.bytes").is_read_only
-    assert entry(described, "log.retention.ms").synonyms == (
-        ("log.retention.hours", "168", ConfigSource.DEFAULT_CONFIG),
-    )
+
+
+def test_configuration_that_is_not_set_shows_what_stands_in_for_it():
+    unset = entry(BrokerConfigLayers.of({}).describe_broker(), "log.retention.ms")
+
+    assert unset.value is None
+    assert unset.synonyms == (("log.retention.hours", "168", ConfigSource.DEFAULT_CONFIG),)
 
 
 def test_internal_configurations_are_not_shown_unless_they_are_set():
