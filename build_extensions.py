@@ -47,17 +47,16 @@ def stale_modules(root: Path) -> list[str]:
     """Return the hot modules whose compiled form is missing, or older than a source of it.
 
     A change of any ``.pxd`` makes all of them stale: it may change the layout of a type that
-    another module was compiled against.
+    another module was compiled against. So does a change of this file.
     """
     modules = hot_modules(root)
-    newest_declaration = max(
-        (source.with_suffix(".pxd").stat().st_mtime for _, source in modules), default=0.0
-    )
+    shared = [source.with_suffix(".pxd") for _, source in modules] + [Path(__file__)]
+    newest_shared = max(path.stat().st_mtime for path in shared)
     stale = []
     for name, source in modules:
         compiled = list(source.parent.glob(f"{source.stem}.*.so"))
         compiled += source.parent.glob(f"{source.stem}.*.pyd")
-        needed = max(source.stat().st_mtime, newest_declaration)
+        needed = max(source.stat().st_mtime, newest_shared)
         if not compiled or min(path.stat().st_mtime for path in compiled) < needed:
             stale.append(name)
     return stale
@@ -113,6 +112,7 @@ def compile_in_place(root: Path) -> list[Path]:
             include_path=list(SOURCE_ROOTS),
             build_dir=str(root / "build" / "cython"),
             nthreads=0,
+            force=True,  # C made by another state of this file would pass for current
         )
         for extension in extensions:
             extension.extra_compile_args = ["-O3", "-g0"] if os.name == "posix" else ["/O2"]
