@@ -46,6 +46,8 @@ def hot_modules(root: Path) -> list[tuple[str, Path]]:
 def stale_modules(root: Path) -> list[str]:
     """Return the hot modules whose compiled form is missing, or older than a source of it.
 
+    And the files of modules that are hot no longer: they would win over their sources all the same.
+
     A change of any ``.pxd`` makes all of them stale: it may change the layout of a type that
     another module was compiled against. So does a change of this file.
     """
@@ -59,15 +61,29 @@ def stale_modules(root: Path) -> list[str]:
         needed = max(source.stat().st_mtime, newest_shared)
         if not compiled or min(path.stat().st_mtime for path in compiled) < needed:
             stale.append(name)
-    return stale
+    hot = {source.with_suffix("") for _, source in modules}
+    left_over = [path for path in compiled_files(root) if path.with_name(stem_of(path)) not in hot]
+    return stale + [str(path.relative_to(root)) for path in left_over]
+
+
+def compiled_files(root: Path) -> list[Path]:
+    """Return the compiled modules in the source roots."""
+    patterns = [(source_root, suffix) for source_root in SOURCE_ROOTS for suffix in ("so", "pyd")]
+    return [path for folder, suffix in patterns for path in (root / folder).rglob(f"*.{suffix}")]
+
+
+def stem_of(compiled: Path) -> str:
+    """Return the module's own name: what stands before ``.cpython-311-x86_64-linux-gnu.so``."""
+    return compiled.name.partition(".")[0]
 
 
 def remove_compiled(root: Path) -> None:
     """Delete compiled modules: a stale one beside an edited ``.py`` would silently win."""
+    for path in compiled_files(root):
+        path.unlink()
     for source_root in SOURCE_ROOTS:
-        for pattern in ("*.so", "*.pyd", "*.c"):
-            for path in (root / source_root).rglob(pattern):
-                path.unlink()
+        for path in (root / source_root).rglob("*.c"):
+            path.unlink()
 
 
 @contextmanager

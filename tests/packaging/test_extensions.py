@@ -67,6 +67,16 @@ def test_an_edited_declaration_makes_every_compiled_module_stale(tmp_path: Path)
     assert build_extensions.stale_modules(tmp_path) == ["pyk.protocol.hot", "pyk.protocol.other"]
 
 
+def test_what_is_left_of_a_module_that_is_hot_no_longer_is_stale(tmp_path: Path) -> None:
+    source = make_project(tmp_path)
+    for name in ("hot", "once_hot"):
+        (source.parent / f"{name}.cpython-311.so").touch()
+
+    assert build_extensions.stale_modules(tmp_path) == [
+        "protocol/pyk/protocol/once_hot.cpython-311.so"
+    ]
+
+
 def test_without_a_compiler_the_plain_form_is_what_remains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
