@@ -167,7 +167,7 @@ def test_a_lost_response_neither_loses_nor_doubles(cluster, topic):
 def test_nobody_home_is_one_error_soon():
     before = time.monotonic()
 
-    with pytest.raises(BootstrapError, match="127.0.0.1:1") as caught, Producer("127.0.0.1:1"):
+    with pytest.raises(BootstrapError, match=r"127\.0\.0\.1:1") as caught, Producer("127.0.0.1:1"):
         pass
 
     assert time.monotonic() - before < 1
@@ -285,3 +285,14 @@ def test_a_closed_producer_leaves_no_threads_and_no_sockets(cluster, topic):
         time.sleep(0.05)
 
     assert held() <= before
+
+
+def test_many_records_are_sent_in_one_call(cluster, topic):
+    with Producer(cluster.bootstrap, buffer_memory=20_000, batch_size=2_000) as producer:
+        batch = producer.send_batch(topic, [(b"%d" % n, b"x" * 50) for n in range(2_000)])
+
+        places = batch.result(30)
+
+    assert len(places) == len(values(cluster, topic)) == 2_000
+    assert batch.failures() == {}
+    assert places[5] == batch[5].result()

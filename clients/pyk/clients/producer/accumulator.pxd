@@ -28,6 +28,7 @@ cdef class TopicBatches:
 cdef class RecordAccumulator:
     cdef readonly Py_ssize_t batch_size
     cdef readonly BufferBudget budget
+    cdef readonly Py_ssize_t bulk_size
     cdef Py_ssize_t _max_record_size
     cdef readonly dict topics
     cdef readonly object new_builder
@@ -68,6 +69,8 @@ cdef class RecordAccumulator:
         headers,
         Py_ssize_t size,
     )
+    @cython.locals(number=int, batch=ProducerBatch, size=Py_ssize_t, first_index=int, count=Py_ssize_t)
+    cdef _fill(self, TopicBatches topic, int partition, source, Py_ssize_t start)
     cdef int _sticky_partition(self, TopicBatches topic) except -1
     cdef ProducerBatch _open(self, TopicBatches topic, int partition)
     cdef _close(self, TopicBatches topic, ProducerBatch batch)

@@ -22,11 +22,13 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from pyk.clients.errors import KafkaError, RecordTooLargeError
-from pyk.clients.producer.batch import Headers, ProducerBatch
+from pyk.clients.producer.batch import ProducerBatch
+from pyk.clients.producer.batch_delivery import Span
 from pyk.clients.producer.budget import BufferBudget, RoomRequest
 from pyk.clients.producer.delivery import Delivery
 from pyk.clients.producer.mutex import Mutex
 from pyk.clients.producer.partitioner import next_sticky_partition
+from pyk.clients.producer.row_source import Headers, RowSource
 from pyk.protocol.records import RecordBatchBuilder
 
 RECORD_OVERHEAD_BYTES = 48  # length prefixes in the batch, and the delivery
@@ -109,6 +111,7 @@ class RecordAccumulator:
     ) -> None:
         self.batch_size = max(1, batch_size)
         self.budget = BufferBudget(buffer_memory)
+        self.bulk_size = min(self.batch_size, buffer_memory)
         self._max_record_size = min(max_record_size, buffer_memory)
         self.topics: dict[str, TopicBatches] = {}
         self.new_builder = new_builder
@@ -144,7 +147,7 @@ class RecordAccumulator:
         """
         size = record_size(key, value, headers)
         if size > self._max_record_size:
-            raise self._too_large(topic, size)
+            self.check_size(topic.name, size)
         must_wake = False
         self._mutex.acquire()
         try:
@@ -162,6 +165,58 @@ class RecordAccumulator:
         if must_wake:
             self._wakeup()
         return delivery
+
+    def extend(
+        self,
+        topic: TopicBatches,
+        partition: int,
+        source: RowSource,
+        start: int,
+        room: RoomRequest | None = None,
+    ) -> Span | None:
+        """Fill one batch with records of ``source`` from ``start`` on, and return where they are.
+
+        None means that the buffer is full: come again with room for :attr:`bulk_size`.
+        """
+        wakes: list[Callable[[], object]] = []
+        self._mutex.acquire()
+        try:
+            if self._refusal is not None:
+                raise self._refusal
+            if topic.is_forgotten or (room is None and not self.budget.has_room(self.bulk_size)):
+                return None
+            span = self._fill(topic, partition, source, start)
+            if room is not None:
+                self.budget.available += room.size
+                wakes = self.budget.grant()
+            if self._must_wake:
+                self._must_wake = False
+                wakes.append(self._wakeup)
+        finally:
+            self._mutex.release()
+        _call_all(wakes)
+        return span
+
+    def check_size(self, topic: str, size: int) -> None:
+        """Raise :class:`RecordTooLargeError` if a record of ``size`` bytes can never be sent."""
+        if size <= self._max_record_size:
+            return
+        is_buffer = self._max_record_size == self.budget.total
+        limit = "buffer_memory" if is_buffer else "max_request_size"
+        raise RecordTooLargeError(
+            f"a record of {size} bytes for topic {topic!r} exceeds "
+            f"{limit}={self._max_record_size}; raise the limit (also the topic's "
+            "max.message.bytes), or split the record",
+            topic=topic,
+        )
+
+    def choose_partition(self, topic: TopicBatches) -> int:
+        """Return the partition of ``topic`` that is being filled with records without a key."""
+        self._mutex.acquire()
+        try:
+            return self._sticky_partition(topic)
+        finally:
+            self._mutex.release()
 
     def request_room(self, size: int, wake: Callable[[], object]) -> RoomRequest:
         """Get in line for ``size`` bytes; ``wake`` is called once they are granted or refused."""
@@ -352,6 +407,25 @@ class RecordAccumulator:
             if is_sticky:
                 partition = self._sticky_partition(topic)
 
+    def _fill(self, topic: TopicBatches, partition: int, source: RowSource, start: int) -> Span:
+        while True:
+            number = self._sticky_partition(topic) if partition < 0 else partition
+            batch = topic.open_batches[number]
+            if batch is None:
+                batch = self._open(topic, number)
+            size, first_index = batch.size, batch.count
+            try:
+                count = batch.extend(source, start)
+            except BaseException:
+                self._forget_if_empty(topic, batch)
+                raise
+            batch.charged_bytes += batch.size - size
+            self.budget.available -= batch.size - size
+            if count < source.count - start or batch.size >= self.batch_size:
+                self._close_full(topic, batch)
+            if count:
+                return Span(start, count, batch.result, first_index)
+
     def _sticky_partition(self, topic: TopicBatches) -> int:
         partition = topic.sticky_partition
         if partition < 0 or (
@@ -396,16 +470,6 @@ class RecordAccumulator:
         if due_at < self._wake_at:
             self._wake_at = AWAKE
             self._must_wake = True
-
-    def _too_large(self, topic: TopicBatches, size: int) -> RecordTooLargeError:
-        is_buffer = self._max_record_size == self.budget.total
-        limit = "buffer_memory" if is_buffer else "max_request_size"
-        return RecordTooLargeError(
-            f"a record of {size} bytes for topic {topic.name!r} exceeds "
-            f"{limit}={self._max_record_size}; raise the limit (also the topic's "
-            "max.message.bytes), or split the record",
-            topic=topic.name,
-        )
 
     def _hurries(self) -> bool:
         """Nothing lingers while somebody flushes or waits for room."""

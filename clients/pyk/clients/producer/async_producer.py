@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import random as randomness
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from pyk.clients.config import ProducerConfig, ProducerOptions
+from pyk.clients.errors import KafkaError
+from pyk.clients.producer.batch_delivery import BatchDelivery
+from pyk.clients.producer.batch_send import RoomWait, send_records
+from pyk.clients.producer.budget import RoomRequest
 from pyk.clients.producer.core import ProducerCore
 from pyk.clients.producer.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.record import WaitingRecord
@@ -58,7 +62,7 @@ class AsyncProducer(AsyncSendPath, Generic[K, V]):
 
     if TYPE_CHECKING:
 
-        def send(  # type: ignore[override]
+        def send(
             self,
             topic: str,
             value: V | None = None,
@@ -91,6 +95,35 @@ class AsyncProducer(AsyncSendPath, Generic[K, V]):
             topic, value, key, partition=partition, headers=headers, timestamp_ms=timestamp_ms
         )
         return await delivery
+
+    async def send_batch(self, topic: str, records: Iterable[Any]) -> BatchDelivery:
+        """Put many records into the buffer and return the fate of all, and of each.
+
+        ``records`` are values, ``(key, value)`` tuples or mappings of ``send``'s arguments, or an
+        Arrow table with the columns ``value`` and, if need be, ``key``, ``headers``, ``partition``
+        and ``timestamp``, whose keys and values pass by the serializers. In each partition the
+        records keep their order. Waits like :meth:`send`; if it waits too long, the records that
+        found no room fail in the result.
+        """
+        core = self._core
+        steps = send_records(core, topic, records)
+        try:
+            step = next(steps)
+            while True:
+                deadline = core.client.clock.now() + core.max_block
+                try:
+                    if isinstance(step, RoomWait):
+                        room: RoomRequest | None = await core.room(step.size, deadline)
+                    else:
+                        await core.find(step.topic, step.partition, deadline)
+                        room = None
+                except KafkaError as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(room)
+        except StopIteration as end:
+            deliveries: BatchDelivery = end.value
+            return deliveries
 
     async def start(self, timeout: float | None = None) -> None:
         """Connect. Entering the context manager does it, else the first ``send``.

@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 
 from pyk.clients.errors import KafkaError
 from pyk.clients.producer.delivery import BatchResult, Delivery
+from pyk.clients.producer.row_source import Headers, RowSource
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.records import Record, read_batches
 from pyk.protocol.records import restamp as restamp_data
 from pyk.protocol.records.builder import RecordBatchBuilder
 
 _MAX_BYTES = (1 << 31) - 1  # the batch that is split was no larger
-
-Headers = Sequence[tuple[str, bytes | None]]
 
 
 class ProducerBatch:
@@ -90,6 +89,15 @@ class ProducerBatch:
         delivery._index = index
         delivery._timestamp = timestamp
         return delivery
+
+    def extend(self, source: RowSource, start: int) -> int:
+        """Add the records of ``source`` from ``start`` on, as many as fit; return how many."""
+        builder = self._builder
+        assert builder is not None
+        added = source.fill(builder, start)
+        self.count = builder.count
+        self.size = builder.size
+        return added
 
     def seal(
         self, producer_id: int = -1, producer_epoch: int = -1, base_sequence: int = -1

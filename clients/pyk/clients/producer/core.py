@@ -21,7 +21,7 @@ from pyk.clients.producer.budget import RoomRequest
 from pyk.clients.producer.sender import Sender, SenderSettings
 from pyk.clients.producer.sender_loop import SenderLoop
 from pyk.clients.producer.stats import ProducerStats
-from pyk.clients.producer.wakeup import Wakeup
+from pyk.clients.producer.wakeup import NEVER, Wakeup
 from pyk.protocol.io import Clock, Network
 from pyk.protocol.records import (
     Compression,
@@ -79,12 +79,12 @@ class ProducerCore:
 
     async def flush(self, timeout: float | None = None) -> None:
         """Wait until every record that was accepted so far is settled, at most ``timeout`` s."""
-        settled = asyncio.get_running_loop().create_future()
-        flush = self.accumulator.begin_flush(lambda: settled.done() or settled.set_result(None))
+        settled = Wakeup()
+        flush = self.accumulator.begin_flush(settled.set)
         try:
             if flush.remaining:
                 async with asyncio.timeout(timeout):
-                    await settled
+                    await settled.wait_until(NEVER)
         except TimeoutError:
             raise KafkaTimeoutError(
                 f"{len(flush.remaining)} batches are not settled after {timeout} s; "
@@ -168,11 +168,11 @@ class ProducerCore:
 
     async def room(self, size: int, deadline: float) -> RoomRequest:
         """Wait in line for room in the buffer."""
-        turn = asyncio.get_running_loop().create_future()
-        room = self.accumulator.request_room(size, lambda: turn.done() or turn.set_result(None))
+        turn = Wakeup()
+        room = self.accumulator.request_room(size, turn.set)
         try:
             async with asyncio.timeout_at(deadline):
-                await turn
+                await turn.wait_until(NEVER)
         except TimeoutError:
             self.accumulator.cancel_room(room)
             raise self.exhausted() from None

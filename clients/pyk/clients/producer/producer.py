@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import random as randomness
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from pyk.clients.config import ProducerConfig, ProducerOptions
 from pyk.clients.engine.thread import LoopThread
-from pyk.clients.errors import StateError
+from pyk.clients.errors import KafkaError, StateError
+from pyk.clients.producer.batch_delivery import BatchDelivery
+from pyk.clients.producer.batch_send import RoomWait, send_records
 from pyk.clients.producer.budget import RoomRequest
 from pyk.clients.producer.core import ProducerCore
 from pyk.clients.producer.delivery import Delivery, RecordMetadata
@@ -89,6 +91,35 @@ class Producer(BlockingSendPath, Generic[K, V]):
         return self.send(
             topic, value, key, partition=partition, headers=headers, timestamp_ms=timestamp_ms
         ).result()
+
+    def send_batch(self, topic: str, records: Iterable[Any]) -> BatchDelivery:
+        """Put many records into the buffer and return the fate of all, and of each.
+
+        ``records`` are values, ``(key, value)`` tuples or mappings of ``send``'s arguments, or an
+        Arrow table with the columns ``value`` and, if need be, ``key``, ``headers``, ``partition``
+        and ``timestamp``, whose keys and values pass by the serializers. In each partition the
+        records keep their order. Waits like :meth:`send`; if it waits too long, the records that
+        found no room fail in the result.
+        """
+        core = self._core
+        steps = send_records(core, topic, records)
+        try:
+            step = next(steps)
+            while True:
+                deadline = core.client.clock.now() + core.max_block
+                try:
+                    if isinstance(step, RoomWait):
+                        room: RoomRequest | None = self._room(step.size, deadline)
+                    else:
+                        self._thread.call(core.find(step.topic, step.partition, deadline))
+                        room = None
+                except KafkaError as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(room)
+        except StopIteration as end:
+            deliveries: BatchDelivery = end.value
+            return deliveries
 
     def start(self, timeout: float | None = None) -> None:
         """Connect. Entering the context manager does it, else the first ``send``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from pyk.clients.producer.accumulator import record_size
-from pyk.clients.producer.batch import Headers
+from pyk.clients.producer.row_source import Headers
 
 
 @attrs.frozen

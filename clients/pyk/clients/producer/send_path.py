@@ -11,11 +11,11 @@ from typing import Any
 
 from pyk.clients.errors import SerializationError
 from pyk.clients.producer.accumulator import RecordAccumulator, TopicBatches
-from pyk.clients.producer.batch import Headers
 from pyk.clients.producer.budget import RoomRequest
 from pyk.clients.producer.delivery import Delivery
 from pyk.clients.producer.partitioner import Partitioner
 from pyk.clients.producer.record import WaitingRecord
+from pyk.clients.producer.row_source import Headers
 from pyk.protocol.records.murmur2 import partition_for_key
 
 HeadersLike = Mapping[str, bytes | str | None] | Sequence[tuple[str, bytes | str | None]]
@@ -93,12 +93,7 @@ class SendPath:
         if partition is not None:
             number = partition
         elif self._partitioner is not None:
-            number = self._partitioner(key, range(batches.partition_count), batches.available)
-            if number >= batches.partition_count:
-                raise ValueError(
-                    f"the partitioner chose partition {number} of topic {batches.name!r}, "
-                    f"which has {batches.partition_count}"
-                )
+            number = choose_partition(self._partitioner, batches, key)
         elif key is not None:
             return partition_for_key(key, batches.partition_count)
         else:
@@ -192,7 +187,7 @@ class Sent:
     _must_yield: bool
 
     def __await__(self) -> Generator[Any, None, Delivery]:
-        return self  # type: ignore[return-value]
+        return self
 
     def __iter__(self) -> Sent:
         return self
@@ -213,8 +208,21 @@ class Sent:
         """Do nothing: the record is on its way."""
 
 
+def choose_partition(partitioner: Partitioner, batches: TopicBatches, key: bytes | None) -> int:
+    """Return what a user's partitioner chooses; raise ``ValueError`` if that is no partition."""
+    count = batches.partition_count
+    number = partitioner(key, range(count), batches.available)
+    if not 0 <= number < count:
+        raise ValueError(
+            f"the partitioner chose partition {number} of topic {batches.name!r}, which has {count}"
+        )
+    return number
+
+
 def as_bytes(given: Any, what: str) -> bytes:
     """Return a text as UTF-8 and anything else with a buffer as bytes; raise ``TypeError``."""
+    if type(given) is bytes:
+        return given
     if isinstance(given, str):
         return given.encode()
     if isinstance(given, bytes | bytearray | memoryview) or hasattr(given, "__buffer__"):
@@ -231,12 +239,11 @@ def as_bytes(given: Any, what: str) -> bytes:
 def as_headers(given: HeadersLike) -> Headers:
     """Return headers as pairs of text and bytes or None."""
     pairs = given.items() if isinstance(given, Mapping) else given
-    headers = []
+    headers: list[tuple[str, bytes | None]] = []
     for name, value in pairs:
         if not isinstance(name, str):
             raise TypeError(f"the name of a header must be a text, not {type(name).__name__}")
-        is_ready = value is None or type(value) is bytes
-        headers.append((name, value if is_ready else as_bytes(value, "header")))
+        headers.append((name, None if value is None else as_bytes(value, "header")))
     return tuple(headers)
 
 
