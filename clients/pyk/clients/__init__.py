@@ -45,7 +45,14 @@ if TYPE_CHECKING:
         TimestampType,
     )
     from pyk.clients.errors import *  # noqa: F403
-    from pyk.clients.producer import AsyncProducer, Delivery, Producer, RecordMetadata
+    from pyk.clients.producer import (
+        AsyncProducer,
+        BatchDelivery,
+        Delivery,
+        Producer,
+        ProducerStats,
+        RecordMetadata,
+    )
     from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 
 _HOMES = {
@@ -55,6 +62,7 @@ _HOMES = {
     "AsyncAdmin": "admin",
     "AsyncConsumer": "consumer",
     "AsyncProducer": "producer",
+    "BatchDelivery": "producer",
     "ClusterDescription": "admin",
     "ConfigEntry": "admin",
     "ConfigResource": "admin",
@@ -81,6 +89,7 @@ _HOMES = {
     "PartitionLag": "admin",
     "PartitionState": "consumer",
     "Producer": "producer",
+    "ProducerStats": "producer",
     "RebalanceListener": "consumer",
     "RecordMetadata": "producer",
     "SeveralErrors": "errors",
@@ -97,6 +106,7 @@ __all__ = [
     "AsyncAdmin",
     "AsyncConsumer",
     "AsyncProducer",
+    "BatchDelivery",
     "ClusterDescription",
     "ConfigEntry",
     "ConfigResource",
@@ -123,6 +133,7 @@ __all__ = [
     "PartitionLag",
     "PartitionState",
     "Producer",
+    "ProducerStats",
     "RebalanceListener",
     "RecordMetadata",
     "TimestampType",
