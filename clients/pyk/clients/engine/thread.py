@@ -47,21 +47,19 @@ class LoopThread:
         call = _Call(coroutine)
         try:
             self.call_soon(call.begin)
-        except StateError:
-            coroutine.close()
-            raise
-        try:
             return call.outcome.result(timeout)
         except concurrent.futures.CancelledError:
             raise ClosedError(f"the {self._name} was closed while a call was under way") from None
-        except TimeoutError as error:
+        except StateError:
+            if not call.outcome.done():
+                coroutine.close()  # it never got into the loop
+            raise
+        except BaseException as error:
             if call.outcome.done():
                 raise  # the coroutine's own
-            self._give_up(call)
-            raise KafkaTimeoutError(f"no result within {timeout} seconds") from error
-        except BaseException:  # Ctrl-C, or the coroutine's own error
-            if not call.outcome.done():
-                self._give_up(call)
+            self._give_up(call)  # Ctrl-C can come anywhere above
+            if isinstance(error, TimeoutError):
+                raise KafkaTimeoutError(f"no result within {timeout} seconds") from error
             raise
 
     def call_soon(self, function: Callable[..., object], *arguments: Any) -> None:
@@ -138,6 +136,9 @@ class _Call(Generic[R]):
     def cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
+        else:  # interrupted before it could begin
+            self._coroutine.close()
+            self.outcome.set_exception(concurrent.futures.CancelledError())
 
     def _end(self, task: asyncio.Task[R]) -> None:
         if task.cancelled():
