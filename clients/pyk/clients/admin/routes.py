@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.errors import (
     KafkaError,
+    KafkaTimeoutError,
     LeaderNotAvailableError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
@@ -22,6 +24,8 @@ from pyk.protocol.errors import ErrorCode
 # A topic that was just made is not known to every broker at once. One that is still unknown after
 # this many seconds does not exist.
 PATIENCE_WITH_NEW_TOPICS = 2.0
+# How long to wait for newer metadata before trying again with what is known.
+PATIENCE_WITH_METADATA = 1.0
 
 
 @attrs.define
@@ -47,8 +51,8 @@ class Route(Protocol):
     def may_pass(self, error: KafkaError) -> bool:
         """Say whether to try again after this error."""
 
-    def went_wrong(self) -> None:
-        """Learn that some items have to be sent again, maybe elsewhere."""
+    async def went_wrong(self, deadline: float) -> None:
+        """Learn that some items have to be sent again, and find out where to."""
 
 
 class ToAnyNode:
@@ -64,8 +68,8 @@ class ToAnyNode:
         # Retriable for producers, who may have come before the topic; who asks about it has not.
         return error.retriable and not _is_unknown_topic(error)
 
-    def went_wrong(self) -> None:
-        self._client.request_metadata_update()
+    async def went_wrong(self, deadline: float) -> None:
+        await _newer_metadata(self._client, deadline)
 
 
 class ToController(ToAnyNode):
@@ -74,9 +78,8 @@ class ToController(ToAnyNode):
     async def place(self, items: Sequence[Any], deadline: float) -> Placement:
         controller_id = self._client.controller()
         if controller_id is None:
-            self._client.request_metadata_update()
-            image = await self._client.metadata_updated(self._client.metadata.version, deadline)
-            controller_id = image.controller_id
+            await _newer_metadata(self._client, deadline)
+            controller_id = self._client.controller()
         if controller_id is None:
             raise LeaderNotAvailableError("the cluster has no controller right now")
         return Placement({controller_id: list(items)})
@@ -113,7 +116,7 @@ class ToCoordinators(ToAnyNode):
             placement.put(item, await self._coordinator(group_id, deadline))
         return placement
 
-    def went_wrong(self) -> None:
+    async def went_wrong(self, deadline: float) -> None:
         for group_id in self._asked:
             self._client.forget_coordinator(CoordinatorType.GROUP, group_id)
 
@@ -144,8 +147,8 @@ class ToLeaders:
         is_hopeless = _is_unknown_topic(error) and self._client.clock.now() >= self._gives_up_at
         return error.retriable and not is_hopeless
 
-    def went_wrong(self) -> None:
-        self._client.request_metadata_update()
+    async def went_wrong(self, deadline: float) -> None:
+        await _newer_metadata(self._client, deadline)
 
     def _leader(self, item: TopicPartition) -> int | KafkaError:
         topic = self._client.metadata.topic(item.topic)
@@ -161,6 +164,15 @@ class ToLeaders:
         if partition.leader_id is None:
             return LeaderNotAvailableError(f"{item} has no leader right now")
         return partition.leader_id
+
+
+async def _newer_metadata(client: Client, deadline: float) -> None:
+    version = client.metadata.version
+    client.request_metadata_update()
+    with contextlib.suppress(KafkaTimeoutError):
+        await client.metadata_updated(
+            version, min(deadline, client.clock.now() + PATIENCE_WITH_METADATA)
+        )
 
 
 def _is_unknown_topic(error: KafkaError) -> bool:

@@ -91,7 +91,7 @@ async def settle(
         if not again:
             break
         failures += 1
-        route.went_wrong()
+        await route.went_wrong(deadline)
         wait = client.retry_backoff.delay(failures, client.random.random())
         if client.clock.now() + wait >= deadline:
             settlement.errors |= {item: _timed_out(error) for item, error in again.items()}
