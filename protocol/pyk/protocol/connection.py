@@ -175,7 +175,9 @@ class ServerConnection:
                 self._unread(header, api_key, _nearest(version, api_key, offered)),
             )
         try:
-            body = request_class(api_key).decode(memoryview(frame)[position:], version)
+            # What may follow is ignored, as Kafka does: librdkafka 2.16 puts bytes of fields that
+            # are gone behind a Metadata request for all topics.
+            body, _ = request_class(api_key).decode_prefix(frame, version, position)
         except MalformedMessageError as error:
             request = self._unread(header, api_key, version)
             raise InvalidRequestError(str(error), header, request) from error

@@ -68,6 +68,16 @@ def test_a_request_travels_and_its_response_comes_back_with_the_context(
     assert reply.context is context
 
 
+def test_bytes_behind_a_request_are_ignored(
+    client: ClientConnection, server: ServerConnection
+) -> None:
+    _, parts = client.send(HeartbeatRequest(group_id="g"), 4)
+
+    request = server.receive(b"".join(parts)[4:] + b"\0\0\0")
+
+    assert request.body.group_id == "g"
+
+
 def test_correlation_ids_count_up_and_begin_anew_at_the_end(client: ClientConnection) -> None:
     client._next_correlation_id = 2**31 - 1
 

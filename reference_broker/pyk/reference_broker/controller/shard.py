@@ -114,7 +114,6 @@ class ControllerShard:
 
     def register_broker(self, broker: BrokerRegistration) -> tuple[int, Outcome]:
         """Return the broker's new epoch; a new cluster also agrees on its features."""
-        epoch = self.image.record_count
         records: list[Message] = []
         if not self.image.features:
             records += [
@@ -122,6 +121,7 @@ class ControllerShard:
                 for feature in FEATURES
                 if feature.finalized
             ]
+        epoch = self.image.record_count + len(records)  # the offset of the registration
         records.append(
             RegisterBrokerRecord(
                 broker_id=broker.node_id,

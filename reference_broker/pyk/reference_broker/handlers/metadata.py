@@ -231,6 +231,8 @@ def _topic_partitions(
                 leader_epoch=topic.partitions[number].leader_epoch,
                 replica_nodes=list(topic.partitions[number].replicas),
                 isr_nodes=list(topic.partitions[number].isr),
+                eligible_leader_replicas=[],
+                last_known_elr=[],
             )
             for number in numbers[:limit]
         ],

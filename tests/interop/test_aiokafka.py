@@ -1,0 +1,80 @@
+"""aiokafka against our broker."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.conformance
+
+aiokafka = pytest.importorskip("aiokafka")
+admin = pytest.importorskip("aiokafka.admin")
+
+VALUES = [b"%d" % number for number in range(500)]
+
+
+async def create(bootstrap: str, topic: str) -> None:
+    client = admin.AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await client.start()
+    await client.create_topics([admin.NewTopic(topic, num_partitions=4, replication_factor=1)])
+    await client.close()
+
+
+async def produce(bootstrap: str, topic: str, **config: Any) -> None:
+    async with aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, **config) as producer:
+        sent = [await producer.send(topic, value, value) for value in VALUES]
+        await asyncio.gather(*sent)
+
+
+@pytest.mark.parametrize("codec", [None, "gzip", "snappy", "lz4", "zstd"])
+async def test_each_codec_comes_back(bootstrap: str, codec: str | None) -> None:
+    topic = f"aiokafka-{codec}"
+    await create(bootstrap, topic)
+    await produce(bootstrap, topic, compression_type=codec)
+
+    consumer = aiokafka.AIOKafkaConsumer(
+        topic, bootstrap_servers=bootstrap, group_id=topic, auto_offset_reset="earliest"
+    )
+    async with consumer, asyncio.timeout(20):
+        found = [(await consumer.getone()).value for _ in VALUES]
+
+    assert sorted(found) == sorted(VALUES)
+
+
+async def test_a_group_shares_a_topic(bootstrap: str) -> None:
+    await create(bootstrap, "aiokafka-group")
+    await produce(bootstrap, "aiokafka-group", enable_idempotence=True)
+    found: list[bytes] = []
+
+    async def read() -> None:
+        consumer = aiokafka.AIOKafkaConsumer(
+            "aiokafka-group",
+            bootstrap_servers=bootstrap,
+            group_id="aiokafka-group",
+            auto_offset_reset="earliest",
+        )
+        async with consumer:
+            while len(set(found)) < len(VALUES):
+                batches = await consumer.getmany(timeout_ms=100)
+                found.extend(record.value for batch in batches.values() for record in batch)
+
+    async with asyncio.timeout(30):
+        await asyncio.gather(read(), read())
+
+    assert sorted(set(found)) == sorted(VALUES)
+
+
+async def test_offsets_for_times(bootstrap: str) -> None:
+    await create(bootstrap, "aiokafka-times")
+    await produce(bootstrap, "aiokafka-times")
+    partition = aiokafka.TopicPartition("aiokafka-times", 0)
+
+    async with aiokafka.AIOKafkaConsumer(bootstrap_servers=bootstrap) as consumer:
+        first = await consumer.offsets_for_times({partition: 0})
+        begin = await consumer.beginning_offsets([partition])
+        end = await consumer.end_offsets([partition])
+
+    assert first[partition].offset == begin[partition] == 0
+    assert end[partition] > 0

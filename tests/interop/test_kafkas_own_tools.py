@@ -1,0 +1,76 @@
+"""Apache Kafka's command-line tools, and so its Java clients, against our broker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support import apache_kafka
+from support.broker_process import BrokerProcess
+
+pytestmark = [
+    pytest.mark.conformance,
+    pytest.mark.skipif(bool(apache_kafka.missing()), reason=str(apache_kafka.missing())),
+]
+
+TOOLS = "org.apache.kafka.tools."
+
+
+def tool(name: str, bootstrap: str, *arguments: str, **options: object) -> str:
+    """Run a tool and return what it printed; fail with all of that if it complains."""
+    done = apache_kafka.tool(TOOLS + name, "--bootstrap-server", bootstrap, *arguments, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Exception" not in done.stdout, done.stdout
+    return done.stdout
+
+
+def test_topics(bootstrap: str) -> None:
+    tool("TopicCommand", bootstrap, "--create", "--topic", "java-topics", "--partitions", "3")
+    tool("TopicCommand", bootstrap, "--alter", "--topic", "java-topics", "--partitions", "5")
+
+    described = tool("TopicCommand", bootstrap, "--describe", "--topic", "java-topics")
+    assert "PartitionCount: 5" in described
+    tool("TopicCommand", bootstrap, "--delete", "--topic", "java-topics")
+
+    assert "java-topics" not in tool("TopicCommand", bootstrap, "--list")
+
+
+def test_records_and_groups(broker: BrokerProcess, bootstrap: str, tmp_path: Path) -> None:
+    lines = "".join(f"{number}\n" for number in range(100))
+    group = ["--group", "java-group", "--topic", "java-records"]
+    tool("TopicCommand", bootstrap, "--create", "--topic", "java-records", "--partitions", "3")
+
+    tool("ConsoleProducer", bootstrap, "--topic", "java-records", input=lines)
+    read = tool(
+        "consumer.ConsoleConsumer", bootstrap, *group, "--from-beginning", "--max-messages", "100"
+    )
+    assert sorted(read.split()) == sorted(lines.split())
+
+    commands = "consumer.group.ConsumerGroupCommand"
+    described = tool(commands, bootstrap, "--describe", "--group", "java-group")
+    assert (
+        sum(int(line.split()[3]) for line in described.splitlines() if "java-records" in line)
+        == 100
+    )
+    assert "Empty" in tool(commands, bootstrap, "--list", "--state")
+    tool(commands, bootstrap, "--reset-offsets", *group, "--to-earliest", "--execute")
+    tool(commands, bootstrap, "--delete", "--group", "java-group")
+    assert "java-group" not in tool(commands, bootstrap, "--list")
+
+
+def test_our_files_are_kafkas(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path) as broker:
+        tool("TopicCommand", broker.bootstrap, "--create", "--topic", "files")
+        tool("ConsoleProducer", broker.bootstrap, "--topic", "files", input="one\ntwo\n")
+        broker.terminate()
+
+    def dump(directory: str, *options: str) -> str:
+        log = tmp_path / "node0" / directory / "00000000000000000000.log"
+        done = apache_kafka.tool(TOOLS + "DumpLogSegments", "--files", str(log), *options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "payload: two" in dump("files-0", "--print-data-log")
+    metadata = dump("__cluster_metadata-0", "--cluster-metadata-decoder")
+    assert '"type":"TOPIC_RECORD","version":0,"data":{"name":"files"' in metadata
