@@ -52,6 +52,14 @@ def test_parts_are_written_one_behind_the_other(filesystem, directory):
     assert file.read_at(100, 1) == b""
 
 
+def test_very_many_parts_are_written_all(filesystem, directory):
+    file = filesystem.open(f"{directory}/a", create=True)
+
+    file.write_at(0, [b"%04d" % number for number in range(3000)])
+
+    assert file.read_at(0, 12_000) == b"".join(b"%04d" % number for number in range(3000))
+
+
 def test_writing_beyond_the_end_leaves_zeros(filesystem, directory):
     file = filesystem.open(f"{directory}/a", create=True)
 

@@ -6,7 +6,12 @@ import pytest
 
 from pyk.protocol.records import read_batches
 from pyk.reference_broker.filesystem import MemoryFileSystem
-from pyk.reference_broker.storage import OffsetOutOfRangeError, SegmentTooSmallError, StorageError
+from pyk.reference_broker.storage import (
+    CorruptRecordsError,
+    OffsetOutOfRangeError,
+    SegmentTooSmallError,
+    StorageError,
+)
 from support.logs import DIRECTORY, append, batch, open_log, values
 from support.virtual_time import START_MS, VirtualClock
 
@@ -235,3 +240,116 @@ def test_follower_stores_what_the_leader_sent():
     assert (result.base_offset, result.last_offset) == (0, 2)
     assert follower.read(0, 1 << 20).read() == leader.read(0, 1 << 20).read()
     assert follower.leader_epochs.entries == [(3, 0), (4, 2)]
+
+
+def test_truncation_before_the_first_segment_begins_the_log_anew():
+    log = open_log(segment_bytes=100, retention_ms=0)
+    for number in range(3):
+        append(log, b"%d" % number, timestamp_ms=START_MS + number)
+    log.delete_old_segments(START_MS + 2)
+    assert log.log_start_offset == 2
+
+    log.truncate_to(1)
+
+    assert (log.log_start_offset, log.log_end_offset) == (1, 1)
+    assert append(log, b"again") == 1
+
+
+def test_log_can_begin_anew_anywhere():
+    log = open_log(segment_bytes=100)
+    for number in range(3):
+        append(log, b"%d" % number)
+
+    log.truncate_fully(50)
+
+    assert (log.log_start_offset, log.log_end_offset, log.recovery_point) == (50, 50, 0)
+    assert append(log, b"50") == 50
+    assert values(log) == [b"50"]
+
+
+def test_truncation_behind_the_end_does_nothing():
+    log = open_log()
+    append(log, b"0")
+
+    log.truncate_to(1)
+    log.truncate_to(5)
+
+    assert values(log) == [b"0"]
+
+
+def test_nothing_above_the_high_watermark_is_deleted():
+    log = open_log(segment_bytes=100, retention_ms=0)
+    for number in range(3):
+        append(log, b"%d" % number)
+    log.high_watermark = 1
+
+    assert log.delete_old_segments(START_MS + 5000) == 1
+    assert log.log_start_offset == 1
+
+
+def test_compacted_log_is_kept_but_for_deleted_records():
+    log = open_log(
+        segment_bytes=100, cleanup_policy=("compact",), retention_ms=0, retention_bytes=0
+    )
+    for number in range(3):
+        append(log, b"%d" % number)
+
+    assert log.delete_old_segments(START_MS + 5000) == 0
+    log.advance_log_start_offset(2)
+    assert log.delete_old_segments(START_MS + 5000) == 2
+
+
+def test_records_without_timestamps_are_as_old_as_their_file():
+    clock = VirtualClock()
+    log = open_log(MemoryFileSystem(clock.time_ms), clock=clock, retention_ms=1000)
+    append(log, b"0", timestamp_ms=-2)
+
+    assert log.delete_old_segments(START_MS + 1000) == 0
+    assert log.delete_old_segments(START_MS + 1001) == 1
+
+
+def test_segment_without_timestamps_is_rolled_by_its_age():
+    clock = VirtualClock()
+    log = open_log(clock=clock, segment_ms=1000)
+    append(log, b"0", timestamp_ms=-2)
+    clock.advance(1.5)
+
+    append(log, b"1", timestamp_ms=-2)
+
+    assert log.segment_base_offsets == [0, 1]
+
+
+def test_segments_are_rolled_earlier_by_chance():
+    log = open_log(segment_ms=1000, segment_jitter_ms=900)
+    append(log, b"0", timestamp_ms=START_MS)
+
+    for later_ms in range(100, 1001, 100):
+        append(log, b"x", timestamp_ms=START_MS + later_ms)
+
+    assert 100 < log.segment_base_offsets[1] * 100 < 1000
+
+
+def test_file_that_was_changed_behind_the_logs_back_is_told():
+    filesystem = MemoryFileSystem()
+    log = open_log(filesystem)
+    append(log, b"0")
+    append(log, b"1")
+    path = f"{DIRECTORY}/{0:020d}.log"
+    size = filesystem.size(path) // 2
+
+    filesystem.open(path).write_at(size + 16, [b"\x07"])
+    with pytest.raises(StorageError, match=f"no batch of format 2 at position {size}"):
+        log.read(1, 100)
+    filesystem.open(path).truncate(size)
+    with pytest.raises(StorageError, match="the file ends"):
+        log.read(1, 100)
+
+
+def test_batch_that_was_damaged_on_disk_is_not_searched_for_a_time():
+    filesystem = MemoryFileSystem()
+    log = open_log(filesystem)
+    append(log, b"0")
+    filesystem.open(f"{DIRECTORY}/{0:020d}.log").write_at(70, [b"\xff"])
+
+    with pytest.raises(CorruptRecordsError, match="its stored CRC"):
+        log.find_timestamp(0)

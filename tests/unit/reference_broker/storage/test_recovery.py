@@ -151,6 +151,22 @@ def test_log_that_was_damaged_after_a_clean_shutdown_is_recovered(filesystem):
     assert append(log, b"3") == 3
 
 
+def test_index_of_a_finished_segment_is_rebuilt_whatever_the_shutdown(filesystem):
+    for is_clean in (True, False):
+        filled(filesystem, segment_bytes=200, index_interval_bytes=0).close()
+        before = filesystem.open(INDEX).read_at(0, 100)
+        filesystem.remove(INDEX)
+
+        log = open_log(
+            filesystem, was_shut_down_cleanly=is_clean, recovery_point=8, index_interval_bytes=0
+        )
+
+        assert filesystem.open(INDEX).read_at(0, 100) == before
+        assert values(log, 0)[:2] == expected(2)
+        log.close()
+        filesystem.remove_tree(DIRECTORY)
+
+
 def test_producers_are_known_again(filesystem):
     log = open_log(filesystem, segment_bytes=300)
     for sequence in range(10):
