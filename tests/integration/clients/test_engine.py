@@ -1,0 +1,210 @@
+"""The engine on real sockets: peers that are no brokers, outages, leaks, signals."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import http.server
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pyk.clients import Admin, AsyncAdmin, BootstrapError, NewTopic
+from pyk.reference_broker import Cluster
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster() as cluster:
+        yield cluster
+
+
+def refused(port: int) -> tuple[str, float]:
+    """Return what is said of a port that serves no broker, and after how many seconds."""
+    began = time.monotonic()
+    with pytest.raises(BootstrapError) as raised:
+        Admin(f"127.0.0.1:{port}").__enter__()
+    return str(raised.value), time.monotonic() - began
+
+
+def test_a_web_server_is_called_one_within_a_second() -> None:
+    class Quiet(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            text, seconds = refused(server.server_port)
+        finally:
+            server.shutdown()
+            serving.join()
+
+    assert "it speaks HTTP: this is a web server, not a Kafka broker" in text
+    assert seconds < 1
+
+
+def test_a_tls_listener_is_suspected_within_a_second(tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-subj",
+        "/CN=broker",
+        "-days",
+        "1",
+    ]
+    made = subprocess.run(
+        [*command, "-keyout", key, "-out", certificate], capture_output=True, check=False
+    )
+    if made.returncode:
+        pytest.skip("openssl cannot make a certificate here")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            accepted, _ = server.accept()
+            with accepted, contextlib.suppress(OSError):
+                context.wrap_socket(accepted, server_side=True).close()
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        text, seconds = refused(server.getsockname()[1])
+        serving.join()
+
+    assert "TLS" in text
+    assert seconds < 1
+
+
+def test_a_port_on_which_nobody_listens_is_named_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+    text, seconds = refused(port)
+
+    assert f"127.0.0.1:{port}: TCP: connection refused" in text
+    assert seconds < 1
+
+
+def test_the_client_goes_on_when_its_broker_is_back(tmp_path: Path) -> None:
+    with Cluster(data_dir=tmp_path) as cluster, Admin(cluster.bootstrap) as admin:
+        admin.create_topics([NewTopic("orders")])
+
+        cluster.kill(0)
+        cluster.start(0)
+
+        assert set(admin.list_topics(timeout=10)) == {"orders"}
+
+
+def test_an_outage_costs_next_to_nothing(tmp_path: Path) -> None:
+    with Cluster(data_dir=tmp_path) as cluster, Admin(cluster.bootstrap) as admin:
+        admin.list_topics()
+        cluster.kill(0)
+        admin._admin._client.request_metadata_update()
+        waited, began = 2.0, time.process_time()
+
+        threading.Event().wait(waited)
+
+        assert (time.process_time() - began) / waited < 0.05
+
+
+def open_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_clients_leave_no_socket_thread_or_task_behind(cluster: Cluster) -> None:
+    def use() -> None:
+        with Admin(cluster.bootstrap) as admin:
+            admin.list_groups()
+
+    use()
+    gc.collect()
+    descriptors, threads = open_descriptors(), threading.active_count()
+
+    for _ in range(50):
+        use()
+    gc.collect()
+
+    assert threading.active_count() == threads
+    assert abs(open_descriptors() - descriptors) <= 2  # the broker may not have closed its last end
+
+
+def test_asyncio_clients_leave_no_task_behind(cluster: Cluster) -> None:
+    async def main() -> None:
+        for _ in range(50):
+            async with AsyncAdmin(cluster.bootstrap) as admin:
+                await admin.list_groups()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(main(), debug=True)
+
+
+def run_program(program: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-X", "dev", "-c", textwrap.dedent(program), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_ctrl_c_interrupts_a_blocking_call_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        program = run_program(
+            """
+            import sys, threading
+            from pyk.clients import Admin
+            admin = Admin(sys.argv[1])
+            threading.Timer(0, print, ["calling"], {"flush": True}).start()
+            try:
+                admin.list_topics()
+            except KeyboardInterrupt:
+                admin.close()
+                print("interrupted")
+            """,
+            f"127.0.0.1:{silent.getsockname()[1]}",
+        )
+        assert program.stdout is not None
+        with silent.accept()[0]:  # the call is under way
+            program.stdout.readline()
+            program.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            out, err = program.communicate(timeout=10)
+
+    assert (out, err) == ("interrupted\n", "")
+    assert time.monotonic() - began < 2
+
+
+def test_a_program_that_forgets_to_close_its_client_still_ends(cluster: Cluster) -> None:
+    program = run_program(
+        """
+        import sys
+        from pyk.clients import Admin
+        admin = Admin(sys.argv[1])
+        print(len(admin.describe_cluster().nodes))
+        """,
+        cluster.bootstrap,
+    )
+
+    out, _ = program.communicate(timeout=10)
+
+    assert (out, program.returncode) == ("1\n", 0)
