@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any, Self
 
 from pyk.protocol.connection import ClientConnection
@@ -24,6 +25,8 @@ class RawClient:
 
     async def __aexit__(self, *_: object) -> None:
         self.writer.close()
+        with contextlib.suppress(OSError):
+            await self.writer.wait_closed()
 
     def send(self, request: Message, version: int | None = None) -> None:
         """Send a request in its highest version, or the one given."""
@@ -40,6 +43,14 @@ class RawClient:
         """Return the next frame, without its length."""
         size = int.from_bytes(await self.reader.readexactly(4), "big")
         return await self.reader.readexactly(size)
+
+    async def is_cut_off(self) -> bool:
+        """Wait for the broker to close the connection, however it does."""
+        try:
+            async with asyncio.timeout(5):
+                return await self.reader.read() == b""
+        except ConnectionResetError:
+            return True
 
     async def ask(self, request: Message, version: int | None = None) -> Any:
         """Send a request and return its response."""

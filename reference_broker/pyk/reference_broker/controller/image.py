@@ -20,6 +20,8 @@ from pyk.protocol.messages.metadata_records import (
 from pyk.protocol.schema import Message
 from pyk.reference_broker.topic_partition import TopicPartition
 
+from .names import unified_name
+
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
 
@@ -89,6 +91,8 @@ class MetadataImage:
 
     topics: dict[str, TopicImage] = attrs.Factory(dict)
     topics_by_id: dict[UUID, TopicImage] = attrs.Factory(dict)
+    unified_names: dict[str, str] = attrs.Factory(dict)
+    """The topic of each :func:`~.names.unified_name`: there is but one."""
     brokers: dict[int, BrokerImage] = attrs.Factory(dict)
     configs: dict[tuple[int, str], dict[str, str]] = attrs.Factory(dict)
     """Own values by resource type and name; the empty broker name means all brokers."""
@@ -117,6 +121,7 @@ class MetadataImage:
     def _topic(self, record: TopicRecord) -> list[Change]:
         topic = TopicImage(name=record.name, topic_id=record.topic_id)
         self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
+        self.unified_names[unified_name(topic.name)] = topic.name
         return []
 
     def _partition(self, record: PartitionRecord) -> list[Change]:
@@ -135,6 +140,7 @@ class MetadataImage:
     def _remove_topic(self, record: RemoveTopicRecord) -> list[Change]:
         topic = self.topics_by_id.pop(record.topic_id)
         del self.topics[topic.name]
+        self.unified_names.pop(unified_name(topic.name), None)
         self.configs.pop((TOPIC_RESOURCE, topic.name), None)
         return [TopicDeleted(topic)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.errors import ApiError
@@ -35,15 +34,12 @@ def check_topic_name(name: str) -> None:
         )
 
 
-def colliding_topic(name: str, existing: Iterable[str]) -> str | None:
-    """Return a topic whose name differs from ``name`` only in ``.`` and ``_``.
+def unified_name(name: str) -> str:
+    """Return what two names have in common that differ only in ``.`` and ``_``.
 
     The names of metrics hold no dots, so that two such topics would share theirs.
     """
-    if "." not in name and "_" not in name:
-        return None
-    unified = name.replace(".", "_")
-    return next((each for each in existing if each.replace(".", "_") == unified), None)
+    return name.replace(".", "_")
 
 
 def _invalid(reason: str) -> ApiError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.create_partitions import (
@@ -28,8 +29,8 @@ from pyk.protocol.schema import Message
 from pyk.reference_broker.config import ConfigEntry
 from pyk.reference_broker.errors import ApiError
 
-from .names import colliding_topic
-from .topics import MAX_PARTITIONS_PER_REQUEST, NewTopic, Topics, removal
+from .names import unified_name
+from .topics import NewTopic, Topics, removal
 
 DescribeTopic = Callable[[Mapping[str, str]], list[ConfigEntry]]
 Records = list[Message]
@@ -41,38 +42,37 @@ def create_topics(
     """Return the response to CreateTopics and the records that create what can be."""
     response = CreateTopicsResponse()
     records: Records = []
-    created: dict[str, NewTopic] = {}
+    created: dict[str, str] = {}
+    try:
+        topics.check_total(request.topics)
+    except ApiError as error:
+        return CreateTopicsResponse(topics=[_refused(topic, error) for topic in request.topics]), []
     times = Counter(topic.name for topic in request.topics)
     for topic in {topic.name: topic for topic in request.topics}.values():
         try:
-            _check_named_once(times[topic.name], topic.name, created)
+            _check_named_once(times[topic.name])
+            _check_collision(topic.name, created)
             new = topics.create(topic)
-            _check_total(created, new)
         except ApiError as error:
             response.topics.append(_refused(topic, error))
             continue
-        created[topic.name] = new
+        created[unified_name(topic.name)] = topic.name
         records += new.records
         response.topics.append(_created(topic, new, describe(new.configs)))
     return response, [] if request.validate_only else records
 
 
-def _check_named_once(times: int, name: str, created: Mapping[str, NewTopic]) -> None:
+def _check_named_once(times: int) -> None:
     if times > 1:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-    colliding = colliding_topic(name, created)
+
+
+def _check_collision(name: str, created: Mapping[str, str]) -> None:
+    colliding = created.get(unified_name(name))
     if colliding is not None:
         raise ApiError(
             ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"Topic '{name}' collides with another of this request: {colliding}",
-        )
-
-
-def _check_total(created: Mapping[str, NewTopic], new: NewTopic) -> None:
-    total = new.partition_count + sum(each.partition_count for each in created.values())
-    if total > MAX_PARTITIONS_PER_REQUEST:
-        raise ApiError(
-            ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
         )
 
 
@@ -114,7 +114,7 @@ def create_partitions(
         result = CreatePartitionsTopicResult(name=topic.name, error_message=None)
         response.results.append(result)
         try:
-            _check_named_once(times[topic.name], topic.name, {})
+            _check_named_once(times[topic.name])
             records += topics.add_partitions(topic)
         except ApiError as error:
             result.error_code, result.error_message = error.code, error.message
@@ -128,6 +128,7 @@ def delete_topics(
     wanted = [*request.topics, *(DeleteTopicState(name=name) for name in request.topic_names)]
     response = DeleteTopicsResponse()
     records: Records = []
+    deleted: set[UUID] = set()
     times = Counter((state.name, state.topic_id) for state in wanted)
     for (name, topic_id), count in times.items():
         result = DeletableTopicResult(name=name, topic_id=topic_id)
@@ -140,10 +141,11 @@ def delete_topics(
         except ApiError as error:
             result.error_code, result.error_message = error.code, error.message
             continue
-        if any(each.name == topic.name for each in response.responses if each is not result):
+        if topic.topic_id in deleted:
             result.error_code = ErrorCode.INVALID_REQUEST
             result.error_message = "The provided topic name maps to an ID that was also supplied."
             continue
+        deleted.add(topic.topic_id)
         result.name, result.topic_id = topic.name, topic.topic_id
         records += removal(topic)
     return response, records

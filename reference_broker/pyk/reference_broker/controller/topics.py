@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from pyk.reference_broker.config import InvalidConfigError, parse_topic_configs
 from pyk.reference_broker.errors import ApiError
 
 from .image import TOPIC_RESOURCE, MetadataImage, TopicImage
-from .names import CLUSTER_METADATA_TOPIC, check_topic_name, colliding_topic
+from .names import CLUSTER_METADATA_TOPIC, check_topic_name, unified_name
 
 if TYPE_CHECKING:
     from pyk.protocol.messages.create_partitions import CreatePartitionsTopic
@@ -82,6 +82,14 @@ class Topics:
             ),
         )
 
+    def check_total(self, topics: Iterable[CreatableTopic]) -> None:
+        """Raise if one request asks for too many partitions, whatever else is wrong with it."""
+        total = 0
+        for topic in topics:
+            asked = self._defaults.partitions if topic.num_partitions < 0 else topic.num_partitions
+            total += len(topic.assignments) or asked
+            _check_partition_limit(total)
+
     def _check_name(self, name: str) -> None:
         if name == CLUSTER_METADATA_TOPIC:
             raise ApiError(
@@ -90,7 +98,7 @@ class Topics:
         check_topic_name(name)
         if name in self._image.topics:
             raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        colliding = colliding_topic(name, self._image.topics)
+        colliding = self._image.unified_names.get(unified_name(name))
         if colliding is not None:
             raise ApiError(
                 ErrorCode.INVALID_TOPIC_EXCEPTION,

@@ -1,0 +1,208 @@
+"""Peers that speak badly, slowly or not at all: they lose their connection, and nobody notices."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.api_versions import ApiVersionsResponse
+from pyk.protocol.messages.headers import ResponseHeader
+from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.reference_broker import AsyncCluster
+from support.broker_requests import TOPIC, fetch, produce_one
+from support.raw_client import RawClient
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+async def cluster() -> AsyncIterator[AsyncCluster]:
+    async with AsyncCluster() as cluster:
+        await cluster.create_topic(TOPIC)
+        yield cluster
+
+
+async def is_served(cluster: AsyncCluster) -> bool:
+    async with RawClient(cluster.bootstrap) as client:
+        return bool((await client.ask(MetadataRequest())).brokers)
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def header(api_key: int, version: int, correlation_id: int = 7) -> bytes:
+    return (
+        api_key.to_bytes(2, "big", signed=True)
+        + version.to_bytes(2, "big", signed=True)
+        + correlation_id.to_bytes(4, "big")
+        + b"\xff\xff"
+    )
+
+
+def framed(body: bytes) -> bytes:
+    return len(body).to_bytes(4, "big") + body
+
+
+@pytest.mark.parametrize("length", [-(2**31), -1, 0, 100 * MIB + 1, 2**31 - 1])
+async def test_a_length_that_cannot_be_closes_the_connection(
+    cluster: AsyncCluster, length: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with RawClient(cluster.bootstrap) as client:
+        client.writer.write(length.to_bytes(4, "big", signed=True) + b"rest")
+        assert await client.is_cut_off()
+
+    assert await is_served(cluster)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "127.0.0.1" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100),
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        framed(b""),
+        framed(b"\x00"),
+        framed(bytes(7)),
+        framed(header(999, 0)),
+        framed(header(-1, 0)),
+        framed(b"\x00\x03\x00\x0c\x00\x00\x00\x01\x7f\xff"),
+    ],
+)
+async def test_what_is_not_kafka_closes_the_connection(cluster: AsyncCluster, talk: bytes) -> None:
+    async with RawClient(cluster.bootstrap) as client:
+        client.writer.write(talk)
+        assert await client.is_cut_off()
+
+    assert await is_served(cluster)
+
+
+async def test_a_flood_of_bad_peers_is_a_few_lines_of_log(
+    cluster: AsyncCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    for _ in range(50):
+        async with RawClient(cluster.bootstrap) as client:
+            client.writer.write(b"\xff\xff\xff\xff")
+            assert await client.is_cut_off()
+
+    assert 1 <= len(caplog.records) <= 10
+
+
+async def test_many_that_declare_much_and_send_little_hold_little(cluster: AsyncCluster) -> None:
+    before = resident_bytes()
+    clients = [RawClient(cluster.bootstrap) for _ in range(500)]
+    for client in clients:
+        await client.__aenter__()
+        client.writer.write((100 * MIB).to_bytes(4, "big") + b"x")
+        await client.writer.drain()
+
+    assert await is_served(cluster)
+    assert resident_bytes() - before < 32 * MIB
+    for client in clients:
+        await client.__aexit__()
+
+
+@pytest.mark.parametrize("version", [-1, 5, 99, 32767])
+async def test_api_versions_of_any_version_is_answered_in_the_first(
+    cluster: AsyncCluster, version: int
+) -> None:
+    async with RawClient(cluster.bootstrap) as client:
+        client.writer.write(framed(header(18, version) + b"\x00\x01\x02anything"))
+        frame = await client.receive_frame()
+
+    head, position = ResponseHeader.decode_prefix(frame, 0)
+    response = ApiVersionsResponse.decode(frame[position:], 0)
+    assert head.correlation_id == 7
+    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert [(each.api_key, each.min_version, each.max_version) for each in response.api_keys] == [
+        (18, 0, 4)
+    ]
+
+
+@pytest.mark.parametrize("version", [-1, 5])
+async def test_a_version_that_is_not_served_is_refused_in_the_nearest(
+    cluster: AsyncCluster, version: int
+) -> None:
+    nearest = 0 if version < 0 else 4
+    async with RawClient(cluster.bootstrap) as client:
+        client.writer.write(framed(header(12, version) + b"\x00"))
+        frame = await client.receive_frame()
+
+    _, position = ResponseHeader.decode_prefix(frame, 1 if nearest == 4 else 0)
+    response = HeartbeatResponse.decode(frame[position:], nearest)
+    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+async def test_a_body_that_lies_closes_its_connection_only(cluster: AsyncCluster) -> None:
+    async with RawClient(cluster.bootstrap) as good, RawClient(cluster.bootstrap) as bad:
+        bad.writer.write(framed(header(3, 1) + b"\x7f\xff\xff\xff"))
+        assert await bad.is_cut_off()
+
+        assert (await good.ask(HeartbeatRequest(group_id="g"))).error_code
+
+
+async def test_an_idle_connection_is_closed() -> None:
+    async with (
+        AsyncCluster(config={"connections.max.idle.ms": 100}) as cluster,
+        RawClient(cluster.bootstrap) as idle,
+    ):
+        assert await idle.is_cut_off()
+
+
+async def test_a_connection_that_waits_for_an_answer_is_not_idle() -> None:
+    async with (
+        AsyncCluster(config={"connections.max.idle.ms": 100}) as cluster,
+        RawClient(cluster.bootstrap) as client,
+    ):
+        await cluster.create_topic(TOPIC)
+        fetched = await client.ask(fetch(0, max_wait_ms=400), 12)
+
+    assert fetched.responses[0].partitions[0].error_code == ErrorCode.NONE
+
+
+async def test_a_peer_that_does_not_read_holds_no_memory(cluster: AsyncCluster) -> None:
+    async with RawClient(cluster.bootstrap) as producer:
+        for _ in range(4):
+            await produce_one(producer, bytes(900_000))
+    before = resident_bytes()
+    async with RawClient(cluster.bootstrap) as deaf:
+        deaf.reader._transport.pause_reading()  # type: ignore[attr-defined]
+        for _ in range(300):
+            deaf.send(fetch(0, max=4 * MIB), 12)
+        await asyncio.sleep(0.3)
+
+        assert await is_served(cluster)
+        assert resident_bytes() - before < 32 * MIB
+
+
+async def test_connections_have_a_limit_for_each_address() -> None:
+    async with AsyncCluster(config={"max.connections.per.ip": 2}) as cluster:
+        clients = [RawClient(cluster.bootstrap) for _ in range(3)]
+        for client in clients:
+            await client.__aenter__()
+        assert await clients[2].is_cut_off()
+        assert (await clients[0].ask(MetadataRequest())).brokers
+        for client in clients:
+            await client.__aexit__()
+
+
+async def test_a_peer_that_goes_while_it_waits_leaves_nothing_behind(cluster: AsyncCluster) -> None:
+    (broker,) = cluster._brokers.values()
+    async with RawClient(cluster.bootstrap) as client:
+        client.send(fetch(0, max_wait_ms=60_000), 12)
+        await client.writer.drain()
+        while not len(broker.delayed_fetches):
+            await asyncio.sleep(0.01)
+
+    while len(broker.delayed_fetches):
+        await asyncio.sleep(0.01)
+    assert await is_served(cluster)
