@@ -7,6 +7,7 @@ import contextlib
 import gc
 import http.server
 import os
+import shlex
 import signal
 import socket
 import ssl
@@ -58,21 +59,9 @@ def test_a_web_server_is_called_one_within_a_second() -> None:
 
 def test_a_tls_listener_is_suspected_within_a_second(tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-subj",
-        "/CN=broker",
-        "-days",
-        "1",
-    ]
-    made = subprocess.run(
-        [*command, "-keyout", key, "-out", certificate], capture_output=True, check=False
-    )
+    subject = f"-subj /CN=broker -days 1 -keyout {key} -out {certificate}"
+    command = shlex.split(f"openssl req -x509 -newkey rsa:2048 -nodes {subject}")
+    made = subprocess.run(command, capture_output=True, check=False)
     if made.returncode:
         pytest.skip("openssl cannot make a certificate here")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
