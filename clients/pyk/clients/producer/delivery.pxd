@@ -10,6 +10,9 @@ cdef class RecordMetadata:
     cdef readonly long long timestamp
 
 
+cdef class Delivery
+
+
 @cython.final
 cdef class BatchResult:
     cdef readonly str topic
@@ -26,8 +29,20 @@ cdef class BatchResult:
     cdef object _callbacks
 
     cpdef tuple piece_of(self, int index)
-    cpdef add_callback(self, int index, callback)
+    cpdef add_callback(self, Callback callback)
+    @cython.locals(callback=Callback, piece=BatchResult, first=int)
     cdef _run_callbacks(self)
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(4096)
+cdef class Callback:
+    cdef public int index
+    cdef Delivery _delivery
+    cdef object _function
+
+    cdef run(self)
 
 
 @cython.final
@@ -38,6 +53,8 @@ cdef class Delivery:
     cdef int _index
     cdef long long _timestamp
 
+    @cython.locals(batch=BatchResult, callback=Callback)
+    cdef _add_callback(self, function)
     @cython.locals(batch=BatchResult)
     cdef BatchResult _settled(self)
     @cython.locals(batch=BatchResult)

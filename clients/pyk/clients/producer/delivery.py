@@ -99,7 +99,7 @@ class BatchResult:
         self.error: KafkaError | None = None
         self.record_errors: dict[int, KafkaError] = {}
         self.pieces: list[tuple[int, BatchResult]] | None = None
-        self._callbacks: deque[tuple[int, Callable[[], object]]] = deque()
+        self._callbacks: deque[Callback] = deque()
 
     def complete(self, base_offset: int, log_append_time: int = -1) -> None:
         """Tell everybody that the batch was written from ``base_offset`` on."""
@@ -134,29 +134,30 @@ class BatchResult:
         assert self.pieces is not None
         return self.pieces[bisect_right(self.pieces, index, key=_first_index) - 1]
 
-    def add_callback(self, index: int, callback: Callable[[], object]) -> None:
-        """Call ``callback`` once it is known what became of record ``index``; now, if it is."""
+    def add_callback(self, callback: Callback) -> None:
+        """Run ``callback`` once it is known what became of its record; now, if it is."""
         self.is_observed = True
-        self._callbacks.append((index, callback))
+        self._callbacks.append(callback)
         if self.is_done or self.pieces is not None:
             self._run_callbacks()
 
-    def discard_callback(self, index: int, callback: Callable[[], object]) -> None:
+    def discard_callback(self, callback: Callback) -> None:
         """Forget a callback that nobody waits for any more."""
         with contextlib.suppress(ValueError):  # it runs at this moment, or went to a piece
-            self._callbacks.remove((index, callback))
+            self._callbacks.remove(callback)
 
     def _run_callbacks(self) -> None:
-        while True:
+        while self._callbacks:
             try:
-                index, callback = self._callbacks.popleft()
-            except IndexError:
+                callback = self._callbacks.popleft()
+            except IndexError:  # another thread was faster
                 return
             if self.pieces is not None:
-                first, piece = self.piece_of(index)
-                piece.add_callback(index - first, callback)
+                first, piece = self.piece_of(callback.index)
+                callback.index -= first
+                piece.add_callback(callback)
             else:
-                _call(callback)
+                callback.run()
 
     def __del__(self) -> None:
         if self.error is not None and not self.is_observed:
@@ -167,6 +168,33 @@ class BatchResult:
                 self.topic,
                 self.error,
             )
+
+
+class Callback:
+    """Somebody who wants to hear what became of one record.
+
+    ``function`` is called with the delivery, or with nothing if that is None. A slot like the
+    delivery, and for the same reason: a tuple and a closure for each record would be walked by the
+    cyclic collector.
+    """
+
+    __slots__ = ("_delivery", "_function", "index")
+
+    def __init__(
+        self, index: int, delivery: Delivery | None, function: Callable[..., object]
+    ) -> None:
+        self.index = index
+        self._delivery = delivery
+        self._function = function
+
+    def run(self) -> None:
+        try:
+            if self._delivery is None:
+                self._function()
+            else:
+                self._function(self._delivery)
+        except Exception:
+            log.exception("A delivery callback failed")
 
 
 class Delivery:
@@ -209,7 +237,7 @@ class Delivery:
 
         It runs on the producer's own thread, so it must be quick and must not wait.
         """
-        self._settled().add_callback(self._index, functools.partial(function, self))
+        self._add_callback(function)
 
     def __await__(self) -> Generator[Any, None, RecordMetadata]:
         if not self._settled().is_done:
@@ -229,6 +257,14 @@ class Delivery:
         if error is not None:
             return f"<Delivery to {place}: {error!r}>"
         return f"<Delivery to {place}: offset {self._metadata().offset}>"
+
+    def _add_callback(self, function: Callable[[Delivery], object]) -> None:
+        batch = self._settled()
+        callback = Callback.__new__(Callback)
+        callback.index = self._index
+        callback._delivery = self
+        callback._function = function
+        batch.add_callback(callback)
 
     def _settled(self) -> BatchResult:
         """Return the result that stands for this record now, after any splits."""
@@ -260,11 +296,11 @@ class Delivery:
             )
         waiter = threading.Lock()
         waiter.acquire()
-        index, settled = self._index, waiter.release
-        batch.add_callback(index, settled)
+        settled = Callback(self._index, None, waiter.release)
+        batch.add_callback(settled)
         if waiter.acquire(timeout=-1 if timeout is None else max(0.0, timeout)):
             return
-        batch.discard_callback(index, settled)
+        batch.discard_callback(settled)
         raise KafkaTimeoutError(
             f"the delivery is not settled after {timeout} s; the producer goes on trying",
             topic=batch.topic,
@@ -273,17 +309,18 @@ class Delivery:
 
     def _arrival(self) -> Generator[Any, None, None]:
         """Wait on the running loop, whichever it is, until the outcome is known."""
-        batch, index = self._settled(), self._index
+        batch = self._settled()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
-        settled = functools.partial(_finish, future)
+        finish = functools.partial(_finish, future)
         if threading.get_ident() != batch.engine_thread:
-            settled = functools.partial(_finish_elsewhere, loop, future)
-        batch.add_callback(index, settled)
+            finish = functools.partial(_finish_elsewhere, loop, future)
+        settled = Callback(self._index, None, finish)
+        batch.add_callback(settled)
         try:
             yield from future
         except BaseException:
-            batch.discard_callback(index, settled)
+            batch.discard_callback(settled)
             raise
 
 
@@ -301,13 +338,6 @@ def _finish_elsewhere(loop: asyncio.AbstractEventLoop, future: asyncio.Future[No
         loop.call_soon_threadsafe(_finish, future)
     except RuntimeError:
         log.debug("The loop that awaited a delivery is closed")
-
-
-def _call(callback: Callable[[], object]) -> None:
-    try:
-        callback()
-    except Exception:
-        log.exception("A delivery callback failed")
 
 
 def _fresh(error: KafkaError) -> KafkaError:
