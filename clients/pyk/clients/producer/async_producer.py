@@ -184,7 +184,7 @@ class AsyncProducer(AsyncSendPath, Generic[K, V]):
             key_serializer=config.key_serializer,
             value_serializer=config.value_serializer,
             partitioner=config.partitioner,
-            time_ms=core.client.clock.time_ms,
+            clock=core.client.clock,
         )
         self._core = core
 

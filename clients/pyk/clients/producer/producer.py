@@ -185,7 +185,7 @@ class Producer(BlockingSendPath, Generic[K, V]):
             key_serializer=config.key_serializer,
             value_serializer=config.value_serializer,
             partitioner=config.partitioner,
-            time_ms=core.client.clock.time_ms,
+            clock=core.client.clock,
         )
         self._core = core
         self._thread = LoopThread("producer")

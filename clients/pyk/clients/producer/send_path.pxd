@@ -3,6 +3,7 @@ cimport cython
 from pyk.clients.producer.accumulator cimport RecordAccumulator, TopicBatches
 from pyk.clients.producer.budget cimport RoomRequest
 from pyk.clients.producer.delivery cimport Delivery
+from pyk.protocol.io.system_clock cimport SystemClock
 
 
 cdef class SendPath:
@@ -12,10 +13,12 @@ cdef class SendPath:
     cdef object _value_serializer
     cdef bint _serializes
     cdef object _partitioner
-    cdef object _time_ms
+    cdef object _clock
+    cdef SystemClock _system_clock
 
     @cython.locals(delivery=Delivery, timestamp=cython.longlong)
     cdef object _send(self, topic, value, key, partition, headers, timestamp_ms)
+    cdef long long _now_ms(self) except? -1
     @cython.locals(batches=TopicBatches, number=int)
     cpdef Delivery _append(
         self,

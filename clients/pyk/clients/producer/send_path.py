@@ -6,7 +6,7 @@ method around it would cost as much as all that it does.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Generator, Mapping, Sequence
 from typing import Any
 
 from pyk.clients.errors import SerializationError
@@ -16,6 +16,8 @@ from pyk.clients.producer.delivery import Delivery
 from pyk.clients.producer.partitioner import Partitioner
 from pyk.clients.producer.record import WaitingRecord
 from pyk.clients.producer.row_source import Headers
+from pyk.protocol.io.clock import Clock
+from pyk.protocol.io.system_clock import SystemClock
 from pyk.protocol.records.murmur2 import partition_for_key
 
 HeadersLike = Mapping[str, bytes | str | None] | Sequence[tuple[str, bytes | str | None]]
@@ -33,7 +35,7 @@ class SendPath:
         key_serializer: Any,
         value_serializer: Any,
         partitioner: Partitioner | None,
-        time_ms: Callable[[], int],
+        clock: Clock,
     ) -> None:
         self._accumulator = accumulator
         self._topics = accumulator.topics
@@ -41,7 +43,9 @@ class SendPath:
         self._value_serializer = value_serializer
         self._serializes = key_serializer is not None or value_serializer is not None
         self._partitioner = partitioner
-        self._time_ms = time_ms
+        self._clock = clock
+        # Known by its type, it is asked without a Python call.
+        self._system_clock = clock if isinstance(clock, SystemClock) else None
 
     def _send(  # noqa: PLR0917 - here and below: keywords would cost a tenth of the call
         self,
@@ -61,7 +65,7 @@ class SendPath:
         if value is not None and type(value) is not bytes:
             value = as_bytes(value, "value")
         given = NO_HEADERS if headers is None else as_headers(headers)
-        timestamp = self._time_ms() if timestamp_ms is None else timestamp_ms
+        timestamp = self._now_ms() if timestamp_ms is None else timestamp_ms
         delivery = self._append(topic, value, key, partition, given, timestamp)
         if delivery is None:
             return self._send_slowly(WaitingRecord(topic, value, key, partition, given, timestamp))
@@ -101,6 +105,11 @@ class SendPath:
         if number < 0:
             raise ValueError(f"partition {number} of topic {batches.name!r}: must be 0 or more")
         return number
+
+    def _now_ms(self) -> int:
+        if self._system_clock is not None:
+            return self._system_clock.time_ms()
+        return self._clock.time_ms()
 
     def _append_waiting(self, record: WaitingRecord, room: RoomRequest | None) -> Delivery | None:
         """Try again to append a record that had to wait."""

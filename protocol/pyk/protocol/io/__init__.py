@@ -1,6 +1,6 @@
 """The seams to the world that clients and broker share: clock, network, frames."""
 
-from pyk.protocol.io.clock import Clock, SystemClock
+from pyk.protocol.io.clock import Clock
 from pyk.protocol.io.frame_transport import (
     FileRegion,
     FrameReceiver,
@@ -10,6 +10,7 @@ from pyk.protocol.io.frame_transport import (
 )
 from pyk.protocol.io.memory_network import MemoryNetwork
 from pyk.protocol.io.network import Address, Listener, Network, SystemNetwork
+from pyk.protocol.io.system_clock import SystemClock
 
 __all__ = [
     "Address",

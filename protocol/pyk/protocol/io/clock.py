@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Protocol
 
 
@@ -14,13 +13,3 @@ class Clock(Protocol):
 
     def time_ms(self) -> int:
         """Return the wall clock in milliseconds since the epoch, the unit of record timestamps."""
-
-
-class SystemClock:
-    """The operating system's clocks."""
-
-    def now(self) -> float:
-        return time.monotonic()
-
-    def time_ms(self) -> int:
-        return time.time_ns() // 1_000_000

@@ -1,0 +1,3 @@
+cdef class SystemClock:
+    cpdef double now(self) except? -1
+    cpdef long long time_ms(self) noexcept
