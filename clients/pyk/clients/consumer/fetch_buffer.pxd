@@ -61,4 +61,4 @@ cdef class FetchBuffer:
     cdef FetchedRecords _open_fetch(self, PartitionBuffer partition)
     cdef _drop_fetch(self, PartitionBuffer partition)
     cdef _drop_fetches(self, PartitionBuffer partition)
-    cdef _make_room(self)
+    cdef _make_room(self, PartitionBuffer partition)

@@ -466,7 +466,7 @@ class FetchBuffer:
     def _open_fetch(self, partition: PartitionBuffer) -> FetchedRecords:
         if not partition.is_opened:
             partition.is_opened = True
-            self._make_room()
+            self._make_room(partition)
         return partition.fetches[0][0]
 
     def _drop_fetch(self, partition: PartitionBuffer) -> None:
@@ -476,7 +476,7 @@ class FetchBuffer:
             if partition.fetch_offset == UNKNOWN and not partition.fetches:
                 partition.fetch_offset = partition.position
         partition.is_opened = False
-        self._make_room()
+        self._make_room(partition)
 
     def _drop_fetches(self, partition: PartitionBuffer) -> None:
         """Have everything from the position on fetched again."""
@@ -485,9 +485,9 @@ class FetchBuffer:
             partition.buffered_bytes = 0
             partition.fetch_offset = partition.position
         partition.is_opened = False
-        self._make_room()
+        self._make_room(partition)
 
-    def _make_room(self) -> None:
-        if self.wants_room:
+    def _make_room(self, partition: PartitionBuffer) -> None:
+        if self.wants_room and partition.has_room:
             self.wants_room = False
             self._on_room()

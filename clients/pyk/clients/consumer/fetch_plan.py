@@ -60,7 +60,10 @@ class NodePlan:
 def plan(
     positions: Positions, image: MetadataImage, max_partition_bytes: int, now: float
 ) -> dict[int, NodePlan]:
-    """Return what to fetch from each node now; partitions without a leader are left out."""
+    """Return what to fetch from each node now, which may be nothing while the node is full.
+
+    Partitions without a leader are left out.
+    """
     plans: dict[int, NodePlan] = defaultdict(NodePlan)
     is_settling = any(place.state in SETTLING for place in positions)
     for place in positions:
@@ -83,7 +86,7 @@ def plan(
             leader_epoch=-1 if leader_epoch is None else leader_epoch,
             topic_id=(topic.topic_id if topic is not None else None) or ZERO_UUID,
         )
-    return {node: node_plan for node, node_plan in plans.items() if node_plan.wanted}
+    return plans
 
 
 def places_without_leader(positions: Positions, image: MetadataImage) -> list[Place]:

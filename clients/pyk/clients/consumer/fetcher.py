@@ -64,11 +64,23 @@ class Fetcher:
 
     def look(self) -> None:
         """Begin to fetch from nodes that have something fetchable."""
-        for node_id in self.plan():
+        if self._start_nodes() and not self._buffer.wants_room:
+            # Room that was made before the application knew to tell of it is seen by a second look.
+            self._buffer.wants_room = True
+            self._start_nodes()
+
+    def _start_nodes(self) -> bool:
+        """Start what can be started; tell whether a node is left that waits for room."""
+        is_full = False
+        for node_id, node_plan in self.plan().items():
             node = self._nodes.get(node_id)
             if node is None:
                 node = self._nodes[node_id] = NodeFetcher(self, node_id)
-            node.start()
+            if node_plan.wanted:
+                node.start()
+            elif not node.is_running:
+                is_full = True
+        return is_full
 
     def plan(self) -> dict[int, NodePlan]:
         """Return what to fetch from each node now."""
@@ -139,7 +151,7 @@ class NodeFetcher:
         self._buffer = fetcher._buffer
         self._node_id = node_id
         self._session = FetchSession()
-        self._is_running = False
+        self.is_running = False
         self._failures = 0
         self._retry_at = 0.0
         self._turn = 0
@@ -150,8 +162,8 @@ class NodeFetcher:
         self._session.reset()
 
     def start(self) -> None:
-        if not self._is_running:
-            self._is_running = True
+        if not self.is_running:
+            self.is_running = True
             self._client.supervisor.spawn(f"fetch from node {self._node_id}", self._run())
 
     async def _run(self) -> None:
@@ -159,7 +171,7 @@ class NodeFetcher:
             while await self._fetch_once():
                 pass
         finally:
-            self._is_running = False
+            self.is_running = False
             self._fetcher.release(self._node_id)
 
     async def _fetch_once(self) -> bool:
@@ -167,7 +179,6 @@ class NodeFetcher:
         await self._back_off()
         begun = self._begin()
         if begun is None:
-            # Room that was made before the application knew to tell of it is seen by a second look.
             self._buffer.wants_room = True
             begun = self._begin()
         if begun is None:
@@ -196,8 +207,10 @@ class NodeFetcher:
     def _begin(self) -> tuple[NodePlan, int] | None:
         """Return what to fetch and how many bytes of it, None if there is nothing, or no room."""
         node_plan = self._fetcher.plan().get(self._node_id)
-        max_bytes = 0 if node_plan is None else self._fetcher.reserve(self._node_id)
-        return (node_plan, max_bytes) if node_plan is not None and max_bytes else None
+        if node_plan is None or not node_plan.wanted:
+            return None
+        max_bytes = self._fetcher.reserve(self._node_id)
+        return (node_plan, max_bytes) if max_bytes else None
 
     def _request(self, node_plan: NodePlan, max_bytes: int) -> FetchRequest:
         self._turn += 1

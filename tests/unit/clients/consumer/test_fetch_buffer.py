@@ -344,6 +344,20 @@ def test_one_fetch_is_read_while_one_waits() -> None:
     assert reader.calls == ["room"]
 
 
+def test_only_real_room_uses_up_the_wish_for_room() -> None:
+    reader = Reader()
+    reader.fetch(batches(0, 2))
+    reader.poll(1)
+    reader.fetch(batches(2, 2))
+    reader.buffer.wants_room = True
+
+    reader.poll(1)  # the first fetch is read, the second not begun: nothing may be added yet
+    assert reader.calls == []
+    reader.poll(1)
+
+    assert reader.calls == ["room"]
+
+
 def test_a_waiting_application_is_told_of_data_and_of_events() -> None:
     reader = Reader()
     reader.fetch(batches(0, 1))

@@ -143,7 +143,7 @@ def _decode(message: type[M], data: bytes) -> M:
     (version,) = VERSION.unpack_from(data)
     if version < 0:
         raise ProtocolError(f"{message.__name__}: version {version} does not exist")
-    return message.decode(memoryview(data)[VERSION.size :], min(version, HIGHEST_VERSION))
+    return message.decode_prefix(data, min(version, HIGHEST_VERSION), VERSION.size)[0]
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:

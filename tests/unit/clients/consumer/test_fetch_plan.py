@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from pyk.clients.consumer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.fetch_plan import NodePlan, Verdict, plan, verdict
+from pyk.clients.consumer.positions import Positions
+from pyk.clients.engine.backoff import Backoff
+from pyk.clients.engine.metadata import MetadataImage, PartitionMetadata, TopicMetadata
+from pyk.clients.errors import NotLeaderOrFollowerError
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.records import FetchedRecords
+from support.batches import batches
+
+A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+
+
+@attrs.define
+class Setting:
+    """Two partitions at offset 5, led by nodes 1 and 2 in epoch 3."""
+
+    buffer: FetchBuffer = attrs.field(init=False)
+    positions: Positions = attrs.field(init=False)
+    leaders: list[int | None] = attrs.Factory(lambda: [1, 2])
+
+    def __attrs_post_init__(self) -> None:
+        self.buffer = FetchBuffer(lambda: None, lambda: None)
+        self.positions = Positions(self.buffer, "latest", Backoff(0.1, 1.0), lambda: 0.5)
+        for place in self.positions.assign([A0, A1], 0.0, has_group=True):
+            self.positions.seek(place, 5, -1)
+
+    def plan(self, now: float = 0.0) -> dict[int, NodePlan]:
+        partitions = tuple(
+            PartitionMetadata(number, leader, 3) for number, leader in enumerate(self.leaders)
+        )
+        image = MetadataImage(topics={"a": TopicMetadata("a", None, partitions)})
+        return plan(self.positions, image, 1000, now)
+
+    def fill(self, partition: TopicPartition) -> None:
+        fetched = FetchedRecords(partition.topic, partition.partition, batches(5, 2), 5)
+        self.buffer.append(partition, fetched, 100, 7)
+
+
+def test_each_partition_is_fetched_from_its_leader() -> None:
+    plans = Setting().plan()
+
+    assert {node: list(node_plan.wanted) for node, node_plan in plans.items()} == {1: [A0], 2: [A1]}
+    assert (plans[1].wanted[A0].offset, plans[1].wanted[A0].leader_epoch) == (5, 3)
+
+
+def test_partitions_that_are_paused_or_without_leader_or_back_off_are_left_out() -> None:
+    setting = Setting(leaders=[1, None])
+    assert list(setting.plan()) == [1]
+
+    place = setting.positions[A0]
+    setting.positions.failed(place, place.version, NotLeaderOrFollowerError("moved"), 0.0)
+    assert setting.plan(now=0.0) == {}
+    assert list(setting.plan(now=0.2)) == [1]
+    setting.buffer.pause(A0)
+    assert setting.plan(now=0.2) == {}
+
+
+def test_a_full_partition_is_left_out_and_hurries_the_request_for_others() -> None:
+    setting = Setting(leaders=[1, 1])
+    setting.fill(A0)
+
+    node_plan = setting.plan()[1]
+
+    assert list(node_plan.wanted) == [A1]
+    assert node_plan.is_hurried
+
+
+def test_partitions_whose_place_is_not_known_hurry_requests_too() -> None:
+    setting = Setting(leaders=[1, 1])
+    setting.positions.seek_to(setting.positions[A1], -1)
+
+    node_plan = setting.plan()[1]
+
+    assert list(node_plan.wanted) == [A0]
+    assert node_plan.is_hurried
+
+
+def test_a_nearer_replica_is_fetched_from() -> None:
+    setting = Setting()
+    setting.positions[A0].prefer(9, until=10.0)
+
+    assert list(setting.plan()[9].wanted) == [A0]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (ErrorCode.OFFSET_OUT_OF_RANGE, Verdict.OUT_OF_RANGE),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, Verdict.REFRESH),
+        (ErrorCode.FENCED_LEADER_EPOCH, Verdict.REFRESH),
+        (ErrorCode.REPLICA_NOT_AVAILABLE, Verdict.REFRESH),
+        (ErrorCode.KAFKA_STORAGE_ERROR, Verdict.REFRESH),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, Verdict.REFRESH),
+        (ErrorCode.UNKNOWN_TOPIC_ID, Verdict.REFRESH),
+        (ErrorCode.INCONSISTENT_TOPIC_ID, Verdict.REFRESH),
+        (ErrorCode.OFFSET_NOT_AVAILABLE, Verdict.WAIT),
+        (ErrorCode.UNKNOWN_LEADER_EPOCH, Verdict.WAIT),
+        (ErrorCode.UNKNOWN_SERVER_ERROR, Verdict.WAIT),
+        (ErrorCode.CORRUPT_MESSAGE, Verdict.FAIL),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, Verdict.FAIL),
+        (ErrorCode.INVALID_REQUEST, Verdict.FAIL),
+        (ErrorCode(31_000), Verdict.FAIL),
+    ],
+)
+def test_every_error_has_a_verdict(code: ErrorCode, expected: Verdict) -> None:
+    assert verdict(code) is expected

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pyk.clients.consumer.subscriptions import (
+    SubscriptionKind,
+    Subscriptions,
+    checked_partitions,
+)
+from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
+from pyk.clients.errors import StateError
+from pyk.clients.topic_partition import TopicPartition
+
+
+def image(*names: str) -> MetadataImage:
+    topics = {name: TopicMetadata(name, None, is_internal=name.startswith("__")) for name in names}
+    return MetadataImage(topics=topics)
+
+
+def make_subscriptions(*, excludes_internal_topics: bool = True) -> Subscriptions:
+    return Subscriptions(excludes_internal_topics=excludes_internal_topics)
+
+
+def test_topics_are_wanted_by_name_and_one_name_is_no_sequence_of_letters() -> None:
+    subscriptions = make_subscriptions()
+
+    subscriptions.subscribe(["b", "a", "a"], None)
+    assert subscriptions.topics == {"a", "b"}
+    subscriptions.subscribe("orders", None)
+    assert subscriptions.topics == {"orders"}
+
+
+@pytest.mark.parametrize("pattern", ["order.*", re.compile("order.*")])
+def test_a_pattern_matches_whole_names_that_are_not_internal(pattern: str) -> None:
+    subscriptions = make_subscriptions()
+    subscriptions.subscribe(None, pattern)
+
+    assert subscriptions.match(image("orders", "old-orders", "__orders"))
+    assert subscriptions.topics == {"orders"}
+    assert not subscriptions.match(image("orders", "old-orders"))
+    assert subscriptions.match(image("orders", "order2"))
+
+
+def test_internal_topics_can_be_matched_if_they_are_wanted() -> None:
+    subscriptions = make_subscriptions(excludes_internal_topics=False)
+    subscriptions.subscribe(None, ".*")
+
+    subscriptions.match(image("__consumer_offsets"))
+
+    assert subscriptions.topics == {"__consumer_offsets"}
+
+
+def test_topics_by_name_never_change_with_metadata() -> None:
+    subscriptions = make_subscriptions()
+    subscriptions.subscribe(["a"], None)
+
+    assert not subscriptions.match(image("a", "b"))
+
+
+def test_topics_and_partitions_cannot_be_mixed() -> None:
+    subscriptions = make_subscriptions()
+
+    subscriptions.assign()
+    with pytest.raises(StateError, match="call unsubscribe"):
+        subscriptions.subscribe(["a"], None)
+    subscriptions.clear()
+    subscriptions.subscribe(["a"], None)
+    with pytest.raises(StateError, match="call unsubscribe"):
+        subscriptions.assign()
+    assert subscriptions.kind is SubscriptionKind.TOPICS
+
+
+@pytest.mark.parametrize(("topics", "pattern"), [(None, None), (["a"], "a"), ([], None)])
+def test_either_topics_or_a_pattern_must_be_given(
+    topics: list[str] | None, pattern: str | None
+) -> None:
+    with pytest.raises(ValueError, match="subscribe takes"):
+        make_subscriptions().subscribe(topics, pattern)
+
+
+def test_partitions_are_checked() -> None:
+    assert checked_partitions([("a", 1), TopicPartition("a", 1)]) == [TopicPartition("a", 1)]
+    with pytest.raises(ValueError, match="no partition"):
+        checked_partitions([("a", -1)])
