@@ -62,4 +62,12 @@ def rows_below(offsets: pa.ChunkedArray, end: int) -> int:
 
 def _converted(column: pa.ChunkedArray, type_: pa.DataType) -> pa.Array:
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    if pa.types.is_list(type_):
+        return _null_if_empty(array, type_)
     return array if array.type == type_ else pc.cast(array, type_)
+
+
+def _null_if_empty(headers: pa.ListArray, type_: pa.ListType) -> pa.Array:
+    """Spark's source has null, not an empty array, for a record without headers."""
+    is_empty = pc.fill_null(pc.equal(pc.list_value_length(headers), 0), True)
+    return pa.ListArray.from_arrays(headers.offsets, headers.values, type=type_, mask=is_empty)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pyk.spark_connector.options import SourceOptions
 from pyk.spark_connector.planning import OffsetRange, plan_ranges
 from pyk.spark_connector.resolving import Cluster, resolve
 from pyk.spark_connector.stream_planner import report_losses, tasks_of
 
 
-def plan_batch(
-    options: SourceOptions,
-    cluster: Cluster,
-    narrow: Callable[[tuple[OffsetRange, ...]], tuple[OffsetRange, ...]] = lambda ranges: ranges,
-) -> list[tuple[OffsetRange, ...]]:
-    """Return the ranges of each task; ``narrow`` leaves out what the query does not want.
+def plan_batch(options: SourceOptions, cluster: Cluster) -> list[tuple[OffsetRange, ...]]:
+    """Return the ranges of each task.
 
     Raises :class:`~pyk.spark_connector.errors.DataLossError` when offsets that the options name are
     gone, or not there yet, and ``failOnDataLoss`` is on.
@@ -32,4 +26,4 @@ def plan_batch(
     reachable = {one: min(end[one], latest.get(one, end[one])) for one in end}
     plan = plan_ranges(start, reachable, cluster.log_start(partitions))
     report_losses(plan.losses + missing, fail=options.fail_on_data_loss)
-    return tasks_of(narrow(plan.ranges), options)
+    return tasks_of(plan.ranges, options)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyk.clients.config import ConsumerConfig, ProducerConfig
-from pyk.clients.errors import KafkaError
+from pyk.clients.config import AdminConfig, ConsumerConfig, ProducerConfig
+from pyk.clients.errors import KafkaError, SeveralErrors
 from pyk.protocol.errors import ErrorCode
 from pyk.spark_connector.errors import OptionError
 
 CLIENT_ID = "pyk-spark"
+MOST_ERRORS = 5
+"""How many errors of one call are told; the others are most often the same."""
 # What the user's kafka.* options do not say.
 CONSUMER_DEFAULTS = {
     "client.id": CLIENT_ID,
@@ -33,6 +35,13 @@ def consumer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
     return properties
 
 
+def admin_properties(kafka: Mapping[str, str]) -> dict[str, str]:
+    """Return, of the properties of a consumer, those that an admin client has as well."""
+    known = AdminConfig.options()
+    own = {name: value for name, value in kafka.items() if name.replace(".", "_") in known}
+    return {"client.id": CLIENT_ID} | own
+
+
 def producer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of a producer; raise :class:`OptionError` for one there is not."""
     properties = PRODUCER_DEFAULTS | dict(kafka)
@@ -45,6 +54,8 @@ def describe_error(error: KafkaError) -> str:
 
     The class of an error does not reach the driver of a query; its text does.
     """
+    if isinstance(error, SeveralErrors):
+        return "; ".join(describe_error(one) for one in list(error.errors.values())[:MOST_ERRORS])
     where = "" if error.partition is None else f"{error.topic}-{error.partition}: "
     code = None if error.code is None else ErrorCode(error.code)
     name = type(error).__name__ if code is None else f"{code.name} ({code:d})"

@@ -52,6 +52,7 @@ SOURCE_OPTIONS = (
     "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
     "groupIdPrefix",
+    "commitOffsetsToGroup",
 )
 SINK_OPTIONS = ("topic",)
 # What Spark itself adds, or what its DataFrame readers and writers take for their own use.
@@ -141,6 +142,8 @@ class SourceOptions:
     poll_timeout_ms: int = 120_000
     fetch_offset_attempts: int = 3
     fetch_offset_retry_interval_ms: int = 1000
+    commit_to_group: str | None = None
+    """The group in whose name a stream commits how far it is, for tools that show lag."""
     kafka: Mapping[str, str] = attrs.field(repr=False)
 
 
@@ -172,6 +175,7 @@ def source_options(given: Mapping[str, str]) -> SourceOptions:
         poll_timeout_ms=options.get("kafkaConsumer.pollTimeoutMs", _positive, 120_000),
         fetch_offset_attempts=options.get("fetchOffset.numRetries", _positive, 3),
         fetch_offset_retry_interval_ms=options.get("fetchOffset.retryIntervalMs", _natural, 1000),
+        commit_to_group=_group(options, kafka),
         kafka=kafka,
     )
     least, most = parsed.min_offsets_per_trigger, parsed.max_offsets_per_trigger
@@ -225,9 +229,6 @@ class _Options:
         text = self._given.get(name.lower())
         return default if text is None else parse(text.strip(), name)
 
-    def present(self, names: tuple[str, ...]) -> list[str]:
-        return [name for name in names if name.lower() in self._given]
-
     def kafka(self, managed: Mapping[str, str]) -> dict[str, str]:
         """Return the client configuration, in Kafka's dotted names without ``kafka.``."""
         kafka = {name[6:]: text for name, text in self._given.items() if name.startswith("kafka.")}
@@ -258,15 +259,24 @@ def _unknown(name: str) -> str:
 
 
 def _subscription(options: _Options) -> Subscription:
-    given = options.present(SUBSCRIPTIONS)
-    if len(given) != 1:
+    subscription = Subscription(
+        partitions=options.get("assign", parse_partitions, None),
+        topics=options.get("subscribe", _topics, None),
+        pattern=options.get("subscribePattern", _pattern, None),
+    )
+    given = sum(field is not None for field in attrs.astuple(subscription, recurse=False))
+    if given != 1:
         count = "only one" if given else "one"
         raise OptionError(f"{count} of {', '.join(SUBSCRIPTIONS)} must be given to the source")
-    if given == ["assign"]:
-        return Subscription(partitions=options.get("assign", parse_partitions, frozenset()))
-    if given == ["subscribe"]:
-        return Subscription(topics=options.get("subscribe", _topics, frozenset()))
-    return Subscription(pattern=options.get("subscribePattern", _pattern, None))
+    return subscription
+
+
+def _group(options: _Options, kafka: Mapping[str, str]) -> str | None:
+    if not options.get("commitOffsetsToGroup", _boolean, False):
+        return None
+    if not kafka.get("group.id"):
+        raise OptionError("commitOffsetsToGroup needs 'kafka.group.id', the group to commit to")
+    return kafka["group.id"]
 
 
 def _limit(options: _Options, which: str) -> OffsetLimit:

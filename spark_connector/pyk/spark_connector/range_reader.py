@@ -7,7 +7,7 @@ them. An offset that the log has not any more is a loss only where the log start
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import attrs
@@ -23,7 +23,9 @@ from pyk.spark_connector.planning import OffsetRange
 from pyk.spark_connector.schema import Column, arrow_schema
 from pyk.spark_connector.stream_planner import report_losses
 
-POLL_TIMEOUT = 1.0
+# How long to wait for records where none are. A marker at the end of a range moves the position
+# and brings no record, so nobody would be told of it: the position is looked at as often.
+PATIENCE = 0.05
 
 
 class Records(Protocol):
@@ -31,9 +33,11 @@ class Records(Protocol):
 
     def __len__(self) -> int: ...
 
-    def partitions(self) -> Iterable[TopicPartition]: ...
+    def partitions(self) -> Collection[TopicPartition]: ...
 
     def of(self, partition: TopicPartition) -> Records: ...
+
+    def next_offsets(self) -> Mapping[TopicPartition, tuple[int, int]]: ...
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table: ...
 
@@ -41,7 +45,9 @@ class Records(Protocol):
 class RangeConsumer(Protocol):
     """The part of :class:`pyk.clients.Consumer` that is used here."""
 
-    def assign(self, partitions: Iterable[TopicPartition]) -> None: ...
+    def assign(self, partitions: Collection[TopicPartition]) -> None: ...
+
+    def assignment(self) -> Collection[TopicPartition]: ...
 
     def seek(self, partition: TopicPartition, offset: int) -> None: ...
 
@@ -51,13 +57,15 @@ class RangeConsumer(Protocol):
 
     def resume(self, *partitions: TopicPartition) -> None: ...
 
-    def poll(self, timeout: float | None = 1.0, max_records: int | None = None) -> Records: ...
+    def poll(self, timeout: float = 1.0, max_records: int | None = None) -> Records: ...
 
     def beginning_offsets(
-        self, partitions: Iterable[TopicPartition]
+        self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int]: ...
 
-    def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]: ...
+    def end_offsets(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, int]: ...
 
 
 @attrs.frozen(kw_only=True)
@@ -102,41 +110,48 @@ class RangeReader:
     def _begin(self, ranges: Iterable[OffsetRange]) -> None:
         self._open = {one.topic_partition: one for one in ranges}
         self._positions = {partition: one.start for partition, one in self._open.items()}
-        self._consumer.assign(list(self._open))
+        consumer, assigned_before = self._consumer, set(self._consumer.assignment())
+        consumer.assign(list(self._open))
         for partition, offset in self._positions.items():
-            self._consumer.seek(partition, offset)
-        self._consumer.resume(*self._open)
+            # Seeking would drop what was fetched, which often is what comes next.
+            if partition not in assigned_before or consumer.position(partition) != offset:
+                consumer.seek(partition, offset)
+        consumer.resume(*self._open)
 
     def _read_open(self) -> Iterator[pa.RecordBatch]:
-        moved_at = self._clock.now()
+        moved_at, patience = self._clock.now(), 0.0
         while self._open:
-            records = self._poll()
-            if self._advance():
+            records = self._poll(patience)
+            if self._advance(records):
                 yield from self._batches(records)
                 self._finish_ranges()
-                moved_at = self._clock.now()
-            elif self._clock.now() - moved_at >= self._settings.stall_timeout:
+                moved_at, patience = self._clock.now(), 0.0
+                continue
+            patience = PATIENCE
+            if self._clock.now() - moved_at >= self._settings.stall_timeout:
                 raise ReadError(
                     f"nothing came for {self._settings.stall_timeout:g} s of {self._where()}; "
                     "is the cluster busy? kafkaConsumer.pollTimeoutMs says how long to wait"
                 )
 
-    def _poll(self) -> Records | None:
+    def _poll(self, timeout: float) -> Records | None:
         """Return what has come; None where the cluster says that a position is outside the log."""
         try:
-            return self._consumer.poll(POLL_TIMEOUT, self._size.rows)
+            return self._consumer.poll(timeout, self._size.rows)
         except OffsetOutOfRangeError as error:
             self._skip_lost(error)
             return None
         except KafkaError as error:
             raise ReadError(f"cannot read {self._where()}: {describe_error(error)}") from error
 
-    def _advance(self) -> bool:
-        """Take over the consumer's positions, and return whether there is any progress."""
+    def _advance(self, records: Records | None) -> bool:
+        """Move the positions, behind the records if there are any; return whether any moved."""
+        if records is not None and len(records):
+            moved = {partition: offset for partition, (offset, _) in records.next_offsets().items()}
+        else:
+            moved = {partition: self._consumer.position(partition) for partition in self._open}
         before = self._positions
-        self._positions = {
-            partition: self._consumer.position(partition) for partition in self._open
-        }
+        self._positions = before | moved
         return self._positions != before
 
     def _batches(self, records: Records | None) -> Iterator[pa.RecordBatch]:
@@ -151,9 +166,10 @@ class RangeReader:
         if all(self._positions[partition] <= one.end for partition, one in self._open.items()):
             yield records.to_arrow(self._names)
             return
+        names = self._names if "offset" in self._names else [*self._names, "offset"]
         for partition in records.partitions():
-            table = records.of(partition).to_arrow([*self._names, "offset"])
-            yield table.slice(0, rows_below(table.column(-1), self._open[partition].end))
+            table = records.of(partition).to_arrow(names)
+            yield table.slice(0, rows_below(table.column("offset"), self._open[partition].end))
 
     def _finish_ranges(self) -> None:
         done = [one for one, range_ in self._open.items() if self._positions[one] >= range_.end]

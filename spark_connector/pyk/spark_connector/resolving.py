@@ -29,6 +29,9 @@ class Cluster(Protocol):
     def at_times(self, timestamps_ms: OffsetMap) -> Mapping[TopicPartition, int | None]:
         """Return the first offset at or behind a time, None where no record is that new."""
 
+    def commit(self, group_id: str, offsets: OffsetMap) -> None:
+        """Let a group without members stand at these offsets."""
+
     def close(self) -> None:
         """Free the connections."""
 

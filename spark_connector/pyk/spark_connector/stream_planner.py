@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyk.protocol.io import Clock
-from pyk.spark_connector.errors import DataLossError
+from pyk.spark_connector.errors import DataLossError, ReadError
 from pyk.spark_connector.offsets import JsonOffsets, OffsetMap, StreamOffset
 from pyk.spark_connector.options import SourceOptions
 from pyk.spark_connector.planning import Admission, OffsetRange, plan_ranges, plan_tasks
@@ -41,6 +41,7 @@ class StreamPlanner:
         self._initial: OffsetMap | None = None
         self._latest: OffsetMap | None = None
         self._target: OffsetMap | None = None
+        self._committed: OffsetMap | None = None
 
     def initial_offset(self) -> JsonOffsets:
         """Return where a new query begins; the same answer every time."""
@@ -51,17 +52,18 @@ class StreamPlanner:
         return StreamOffset(self._initial).to_json()
 
     def latest_offset(self, start: Mapping[str, Any], *, limited: bool = True) -> JsonOffsets:
-        """Return the end of the next micro-batch, or ``start`` itself when there is to be none.
+        """Return the end of the next micro-batch: ``start`` itself where there is to be none.
 
         ``limited`` is whether ``min`` and ``maxOffsetsPerTrigger`` hold.
         """
         begin = StreamOffset.from_json(start)
+        self._commit(begin.offsets)
         latest = self._fetch_latest() if self._target is None else self._target
         end = self._admitted(begin.offsets, latest) if limited else latest
-        if end == begin.offsets:
-            return dict(start)
-        is_batch_0 = begin.start is None and begin.offsets == self._initial
-        return StreamOffset(end, begin.offsets if is_batch_0 else None).to_json()
+        if begin.start is None and begin.offsets == self._initial:
+            # Batch 0, which Spark runs and logs even if it is empty.
+            return StreamOffset(end, start=begin.offsets).to_json()
+        return dict(start) if end == begin.offsets else StreamOffset(end).to_json()
 
     def report_latest(self) -> JsonOffsets | None:
         """Return the ends of the partitions as last seen; what Spark shows as the source's lag."""
@@ -87,6 +89,21 @@ class StreamPlanner:
     def close(self) -> None:
         """Free the connections."""
         self._cluster.close()
+
+    def _commit(self, done: OffsetMap) -> None:
+        """Tell the group how far the query is, if it is to know.
+
+        Spark asks for the next batch from where the last one, now done, ended. Its own ``commit``
+        comes a batch later, and never for the last batch of a run.
+        """
+        group_id = self._options.commit_to_group
+        if group_id is None or done == self._committed:
+            return
+        self._committed = done
+        try:
+            self._cluster.commit(group_id, done)
+        except ReadError as error:
+            log.warning("Group %s does not show how far the query is: %s", group_id, error)
 
     def _fetch_latest(self) -> OffsetMap:
         self._latest = self._cluster.latest(self._cluster.partitions())

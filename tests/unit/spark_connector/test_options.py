@@ -115,7 +115,7 @@ def test_durations_in_sparks_notation(text: str, milliseconds: int) -> None:
     [
         ({}, "'kafka.bootstrap.servers' must be given"),
         (SERVERS, "one of assign, subscribe, subscribePattern must be given"),
-        (MINIMUM | {"assign": "{}"}, "only one of"),
+        (MINIMUM | {"assign": '{"a":[0]}'}, "only one of"),
         (SERVERS | {"subscribe": " , "}, "subscribe names no topic"),
         (SERVERS | {"assign": "orders"}, "assign should look like"),
         (SERVERS | {"assign": '{"orders":[]}'}, "assign names no partition"),
@@ -136,6 +136,7 @@ def test_durations_in_sparks_notation(text: str, milliseconds: int) -> None:
             MINIMUM | {"minOffsetsPerTrigger": "5", "maxOffsetsPerTrigger": "4"},
             "minOffsetsPerTrigger=5 is above maxOffsetsPerTrigger=4",
         ),
+        (MINIMUM | {"commitOffsetsToGroup": "true"}, "needs 'kafka.group.id'"),
         (MINIMUM | {"kafka.auto.offset.reset": "earliest"}, "set startingOffsets"),
         (MINIMUM | {"kafka.key.deserializer": "x"}, "'key.deserializer' is not supported"),
         (MINIMUM | {"kafka.value.deserializer": "x"}, "'value.deserializer' is not supported"),

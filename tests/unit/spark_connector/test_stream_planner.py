@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import pytest
 
 from pyk.clients.topic_partition import TopicPartition
 from pyk.spark_connector.batch_planner import plan_batch
-from pyk.spark_connector.errors import DataLossError, OptionError
+from pyk.spark_connector.errors import DataLossError, OptionError, ReadError
 from pyk.spark_connector.offsets import OffsetMap
 from pyk.spark_connector.options import batch_source_options, stream_source_options
 from pyk.spark_connector.planning import OffsetRange
@@ -29,6 +29,8 @@ class FakeCluster:
     ends: dict[TopicPartition, int]
     starts: dict[TopicPartition, int] = attrs.field(factory=dict)
     times: dict[TopicPartition, dict[int, int]] = attrs.field(factory=dict)
+    commits: list[tuple[str, OffsetMap]] = attrs.field(factory=list)
+    refuses_commits: bool = False
     closed: bool = False
 
     def partitions(self) -> frozenset[TopicPartition]:
@@ -42,6 +44,11 @@ class FakeCluster:
 
     def at_times(self, timestamps_ms: OffsetMap) -> Mapping[TopicPartition, int | None]:
         return {one: self.times.get(one, {}).get(time) for one, time in timestamps_ms.items()}
+
+    def commit(self, group_id: str, offsets: OffsetMap) -> None:
+        if self.refuses_commits:
+            raise ReadError("the group has members")
+        self.commits.append((group_id, offsets))
 
     def close(self) -> None:
         self.closed = True
@@ -110,11 +117,18 @@ class TestBatch0:
         assert "@start" in first
         assert json.dumps(stream.latest_offset(first)) == json.dumps(first)
 
-    def test_a_query_that_begins_at_the_end_waits_for_records(self) -> None:
-        stream = planner(FakeCluster({A0: 5}))
-        start = stream.initial_offset()
+    def test_empty_it_keeps_its_place_too(self) -> None:
+        cluster = FakeCluster({A0: 5})
+        stream = planner(cluster, startingOffsets="latest")
+        logged_end = through_json(stream.latest_offset(stream.initial_offset()))
+        assert logged_end == {"@start": {"a": {"0": 5}}, "a": {"0": 5}}
 
-        assert stream.latest_offset(start) == start
+        cluster.ends[A0] = 20
+        restarted = planner(cluster, startingOffsets="latest")
+        assert restarted.partitions(restarted.initial_offset(), logged_end) == []
+        second = restarted.latest_offset(logged_end)
+
+        assert ranges_of(restarted.partitions(logged_end, second)) == [OffsetRange("a", 0, 5, 20)]
 
 
 class TestLimits:
@@ -163,9 +177,9 @@ class TestAvailableNow:
             FakeCluster({A0: 25}), startingOffsets="earliest", maxOffsetsPerTrigger="10"
         )
         stream.prepare_available_now()
-        offset = stream.initial_offset()
+        offset = stream.latest_offset(stream.initial_offset())
 
-        ends = []
+        ends = [offset["a"]["0"]]
         while (end := stream.latest_offset(offset)) != offset:
             ends.append(end["a"]["0"])
             offset = end
@@ -187,9 +201,42 @@ class TestAvailableNow:
     def test_an_empty_topic_ends_at_once(self) -> None:
         stream = planner(FakeCluster({A0: 0}), startingOffsets="earliest")
         stream.prepare_available_now()
-        start = stream.initial_offset()
+        end = stream.latest_offset(stream.initial_offset())
 
-        assert stream.latest_offset(start) == start
+        assert stream.latest_offset(end) == end
+
+
+class TestCommits:
+    GROUP: ClassVar = {"kafka.group.id": "g", "commitOffsetsToGroup": "true"}
+
+    def test_the_last_batch_is_committed_without_another_one(self) -> None:
+        cluster = FakeCluster({A0: 5})
+        stream = planner(cluster, startingOffsets="earliest", **self.GROUP)
+        first = stream.latest_offset(stream.initial_offset())
+        assert cluster.commits == [("g", {A0: 0})]
+
+        stream.latest_offset(first)
+        stream.latest_offset(first)
+
+        assert cluster.commits == [("g", {A0: 0}), ("g", {A0: 5})]
+
+    def test_nothing_is_committed_unless_asked_for(self) -> None:
+        cluster = FakeCluster({A0: 5})
+        stream = planner(cluster, **{"kafka.group.id": "g"})
+
+        stream.latest_offset(stream.initial_offset())
+
+        assert cluster.commits == []
+
+    def test_a_group_that_cannot_commit_does_not_stop_the_query(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        stream = planner(FakeCluster({A0: 5}, refuses_commits=True), **self.GROUP)
+
+        with caplog.at_level(logging.WARNING):
+            stream.latest_offset(stream.initial_offset())
+
+        assert "the group has members" in caplog.text
 
 
 class TestLoss:

@@ -1,0 +1,152 @@
+"""The cluster as the driver of a query sees it, by an admin client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from threading import Event
+from typing import TypeVar
+
+from pyk.clients import Admin, ListedOffset, OffsetSpec
+from pyk.clients.errors import KafkaError, SeveralErrors, UnknownTopicOrPartitionError
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.io import Clock, SystemClock
+from pyk.spark_connector.client_properties import admin_properties, describe_error
+from pyk.spark_connector.errors import ReadError
+from pyk.spark_connector.offsets import OffsetMap
+from pyk.spark_connector.options import SourceOptions
+
+T = TypeVar("T")
+
+CLOSE_TIMEOUT = 5.0
+# An idle query asks for its latest offset a hundred times a second; new partitions can wait.
+DISCOVERY_INTERVAL = 1.0
+
+
+class KafkaCluster:
+    """Implements :class:`~pyk.spark_connector.resolving.Cluster`; connects when it is first asked.
+
+    ``wait`` is how it waits between attempts, in seconds.
+    """
+
+    def __init__(
+        self,
+        options: SourceOptions,
+        clock: Clock | None = None,
+        wait: Callable[[float], object] | None = None,
+    ) -> None:
+        self._subscription = options.subscription
+        self._attempts = options.fetch_offset_attempts
+        self._retry_interval = options.fetch_offset_retry_interval_ms / 1000
+        self._read_committed = options.kafka.get("isolation.level") == "read_committed"
+        self._admin = Admin.from_properties(admin_properties(options.kafka))
+        self._clock = clock or SystemClock()
+        self._wait = wait or Event().wait
+        self._found: frozenset[TopicPartition] = frozenset()
+        self._found_at: float | None = None
+        self._highest: dict[TopicPartition, int] = {}
+
+    def partitions(self) -> frozenset[TopicPartition]:
+        """Return the partitions that the query reads; new ones are seen within a second."""
+        if self._subscription.partitions is not None:
+            return self._subscription.partitions
+        now = self._clock.now()
+        if self._found_at is None or now - self._found_at >= DISCOVERY_INTERVAL:
+            self._found = self._asking("the partitions", self._discover)
+            self._found_at = now
+        return self._found
+
+    def log_start(self, partitions: Collection[TopicPartition]) -> OffsetMap:
+        """Return the first offset of each partition; one that does not exist is left out."""
+        found = self._asking("the first offsets", lambda: self._existing(partitions))
+        return {one: listed.offset for one, listed in found.items() if listed is not None}
+
+    def latest(self, partitions: Collection[TopicPartition]) -> OffsetMap:
+        """Return the end of each partition, or its last stable offset for ``read_committed``.
+
+        A new leader may for a moment know a lower end than the one before it did. So an end that
+        went back is asked for again, ``fetchOffset.numRetries`` times, before it is believed.
+        """
+        ends = self._ends(partitions)
+        for _ in range(self._attempts - 1):
+            if all(self._highest.get(one, 0) <= end for one, end in ends.items()):
+                break
+            self._wait(self._retry_interval)
+            ends = self._ends(partitions)
+        self._highest.update(ends)
+        return ends
+
+    def at_times(self, timestamps_ms: OffsetMap) -> Mapping[TopicPartition, int | None]:
+        """Return the first offset at or behind a time, None where no record is that new."""
+        found = self._asking("offsets for times", lambda: self._list(timestamps_ms))
+        return {one: None if listed is None else listed.offset for one, listed in found.items()}
+
+    def commit(self, group_id: str, offsets: OffsetMap) -> None:
+        """Let a group without members stand at these offsets."""
+        self._asking(
+            f"whether group {group_id!r} committed",
+            lambda: self._admin.alter_consumer_group_offsets(group_id, offsets),
+        )
+
+    def close(self) -> None:
+        """Free the connections."""
+        with suppress(KafkaError):
+            self._admin.close(CLOSE_TIMEOUT)
+
+    def _discover(self) -> frozenset[TopicPartition]:
+        pattern, topics = self._subscription.pattern, self._subscription.topics or frozenset()
+        if pattern is None:
+            described = self._admin.describe_topics(topics).values()
+            return _numbered((topic.name, len(topic.partitions)) for topic in described)
+        listed = self._admin.list_topics().values()
+        return _numbered(
+            (topic.name, topic.partition_count) for topic in listed if pattern.fullmatch(topic.name)
+        )
+
+    def _ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        times = dict.fromkeys(partitions, OffsetSpec.LATEST)
+        found = self._asking("the latest offsets", lambda: self._list(times))
+        return {one: listed.offset for one, listed in found.items() if listed is not None}
+
+    def _existing(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, ListedOffset | None]:
+        try:
+            return self._list(dict.fromkeys(partitions, OffsetSpec.EARLIEST))
+        except UnknownTopicOrPartitionError:
+            return {}
+        except SeveralErrors as several:
+            if all(isinstance(e, UnknownTopicOrPartitionError) for e in several.errors.values()):
+                return several.results
+            raise
+
+    def _list(
+        self, times: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, ListedOffset | None]:
+        if not times:
+            return {}
+        return self._admin.list_offsets(times, read_committed=self._read_committed)
+
+    def _asking(self, what: str, ask: Callable[[], T]) -> T:
+        """Ask for something; what is not there may have been made a moment ago."""
+        for _ in range(self._attempts - 1):
+            try:
+                return ask()
+            except UnknownTopicOrPartitionError:
+                self._wait(self._retry_interval)
+            except KafkaError as error:
+                raise _not_learnt(what, error) from error
+        try:
+            return ask()
+        except KafkaError as error:
+            raise _not_learnt(what, error) from error
+
+
+def _numbered(topics: Iterable[tuple[str, int]]) -> frozenset[TopicPartition]:
+    return frozenset(
+        TopicPartition(topic, number) for topic, count in topics for number in range(count)
+    )
+
+
+def _not_learnt(what: str, error: KafkaError) -> ReadError:
+    return ReadError(f"cannot learn {what}: {describe_error(error)}")

@@ -1,0 +1,62 @@
+"""From the rows of a query to the columns that a producer takes, by the rules of Spark's sink.
+
+``value`` must be there, as string or binary; ``key`` may be; ``topic`` is a column or an option,
+and the option wins; ``partition`` (int) and ``headers`` as in Spark; ``timestamp`` on top of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyk.spark_connector.errors import SchemaError, WriteError
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+HEADERS = "array<struct<key:string,value:binary>>"
+COLUMN_TYPES = {
+    "topic": ("string",),
+    "key": ("string", "binary"),
+    "value": ("string", "binary"),
+    "headers": (HEADERS,),
+    "partition": ("int",),
+    "timestamp": ("timestamp",),
+}
+RECORD_COLUMNS = ("key", "value", "headers", "partition", "timestamp")
+
+
+def check_columns(schema: StructType, topic: str | None) -> None:
+    """Raise :class:`SchemaError` unless the rows of this schema can be written."""
+    types = {field.name: field.dataType.simpleString() for field in schema.fields}
+    if "value" not in types:
+        raise SchemaError(f"column 'value' is missing; there are {', '.join(types) or 'none'}")
+    if topic is None and "topic" not in types:
+        raise SchemaError("option 'topic' must be given where there is no column 'topic'")
+    for name, allowed in COLUMN_TYPES.items():
+        if name in types and types[name] not in allowed:
+            raise SchemaError(
+                f"column {name!r} is {types[name]}; it must be {' or '.join(allowed)}"
+            )
+
+
+def records_by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, pa.Table]]:
+    """Yield each topic with its rows, in their order, as the columns that ``send_batch`` takes.
+
+    Raises :class:`WriteError` for a row without a topic.
+    """
+    names = [name for name in RECORD_COLUMNS if name in batch.schema.names]
+    records = pa.table([batch.column(name) for name in names], names=names)
+    if topic is not None:
+        yield topic, records
+        return
+    topics = batch.column("topic")
+    if topics.null_count:
+        raise WriteError("a row has no topic: its column 'topic' is null; set the option 'topic'")
+    distinct = pc.unique(topics).to_pylist()
+    for name in distinct:
+        mine = records if len(distinct) == 1 else records.filter(pc.equal(topics, name))
+        yield name, mine

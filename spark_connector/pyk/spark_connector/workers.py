@@ -1,0 +1,102 @@
+"""What lives as long as a Python worker: clients with their connections, and frozen garbage.
+
+Spark makes a reader or a writer for each task and forgets it; the process stays for the next ones.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from pyk.clients.errors import KafkaError
+
+if TYPE_CHECKING:
+    from pyk.clients import Consumer, Producer
+
+CLOSE_TIMEOUT = 5.0
+IDLE_CLIENTS = 2
+"""How many idle clients of one configuration are kept."""
+
+
+class Client(Protocol):
+    """What the pool needs of a client."""
+
+    def close(self, timeout: float | None = None) -> None: ...
+
+
+C = TypeVar("C", bound=Client)
+
+
+class ClientPool:
+    """Idle clients by configuration. A client is lent to one task at a time."""
+
+    def __init__(self) -> None:
+        self._idle: dict[object, list[Any]] = {}
+        self._process = os.getpid()
+
+    @contextmanager
+    def borrow(
+        self, make: Callable[[Mapping[str, str]], C], properties: Mapping[str, str]
+    ) -> Iterator[C]:
+        """Lend a client made by ``make``; one under which an error was raised is closed after it.
+
+        A task that stops early (a limit was reached) gives its client back in good health.
+        """
+        key = (make, frozenset(properties.items()))
+        client: C = self._take(key) or make(properties)
+        healthy = True
+        try:
+            yield client
+        except Exception:
+            healthy = False
+            raise
+        finally:
+            self._give_back(key, client, healthy)
+
+    def _take(self, key: object) -> Any:
+        if self._process != os.getpid():  # after a fork they belong to the parent
+            self._idle, self._process = {}, os.getpid()
+        idle = self._idle.get(key)
+        return idle.pop() if idle else None
+
+    def _give_back(self, key: object, client: Client, healthy: bool) -> None:
+        idle = self._idle.setdefault(key, [])
+        if healthy and len(idle) < IDLE_CLIENTS:
+            idle.append(client)
+            return
+        with suppress(KafkaError):
+            client.close(CLOSE_TIMEOUT)
+
+
+def make_consumer(properties: Mapping[str, str]) -> Consumer[bytes, bytes]:
+    """Return a connected consumer."""
+    from pyk.clients import Consumer
+
+    return Consumer.from_properties(properties).__enter__()
+
+
+def make_producer(properties: Mapping[str, str]) -> Producer[bytes, bytes]:
+    """Return a connected producer."""
+    from pyk.clients import Producer
+
+    return Producer.from_properties(properties).__enter__()
+
+
+clients = ClientPool()
+_is_frozen = False
+
+
+def freeze_imports() -> None:
+    """Take what is imported by now out of the garbage collector's sight, once per process.
+
+    Spark's worker collects all garbage after every task; walking through the modules was nine
+    tenths of the CPU time of a small task.
+    """
+    global _is_frozen  # noqa: PLW0603 - a fact about the process
+    if not _is_frozen:
+        gc.collect()
+        gc.freeze()
+        _is_frozen = True

@@ -1,0 +1,190 @@
+"""Rows become records by the rules of Spark's Kafka sink."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from pyk.clients.errors import KafkaError, RecordTooLargeError
+from pyk.spark_connector.errors import OptionError, SchemaError, WriteError
+from pyk.spark_connector.sink import MOST_OUTSTANDING, BatchWriter, StreamWriter, write_batches
+from pyk.spark_connector.sink_records import check_columns, records_by_topic
+
+SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
+HEADERS = ArrayType(
+    StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+)
+
+
+def schema_of(**columns: DataType) -> StructType:
+    return StructType([StructField(name, type_) for name, type_ in columns.items()])
+
+
+@attrs.define
+class FakeResult:
+    producer: FakeProducer
+
+    def result(self, timeout: float | None = None) -> None:
+        self.producer.outstanding -= 1
+        if self.producer.error is not None:
+            raise self.producer.error
+
+
+@attrs.define
+class FakeProducer:
+    """Keeps what it is given; each result may be asked for once."""
+
+    sent: list[tuple[str, dict[str, list[Any]]]] = attrs.field(factory=list)
+    error: KafkaError | None = None
+    outstanding: int = 0
+    most_outstanding: int = 0
+
+    def send_batch(self, topic: str, records: pa.Table) -> FakeResult:
+        self.sent.append((topic, records.to_pydict()))
+        self.outstanding += 1
+        self.most_outstanding = max(self.most_outstanding, self.outstanding)
+        return FakeResult(self)
+
+    def flush(self, timeout: float | None = None) -> None:
+        pass
+
+
+class TestColumns:
+    @pytest.mark.parametrize(
+        ("schema", "topic"),
+        [
+            (schema_of(value=StringType()), "out"),
+            (schema_of(value=BinaryType(), topic=StringType()), None),
+            (schema_of(value=BinaryType(), key=StringType(), other=LongType()), "out"),
+            (
+                schema_of(
+                    value=BinaryType(),
+                    headers=HEADERS,
+                    partition=IntegerType(),
+                    timestamp=TimestampType(),
+                ),
+                "out",
+            ),
+        ],
+    )
+    def test_what_can_be_written(self, schema: StructType, topic: str | None) -> None:
+        check_columns(schema, topic)
+
+    @pytest.mark.parametrize(
+        ("schema", "topic", "message"),
+        [
+            (schema_of(key=StringType()), "out", "column 'value' is missing; there are key"),
+            (schema_of(value=StringType()), None, "option 'topic' must be given"),
+            (schema_of(value=LongType()), "out", "'value' is bigint; it must be string or binary"),
+            (schema_of(value=StringType(), key=LongType()), "out", "'key' is bigint"),
+            (schema_of(value=StringType(), partition=LongType()), "out", "it must be int"),
+            (schema_of(value=StringType(), headers=StringType()), "out", "'headers' is string"),
+            (schema_of(value=StringType(), topic=BinaryType()), "out", "'topic' is binary"),
+        ],
+    )
+    def test_what_cannot(self, schema: StructType, topic: str | None, message: str) -> None:
+        with pytest.raises(SchemaError, match=message):
+            check_columns(schema, topic)
+
+
+class TestTopics:
+    def test_the_option_wins_over_the_column(self) -> None:
+        batch = pa.record_batch({"topic": ["a", None], "value": [b"1", b"2"]})
+
+        ((topic, records),) = records_by_topic(batch, "out")
+
+        assert topic == "out"
+        assert records.to_pydict() == {"value": [b"1", b"2"]}
+
+    def test_each_topic_gets_its_rows_in_their_order(self) -> None:
+        batch = pa.record_batch({"topic": ["a", "b", "a", "c"], "value": ["1", "2", "3", "4"]})
+
+        by_topic = {topic: records.to_pydict() for topic, records in records_by_topic(batch, None)}
+
+        assert by_topic == {
+            "a": {"value": ["1", "3"]},
+            "b": {"value": ["2"]},
+            "c": {"value": ["4"]},
+        }
+
+    def test_a_row_without_a_topic_is_an_error(self) -> None:
+        batch = pa.record_batch({"topic": ["a", None], "value": [b"1", b"2"]})
+
+        with pytest.raises(WriteError, match="its column 'topic' is null"):
+            list(records_by_topic(batch, None))
+
+    def test_only_the_columns_of_a_record_are_sent(self) -> None:
+        batch = pa.record_batch({"other": [1], "key": ["k"], "value": [b"1"], "partition": [0]})
+
+        ((_, records),) = records_by_topic(batch, "out")
+
+        assert records.column_names == ["key", "value", "partition"]
+
+
+class TestWriting:
+    def batches(self, count: int) -> Iterator[pa.RecordBatch]:
+        for number in range(count):
+            yield pa.record_batch({"value": [b"%d" % number]})
+
+    def test_every_row_is_sent_and_its_result_awaited(self) -> None:
+        producer = FakeProducer()
+
+        assert write_batches(self.batches(5), producer, "out") == 5
+
+        assert [records["value"] for _, records in producer.sent] == [[b"%d" % n] for n in range(5)]
+        assert producer.outstanding == 0
+
+    def test_results_do_not_pile_up(self) -> None:
+        producer = FakeProducer()
+
+        write_batches(self.batches(500), producer, "out")
+
+        assert producer.most_outstanding == MOST_OUTSTANDING + 1
+
+    def test_a_failure_names_the_partition_and_the_code(self) -> None:
+        error = RecordTooLargeError("too large", topic="out", partition=3)
+
+        with pytest.raises(
+            WriteError, match=r"^\[PYK_WRITE_FAILED\] out-3: MESSAGE_TOO_LARGE \(10\)"
+        ):
+            write_batches(self.batches(1), FakeProducer(error=error), "out")
+
+
+class TestWriters:
+    def test_overwriting_is_refused_in_a_batch(self) -> None:
+        with pytest.raises(OptionError, match=r"use mode\('append'\)"):
+            BatchWriter(SERVERS | {"topic": "out"}, schema_of(value=StringType()), overwrite=True)
+
+    def test_a_task_without_rows_does_not_connect(self) -> None:
+        writer = StreamWriter(SERVERS | {"topic": "out"}, schema_of(value=StringType()))
+
+        assert writer.write(iter([])).rows == 0
+
+    def test_commit_and_abort_leave_what_is_written(self) -> None:
+        writer = StreamWriter(SERVERS | {"topic": "out"}, schema_of(value=StringType()))
+
+        writer.commit([], 7)
+        writer.abort([None], 7)
+
+    @pytest.mark.parametrize("make", [BatchWriter, StreamWriter])
+    def test_client_options_are_checked_before_anything_runs(self, make: type) -> None:
+        options = SERVERS | {"topic": "out", "kafka.linger.mss": "5"}
+        arguments = (False,) if make is BatchWriter else ()
+
+        with pytest.raises(OptionError, match="did you mean 'linger_ms'"):
+            make(options, schema_of(value=StringType()), *arguments)

@@ -1,0 +1,88 @@
+"""What Spark gets and calls, without a session: readers that travel, limits, SIGTERM."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, ReadMinRows
+from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
+
+from pyk.spark_connector.data_source import PykDataSource
+from pyk.spark_connector.errors import OptionError, SchemaError
+from pyk.spark_connector.source import BatchReader
+from pyk.spark_connector.stream_source import StreamReader
+
+OPTIONS = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "orders"}
+VALUE = StructType([StructField("value", BinaryType())])
+
+
+def test_the_format_is_called_pyk() -> None:
+    import pyspark_pyk
+
+    assert pyspark_pyk.DefaultSource.name() == "pyk"
+
+
+def test_columns_depend_on_the_headers() -> None:
+    assert "headers" not in PykDataSource(OPTIONS).schema()
+    assert "headers" in PykDataSource(OPTIONS | {"includeHeaders": "true"}).schema()
+
+
+def test_a_mistake_is_told_when_a_table_is_loaded() -> None:
+    with pytest.raises(OptionError, match="did you mean 'failOnDataLoss'"):
+        PykDataSource(OPTIONS | {"failOnDataLos": "true"}).schema()
+
+
+@pytest.mark.parametrize("reader", [BatchReader, StreamReader])
+def test_client_options_are_checked_before_anything_runs(reader: type) -> None:
+    with pytest.raises(OptionError, match=r"kafka.*did you mean 'fetch_min_bytes'"):
+        reader(OPTIONS | {"kafka.fetch.minn.bytes": "5"}, VALUE)
+
+
+@pytest.mark.parametrize("reader", [BatchReader, StreamReader])
+def test_a_column_that_cannot_be_is_told_before_anything_runs(reader: type) -> None:
+    with pytest.raises(SchemaError, match="column 'value' is binary, not string"):
+        reader(OPTIONS, StructType([StructField("value", StringType())]))
+
+
+@pytest.mark.parametrize("reader", [BatchReader, StreamReader])
+def test_readers_travel_to_the_tasks(reader: type) -> None:
+    schema = StructType([StructField("offset", LongType())])
+
+    assert pickle.loads(pickle.dumps(reader(OPTIONS, schema))).read is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        ({}, ReadAllAvailable()),
+        ({"maxOffsetsPerTrigger": "5"}, ReadMaxRows(5)),
+        ({"minOffsetsPerTrigger": "3"}, ReadMinRows(3)),
+        ({"minOffsetsPerTrigger": "3", "maxOffsetsPerTrigger": "5"}, ReadMaxRows(5)),
+    ],
+)
+def test_spark_is_told_that_there_is_a_limit(options: dict[str, str], limit: ReadLimit) -> None:
+    assert StreamReader(OPTIONS | options, VALUE).getDefaultReadLimit() == limit
+
+
+PROGRAM = """
+import os, signal
+from pyk.spark_connector import stream_source
+
+stream_source._exit_on_sigterm()
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+    signal.pause()
+finally:
+    print("stopped")
+"""
+
+
+def test_sigterm_leaves_time_to_stop() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (done.returncode, done.stdout) == (0, "stopped\n")

@@ -1,0 +1,114 @@
+"""What lives as long as a Python worker."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator, Mapping
+
+import attrs
+import pytest
+
+from pyk.spark_connector import workers
+from pyk.spark_connector.workers import ClientPool
+
+
+@attrs.define(eq=False)
+class FakeClient:
+    properties: Mapping[str, str]
+    closed: bool = False
+
+    def close(self, timeout: float | None = None) -> None:
+        self.closed = True
+
+
+A, B = {"bootstrap.servers": "a:1"}, {"bootstrap.servers": "b:1"}
+
+
+def test_the_next_task_gets_the_same_client() -> None:
+    pool = ClientPool()
+    with pool.borrow(FakeClient, A) as first:
+        pass
+
+    with pool.borrow(FakeClient, dict(A)) as second:
+        assert second is first
+        assert not second.closed
+
+
+def test_another_configuration_gets_another_client() -> None:
+    pool = ClientPool()
+    with pool.borrow(FakeClient, A) as first:
+        pass
+
+    with pool.borrow(FakeClient, B) as second:
+        assert second is not first
+
+
+def test_a_client_has_one_task_at_a_time() -> None:
+    pool = ClientPool()
+
+    with pool.borrow(FakeClient, A) as first, pool.borrow(FakeClient, A) as second:
+        assert second is not first
+
+
+def test_a_client_that_failed_is_closed() -> None:
+    pool = ClientPool()
+    with pytest.raises(RuntimeError), pool.borrow(FakeClient, A) as failed:
+        raise RuntimeError
+
+    assert failed.closed
+    with pool.borrow(FakeClient, A) as other:
+        assert other is not failed
+
+
+def test_a_task_that_stops_early_gives_its_client_back_well() -> None:
+    pool = ClientPool()
+
+    def read() -> Iterator[FakeClient]:
+        with pool.borrow(FakeClient, A) as client:
+            yield client
+            yield client
+
+    reader = read()
+    first = next(reader)
+    reader.close()  # type: ignore[attr-defined]
+
+    with pool.borrow(FakeClient, A) as second:
+        assert second is first
+        assert not first.closed
+
+
+def test_idle_clients_do_not_pile_up() -> None:
+    pool = ClientPool()
+    with (
+        pool.borrow(FakeClient, A) as first,
+        pool.borrow(FakeClient, A) as second,
+        pool.borrow(FakeClient, A) as third,
+    ):
+        pass
+
+    assert [first.closed, second.closed, third.closed] == [True, False, False]
+
+
+def test_a_forked_process_leaves_its_parents_clients_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pool = ClientPool()
+    with pool.borrow(FakeClient, A) as parents:
+        pass
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+
+    with pool.borrow(FakeClient, A) as own:
+        assert own is not parents
+        assert not parents.closed
+
+
+def test_garbage_is_frozen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    freezes: list[None] = []
+    monkeypatch.setattr(workers, "_is_frozen", False)
+    monkeypatch.setattr(gc, "freeze", lambda: freezes.append(None))
+
+    workers.freeze_imports()
+    workers.freeze_imports()
+
+    assert len(freezes) == 1
