@@ -68,15 +68,10 @@ def load_log(
     segments.load()
     leader_epochs = LeaderEpochs(filesystem, f"{directory}/{LEADER_EPOCH_FILE}")
 
-    repair = _Repair(segments, leader_epochs, config)
     log_end_offset = log_start_offset
     if len(segments):
-        suspect_from = segments.active.base_offset if was_shut_down_cleanly else recovery_point
-        repair.rebuild_unsound_indexes(below=suspect_from)
-        log_end_offset = repair.find_end(suspect_from, was_shut_down_cleanly)
-    if log_end_offset < log_start_offset:
-        repair.remove(segments)
-        log_end_offset = log_start_offset
+        repair = _Repair(segments, leader_epochs, config)
+        log_end_offset = repair.run(recovery_point, log_start_offset, was_shut_down_cleanly)
     if not len(segments):
         preallocate_bytes = config.max_segment_bytes if config.preallocate else 0
         segments.create(log_start_offset, now_ms, preallocate_bytes)
@@ -127,15 +122,30 @@ class _Repair:
         self._leader_epochs = leader_epochs
         self._config = config
 
-    def rebuild_unsound_indexes(self, below: int) -> None:
+    def run(self, recovery_point: int, log_start_offset: int, was_shut_down_cleanly: bool) -> int:
+        """Repair what needs it and return the log end offset.
+
+        A log that ends before it starts has lost all that could be read; it is emptied.
+        """
+        active_from = self._segments.active.base_offset
+        suspect_from = active_from if was_shut_down_cleanly else recovery_point
+        self._rebuild_unsound_indexes(below=suspect_from)
+        log_end_offset = self._find_end(suspect_from, was_shut_down_cleanly)
+        if log_end_offset < log_start_offset:
+            self._remove(self._segments)
+        return max(log_end_offset, log_start_offset)
+
+    def _rebuild_unsound_indexes(self, below: int) -> None:
         """Make indexes anew that cannot be right, of segments before the one of ``below``."""
-        suspects = self._segments.from_offset(below)
+        first_suspect = self._segments.from_offset(below)[0]
         for segment in self._segments:
-            if segment not in suspects and segment.size and not segment.has_sound_indexes:
+            if segment is first_suspect:
+                break
+            if segment.size and not segment.has_sound_indexes:
                 log.warning("Rebuilding the indexes of %s, which are missing or damaged", segment)
                 self._scan(segment)
 
-    def find_end(self, suspect_from: int, was_shut_down_cleanly: bool) -> int:
+    def _find_end(self, suspect_from: int, was_shut_down_cleanly: bool) -> int:
         """Return the log end offset, having repaired what is suspect unless it is sound."""
         active = self._segments.active
         if was_shut_down_cleanly and (active.has_sound_indexes or not active.size):
@@ -143,23 +153,23 @@ class _Repair:
                 return active.next_offset()
             except StorageError as error:
                 log.warning("Recovering a log in spite of a clean shutdown: %s", error)
-        return self.recover_from(suspect_from)
+        return self._recover_from(suspect_from)
 
-    def recover_from(self, recovery_point: int) -> int:
+    def _recover_from(self, recovery_point: int) -> int:
         """Check all from the segment with ``recovery_point`` on; return where it ends now."""
         next_offset = 0
         for segment in self._segments.from_offset(recovery_point):
             if segment.base_offset < next_offset:
-                self.remove([segment])
+                self._remove([segment])
                 continue
             next_offset, lost_bytes = self._scan(segment)
             if lost_bytes:
                 log.warning("Cut %d bytes off %s that are no whole batch", lost_bytes, segment)
-                self.remove(self._segments.above(segment.base_offset))
+                self._remove(self._segments.above(segment.base_offset))
                 break
         return next_offset
 
-    def remove(self, segments: Iterable[LogSegment]) -> None:
+    def _remove(self, segments: Iterable[LogSegment]) -> None:
         for segment in segments:
             log.warning("Removing %s: it lies behind the end of what could be recovered", segment)
             self._segments.remove(segment)
