@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
 import logging
 from functools import cache
 
@@ -130,9 +129,11 @@ class Dialer:
 @cache
 def software_version() -> str:
     """Return the version of pyk, as brokers show it among their clients."""
+    from importlib import metadata  # takes a while, and is not needed before a connection is made
+
     try:
-        return importlib.metadata.version("pyk-kafka")
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version("pyk-kafka")
+    except metadata.PackageNotFoundError:
         return "0"
 
 
