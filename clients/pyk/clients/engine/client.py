@@ -77,8 +77,9 @@ class Client:
             shared, self._pool, allow_auto_topic_creation=allow_auto_topic_creation
         )
         self._coordinators = Coordinators(self)
-        self._is_started = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
+        self._failure: StateError | None = None
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -88,12 +89,14 @@ class Client:
         Raises :class:`BootstrapError`, which says of every address how far it came, as soon as all
         of them have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
         """
-        self._check_usable(may_be_unstarted=True)
-        if self._is_started:
+        if self.is_started:
             return
-        await self._metadata.bootstrap(self._timeout(timeout))
-        self._is_started = True
-        self.supervisor.spawn("keep metadata", self._metadata.run())
+        self._check_usable(may_be_unstarted=True)
+        default = self.config.request_timeout_ms / 1000
+        await self._metadata.bootstrap(default if timeout is None else timeout)
+        if not self.is_started:  # by a second call, meanwhile
+            self.supervisor.spawn("keep metadata", self._metadata.run())
+            self._loop = asyncio.get_running_loop()
 
     async def close(self, timeout: float = 5.0) -> None:
         """End all tasks and connections; returns within ``timeout`` seconds, whatever happens."""
@@ -108,7 +111,7 @@ class Client:
 
     @property
     def is_started(self) -> bool:
-        return self._is_started
+        return self._loop is not None
 
     @property
     def is_closed(self) -> bool:
@@ -283,13 +286,15 @@ class Client:
             self.guard.check()
         if self._is_closed:
             raise ClosedError("the client is closed")
-        if not (self._is_started or may_be_unstarted):
+        if self._failure is not None:
+            raise self._failure
+        if self._loop is None and not may_be_unstarted:
             raise StateError("the client is not started: use it as a context manager")
-
-    def _timeout(self, timeout: float | None) -> float:
-        return self.config.request_timeout_ms / 1000 if timeout is None else timeout
+        if self._loop is not None and self._loop is not asyncio.get_running_loop():
+            raise StateError("the client belongs to another event loop: make one in each")
 
     def _task_failed(self, name: str, error: BaseException) -> None:
-        failure = StateError(f"{name!r} failed by a mistake of pyk: {error!r}")
-        failure.__cause__ = error
-        self._metadata.fail(failure)
+        """Refuse to go on half alive: whoever calls from now on is told."""
+        self._failure = StateError(f"task {name!r} failed by a mistake of pyk: {error!r}")
+        self._failure.__cause__ = error
+        self._metadata.fail(self._failure)

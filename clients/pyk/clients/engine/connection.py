@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -50,7 +51,6 @@ class PendingRequest:
     """A request from when it is asked for until its outcome is known."""
 
     request: Message | VersionedRequest
-    deadline: float
     answer: asyncio.Future[Any]
     within: VersionRange = ALL_VERSIONS
     timer: asyncio.TimerHandle | None = None
@@ -66,17 +66,18 @@ class PendingRequest:
 
     def settle(self, reply: Any) -> None:
         """Hand the reply to who waits for it, if anybody still does."""
-        self._stop_timer()
+        self.stop_timer()
         if not self.answer.done():
             self.answer.set_result(reply)
 
     def fail(self, error: Exception) -> None:
         """Tell who waits that there will be no reply."""
-        self._stop_timer()
+        self.stop_timer()
         if not self.answer.done():
             self.answer.set_exception(error)
 
-    def _stop_timer(self) -> None:
+    def stop_timer(self) -> None:
+        """Stop watching how long the request takes."""
         if self.timer is not None:
             self.timer.cancel()
 
@@ -206,7 +207,7 @@ class Connection:
         abandoned: list[PendingRequest] = self._protocol.abandon()
         self._reason = self._explained(error, abandoned)
         for pending in abandoned:
-            pending.fail(_again(self._reason))
+            pending.fail(again(self._reason))
         if self.on_end is not None:
             self.on_end(self)
 
@@ -229,9 +230,8 @@ class Connection:
         return explained
 
 
-def _again(error: KafkaError) -> KafkaError:
+def again(error: KafkaError) -> KafkaError:
     """Return an error of its own for each who waits: raised twice, it would mix tracebacks."""
-    copy = type(error)(*error.args)
-    copy.__dict__.update(error.__dict__)
-    copy.__cause__ = error.__cause__
-    return copy
+    twin = copy.copy(error)
+    twin.__cause__ = error.__cause__
+    return twin

@@ -67,7 +67,7 @@ class Dialer:
             try:
                 async with asyncio.timeout(timeout):
                     connection = await self._connect(node, address, progress)
-            except (KafkaError, OSError) as error:
+            except (KafkaError, OSError, ValueError) as error:
                 attempts.append(explained(progress, error, timeout))
                 continue
             self._last_good[node.host] = address
@@ -82,7 +82,7 @@ class Dialer:
         try:
             async with asyncio.timeout(timeout):
                 addresses = await self._network.resolve(node.host, node.port)
-        except (OSError, UnicodeError) as error:  # UnicodeError: a label that IDNA cannot encode
+        except (OSError, ValueError) as error:  # ValueError: a name that IDNA cannot encode
             attempts.append(explained(progress, error, timeout))
             return []
         last_good = self._last_good.get(node.host)
@@ -121,7 +121,7 @@ class Dialer:
             client_software_name=SOFTWARE_NAME, client_software_version=software_version()
         )
         answer = asyncio.get_running_loop().create_future()
-        connection.write(PendingRequest(request, self._clock.now(), answer), version)
+        connection.write(PendingRequest(request, answer), version)
         response: ApiVersionsResponse = await answer
         return response
 

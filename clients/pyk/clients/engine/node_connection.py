@@ -12,7 +12,7 @@ import attrs
 
 from pyk.clients.config import ClientConfig
 from pyk.clients.engine.backoff import Backoff
-from pyk.clients.engine.connection import Connection, PendingRequest, VersionedRequest
+from pyk.clients.engine.connection import Connection, PendingRequest, VersionedRequest, again
 from pyk.clients.engine.dialer import Dialer, Progress
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect
@@ -102,11 +102,11 @@ class NodeConnection:
     ) -> asyncio.Future[Any]:
         """Take a request and return the future of its reply; ``timeout`` is in seconds from now."""
         loop = asyncio.get_running_loop()
-        deadline = self._shared.clock.now() + timeout
-        pending = PendingRequest(request, deadline, loop.create_future(), within)
+        pending = PendingRequest(request, loop.create_future(), within)
         if self._closed is not None:
-            pending.fail(self._closed)
+            pending.fail(again(self._closed))
             return pending.answer
+        deadline = self._shared.clock.now() + timeout
         pending.timer = loop.call_at(deadline, self._expire, pending, timeout)
         if self._connection is not None and not self._waiting and not self._is_throttled():
             self._write(self._connection, pending)
@@ -170,7 +170,9 @@ class NodeConnection:
     def _flush(self, connection: Connection) -> None:
         while self._waiting and connection.is_open:
             pending = self._waiting.popleft()
-            if not pending.answer.done():
+            if pending.answer.done():
+                pending.stop_timer()  # given up; nothing is to be watched any more
+            else:
                 self._write(connection, pending)
 
     def _write(self, connection: Connection, pending: PendingRequest) -> None:
@@ -208,14 +210,7 @@ class NodeConnection:
 
     def _fail_waiting(self, error: ClosedError | NodeUnavailableError) -> None:
         while self._waiting:
-            pending = self._waiting.popleft()
-            if isinstance(error, NodeUnavailableError):
-                again = NodeUnavailableError(
-                    str(error.args[0]), node_id=error.node_id, attempts=error.attempts
-                )
-                pending.fail(again)
-            else:
-                pending.fail(ClosedError(*error.args))
+            self._waiting.popleft().fail(again(error))
 
     # -- connecting --------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from pyk.clients.engine.client import Client
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.errors import (
     ClosedError,
@@ -17,13 +18,14 @@ from pyk.clients.errors import (
     UnsupportedVersionError,
 )
 from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.io import MemoryNetwork
 from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from pyk.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from pyk.protocol.messages.produce import ProduceRequest
 from pyk.protocol.versions import VersionRange
 from support.engine_parts import make_client, running
-from support.scripted_broker import CLOSE, SILENCE
-from support.virtual_time import current_clock, virtual_time
+from support.scripted_broker import CLOSE, SILENCE, ScriptedCluster
+from support.virtual_time import current_clock, run_virtual, virtual_time
 
 
 @virtual_time
@@ -222,8 +224,11 @@ async def test_a_request_that_is_given_up_before_it_is_written_is_never_sent() -
         given_up.cancel()
 
         await client.send(2, HeartbeatRequest(generation_id=2))
+        await asyncio.sleep(60)  # no timer of it goes off either
+        await client.send(2, HeartbeatRequest(generation_id=3))
 
-        assert [one.message.generation_id for one in cluster.requests(HeartbeatRequest)] == [2]
+        assert [one.message.generation_id for one in cluster.requests(HeartbeatRequest)] == [2, 3]
+        assert cluster.connection_counts[2] == 1
 
 
 @virtual_time
@@ -298,6 +303,37 @@ async def test_nothing_can_be_asked_of_a_client_that_is_closed_or_not_started() 
 
         with pytest.raises(ClosedError):
             await client.send(1, HeartbeatRequest())
+
+
+@virtual_time
+async def test_a_client_whose_task_failed_says_so_to_everybody() -> None:
+    async with running() as (_, client):
+        waiting = asyncio.ensure_future(
+            client.metadata_updated(client.metadata.version, current_clock().now() + 60)
+        )
+
+        async def fail() -> None:
+            raise KeyError("a mistake")
+
+        client.supervisor.spawn("fetch", fail())
+
+        with pytest.raises(StateError, match="'fetch' failed by a mistake"):
+            await waiting
+        with pytest.raises(StateError, match="'fetch' failed by a mistake"):
+            await client.send(1, HeartbeatRequest())
+
+
+def test_a_client_cannot_be_used_on_another_event_loop() -> None:
+    async def start() -> Client:
+        cluster = await ScriptedCluster(MemoryNetwork()).__aenter__()
+        client = make_client(cluster)
+        await client.start()
+        return client
+
+    client = run_virtual(start())
+
+    with pytest.raises(StateError, match="another event loop"):
+        run_virtual(client.send(1, HeartbeatRequest()))
 
 
 @virtual_time
