@@ -52,7 +52,8 @@ def stale_modules(root: Path) -> list[str]:
     another module was compiled against. So does a change of this file.
     """
     modules = hot_modules(root)
-    shared = [source.with_suffix(".pxd") for _, source in modules] + [Path(__file__)]
+    declarations = [path for folder in SOURCE_ROOTS for path in (root / folder).rglob("*.pxd")]
+    shared = [*declarations, Path(__file__)]
     newest_shared = max(path.stat().st_mtime for path in shared)
     stale = []
     for name, source in modules:

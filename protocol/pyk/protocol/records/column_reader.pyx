@@ -9,15 +9,14 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndS
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from pyk.protocol.records.reader cimport (
-    RecordBlock,
+from pyk.protocol.records.reader cimport RecordBlock, RecordSpan
+from pyk.protocol.records.record cimport RecordOrigin
+from pyk.protocol.records.record_decoder cimport (
     RecordFields,
     RecordSizes,
-    RecordSpan,
     decode_record,
     measure_record,
 )
-from pyk.protocol.records.record cimport RecordOrigin
 from pyk.protocol.records.varint cimport read_varint
 
 from pyk.protocol.records.columns import (
@@ -168,45 +167,20 @@ cdef class _Chunk:
     cdef object read(self):
         """Return the spans as one ``RecordColumns``."""
         cdef _Target target
-        cdef RecordSpan span
         cdef RecordSizes *sizes = &self.sizes
         cdef Py_ssize_t count = self.count
-        cdef bytearray offsets = None, timestamps = None, header_offsets = None, validity = None
+        cdef tuple keys = None, values = None, headers = None
         memset(&target, 0, sizeof(target))
-        keys = values = names = header_values = headers = None
-        if self.wants_offset:
-            offsets = _buffer(count * 8)
-            target.offsets = <int64_t *>PyByteArray_AS_STRING(offsets)
-        if self.wants_timestamp:
-            timestamps = _buffer(count * 8)
-            target.timestamps = <int64_t *>PyByteArray_AS_STRING(timestamps)
+        target.rows = count
+        offsets = _int64_buffer(&target.offsets, count) if self.wants_offset else None
+        timestamps = _int64_buffer(&target.timestamps, count) if self.wants_timestamp else None
         if self.wants_key:
             keys = _bytes_buffers(&target.keys, count, sizes.key_bytes, sizes.null_keys)
         if self.wants_value:
             values = _bytes_buffers(&target.values, count, sizes.value_bytes, sizes.null_values)
         if self.wants_headers:
-            header_offsets = _buffer((count + 1) * 4)
-            target.header_offsets = <int32_t *>PyByteArray_AS_STRING(header_offsets)
-            target.header_offsets[0] = 0
-            if sizes.without_headers:
-                validity = _bitmap(count)
-                target.headers_validity = <uint8_t *>PyByteArray_AS_STRING(validity)
-            names = _bytes_buffers(&target.header_names, sizes.headers, sizes.header_key_bytes, 0)
-            header_values = _bytes_buffers(
-                &target.header_values, sizes.headers, sizes.header_value_bytes,
-                sizes.null_header_values,
-            )
-        target.rows = count
-        target.headers = sizes.headers
+            headers = self._header_buffers(&target)
         self._fill(&target)
-        if self.wants_headers:
-            headers = HeadersColumn(
-                count,
-                header_offsets,
-                BinaryColumn(sizes.headers, *names),
-                BinaryColumn(sizes.headers, *header_values),
-                validity,
-            )
         return RecordColumns(
             count=count,
             origins=self._origins(),
@@ -214,7 +188,31 @@ cdef class _Chunk:
             timestamps=timestamps,
             keys=BinaryColumn(count, *keys) if self.wants_key else None,
             values=BinaryColumn(count, *values) if self.wants_value else None,
-            headers=headers,
+            headers=self._headers_column(*headers) if self.wants_headers else None,
+        )
+
+    cdef tuple _header_buffers(self, _Target *target):
+        cdef RecordSizes *sizes = &self.sizes
+        cdef bytearray offsets = _buffer((self.count + 1) * 4), validity = None
+        target.headers = sizes.headers
+        target.header_offsets = <int32_t *>PyByteArray_AS_STRING(offsets)
+        target.header_offsets[0] = 0
+        if sizes.without_headers:
+            validity = _bitmap(self.count)
+            target.headers_validity = <uint8_t *>PyByteArray_AS_STRING(validity)
+        names = _bytes_buffers(&target.header_names, sizes.headers, sizes.header_key_bytes, 0)
+        values = _bytes_buffers(
+            &target.header_values,
+            sizes.headers,
+            sizes.header_value_bytes,
+            sizes.null_header_values,
+        )
+        return offsets, names, values, validity
+
+    def _headers_column(self, offsets, names, values, validity):
+        count = self.sizes.headers
+        return HeadersColumn(
+            self.count, offsets, BinaryColumn(count, *names), BinaryColumn(count, *values), validity
         )
 
     cdef tuple _origins(self):
@@ -247,7 +245,7 @@ cdef class _Chunk:
                 problem = _fill_span(target, block, start, count)
             if problem:
                 raise _changed()
-        if target.row != target.rows or target.header != (target.headers if self.wants_headers else 0):
+        if target.row != target.rows or target.header != target.headers:
             raise _changed()
         return 0
 
@@ -326,6 +324,13 @@ cdef int _add_headers(_Target *target, int64_t row, RecordFields *fields) noexce
 cdef bytearray _buffer(Py_ssize_t size):
     """Return memory that is not cleared: every byte of it is written, or the read fails."""
     return PyByteArray_FromStringAndSize(NULL, size)
+
+
+cdef bytearray _int64_buffer(int64_t **numbers, Py_ssize_t count):
+    """Return the buffer of ``count`` numbers that ``numbers`` is set to."""
+    cdef bytearray buffer = _buffer(count * 8)
+    numbers[0] = <int64_t *>PyByteArray_AS_STRING(buffer)
+    return buffer
 
 
 cdef bytearray _bitmap(Py_ssize_t count):

@@ -1,36 +1,8 @@
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from pyk.protocol.records.record cimport ConsumerRecord, RecordOrigin
-
-
-cdef struct RecordFields:
-    int64_t timestamp_delta
-    int32_t offset_delta
-    int32_t key_length    # -1 is null
-    int32_t value_length  # -1 is null
-    int32_t header_count
-    const uint8_t *key
-    const uint8_t *value
-    const uint8_t *headers
-    const uint8_t *end
-
-
-# What buffers the columns of some records take.
-cdef struct RecordSizes:
-    int64_t key_bytes
-    int64_t value_bytes
-    int64_t headers
-    int64_t header_key_bytes
-    int64_t header_value_bytes
-    int64_t null_keys
-    int64_t null_values
-    int64_t null_header_values
-    int64_t without_headers
-
-
-cdef int decode_record(const uint8_t *position, const uint8_t *end, RecordFields *fields) noexcept nogil
-cdef int measure_record(RecordFields *fields, RecordSizes *sizes) noexcept nogil
+from pyk.protocol.records.record_decoder cimport RecordFields, RecordSizes
 
 
 @cython.final

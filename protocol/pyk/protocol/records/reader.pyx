@@ -9,165 +9,36 @@ cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from pyk.protocol.records.record cimport ConsumerRecord, Record, RecordOrigin
-from pyk.protocol.records.varint cimport read_varint, read_varlong
+from pyk.protocol.records.record_decoder cimport (
+    HEADER_VALUE_LENGTH,
+    MISSING_RECORDS,
+    OFFSET_DELTA,
+    OFFSETS,
+    TIMESTAMP_DELTA,
+    TRAILING_BYTES,
+    RecordFields,
+    RecordSizes,
+    decode_record,
+    measure_record,
+    read_bytes,
+)
+from pyk.protocol.records.record_decoder cimport MIN_RECORD_BYTES as _MIN_RECORD_BYTES
+from pyk.protocol.records.varint cimport read_varint
 
 from pyk.protocol.records.errors import PROBLEMS, CorruptRecordError
+
+MIN_RECORD_BYTES = _MIN_RECORD_BYTES
 
 cdef int64_t _MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 
 cdef enum:
-    _MIN_RECORD_BYTES = 7
-    _MIN_HEADER_BYTES = 2
     # Below this the records are checked with the GIL held: to give it up and get it back beside a
     # busy thread costs more than the check.
     _NOGIL_BYTES = 262144
-    RECORD_LENGTH = 3
-    KEY_LENGTH = 4
-    VALUE_LENGTH = 5
-    HEADER_COUNT = 6
-    HEADER_KEY_LENGTH = 7
-    HEADER_KEY_TEXT = 8
-    HEADER_VALUE_LENGTH = 9
-    RECORD_BODY = 10
-    OFFSET_DELTA = 11
-    TIMESTAMP_DELTA = 12
-    TRAILING_BYTES = 13
-    MISSING_RECORDS = 14
-    OFFSETS = 15
-
-
-cdef int decode_record(
-    const uint8_t *position, const uint8_t *end, RecordFields *fields
-) noexcept nogil:
-    """Decode the record at ``position``, its headers left as they are; return 0 or the problem."""
-    cdef int32_t length = 0
-    cdef int problem = read_varint(&position, end, &length)
-    if problem:
-        return problem
-    if length < _MIN_RECORD_BYTES - 1 or length > end - position:
-        return RECORD_LENGTH
-    end = position + length
-    fields.end = end
-    position += 1
-    problem = read_varlong(&position, end, &fields.timestamp_delta)
-    if problem:
-        return problem
-    problem = read_varint(&position, end, &fields.offset_delta)
-    if problem:
-        return problem
-    problem = _read_bytes(&position, end, &fields.key, &fields.key_length, KEY_LENGTH)
-    if problem:
-        return problem
-    problem = _read_bytes(&position, end, &fields.value, &fields.value_length, VALUE_LENGTH)
-    if problem:
-        return problem
-    problem = read_varint(&position, end, &fields.header_count)
-    if problem:
-        return problem
-    if fields.header_count < 0 or fields.header_count > (end - position) // _MIN_HEADER_BYTES:
-        return HEADER_COUNT
-    fields.headers = position
-    return 0
-
-
-cdef inline int _read_bytes(
-    const uint8_t **position,
-    const uint8_t *end,
-    const uint8_t **data,
-    int32_t *length,
-    int problem,
-) noexcept nogil:
-    cdef int varint_problem = read_varint(position, end, length)
-    if varint_problem:
-        return varint_problem
-    data[0] = position[0]
-    if length[0] < 0:
-        return 0 if length[0] == -1 else problem
-    if length[0] > end - position[0]:
-        return problem
-    position[0] += length[0]
-    return 0
-
-
-cdef int measure_record(RecordFields *fields, RecordSizes *sizes) noexcept nogil:
-    """Add to ``sizes`` what ``fields`` hold and check the headers; return 0 or the problem."""
-    cdef const uint8_t *position = fields.headers
-    cdef const uint8_t *data
-    cdef int32_t length = 0, index
-    cdef int problem
-    if fields.key_length < 0:
-        sizes.null_keys += 1
-    else:
-        sizes.key_bytes += fields.key_length
-    if fields.value_length < 0:
-        sizes.null_values += 1
-    else:
-        sizes.value_bytes += fields.value_length
-    if fields.header_count == 0:
-        sizes.without_headers += 1
-        return 0 if position == fields.end else RECORD_BODY
-    sizes.headers += fields.header_count
-    for index in range(fields.header_count):
-        problem = read_varint(&position, fields.end, &length)
-        if problem:
-            return problem
-        if length < 0 or length > fields.end - position:
-            return HEADER_KEY_LENGTH
-        if not _is_utf8(position, length):
-            return HEADER_KEY_TEXT
-        sizes.header_key_bytes += length
-        position += length
-        problem = _read_bytes(&position, fields.end, &data, &length, HEADER_VALUE_LENGTH)
-        if problem:
-            return problem
-        if length < 0:
-            sizes.null_header_values += 1
-        else:
-            sizes.header_value_bytes += length
-    return 0 if position == fields.end else RECORD_BODY
-
-
-cdef bint _is_utf8(const uint8_t *text, Py_ssize_t length) noexcept nogil:
-    """Tell whether Python would decode ``text``: no overlong forms, surrogates or more than 10FFFF."""
-    cdef const uint8_t *end = text + length
-    cdef uint8_t first, low, high
-    cdef int follow
-    while text < end:
-        first = text[0]
-        text += 1
-        if first < 0x80:
-            continue
-        low, high = 0x80, 0xBF
-        if 0xC2 <= first <= 0xDF:
-            follow = 1
-        elif 0xE0 <= first <= 0xEF:
-            follow = 2
-            if first == 0xE0:
-                low = 0xA0
-            elif first == 0xED:
-                high = 0x9F
-        elif 0xF0 <= first <= 0xF4:
-            follow = 3
-            if first == 0xF0:
-                low = 0x90
-            elif first == 0xF4:
-                high = 0x8F
-        else:
-            return False
-        if follow > end - text or text[0] < low or text[0] > high:
-            return False
-        text += 1
-        follow -= 1
-        while follow:
-            if text[0] & 0xC0 != 0x80:
-                return False
-            text += 1
-            follow -= 1
-    return True
 
 
 cdef inline object _make_bytes(const uint8_t *data, int32_t length):
@@ -187,7 +58,7 @@ cdef tuple _make_headers(RecordFields *fields):
             raise _changed()
         name = PyUnicode_DecodeUTF8(<const char *>position, length, NULL)
         position += length
-        if _read_bytes(&position, fields.end, &data, &length, HEADER_VALUE_LENGTH):
+        if read_bytes(&position, fields.end, &data, &length, HEADER_VALUE_LENGTH):
             raise _changed()
         headers.append((name, _make_bytes(data, length)))
     return tuple(headers)

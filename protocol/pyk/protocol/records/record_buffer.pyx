@@ -170,43 +170,23 @@ cdef class RecordBuffer:
         Py_ssize_t value_length,
         headers,
     ) except -2:
-        cdef int64_t base_timestamp, timestamp_delta
-        cdef Py_ssize_t length, size, header_count
+        cdef int64_t timestamp_delta
+        cdef Py_ssize_t length, size
         cdef uint8_t *at
         # First of all: iterating a caller's headers may run code that uses this very buffer.
         headers = _checked_headers(headers)
-        header_count = len(<tuple>headers)
-        if self._data is NULL:
-            raise _sealed()
-        if offset_delta > _MAX_INT32:
-            raise ValueError(f"offset delta {offset_delta} does not fit an int32")
-        base_timestamp = self.base_timestamp
-        if self.count == 0 and not self._has_base_timestamp:
-            base_timestamp = timestamp_ms
-        timestamp_delta = <int64_t>(<uint64_t>timestamp_ms - <uint64_t>base_timestamp)
-        # The difference overflows if the operands differ in sign and it differs from the first.
-        if (timestamp_ms ^ base_timestamp) & (timestamp_ms ^ timestamp_delta) < 0:
-            raise ValueError(
-                f"timestamp {timestamp_ms} is too far from the first, {base_timestamp}"
-            )
-        if key_length > _MAX_RECORD_BYTES:
-            raise _too_large("key", key_length)
-        if value_length > _MAX_RECORD_BYTES:
-            raise _too_large("value", value_length)
+        _refuse(self, offset_delta, key_length, value_length)
+        timestamp_delta = _timestamp_delta(self, timestamp_ms)
         length = (
             1
             + size_of_varint(zigzag64(timestamp_delta))
             + size_of_varint(zigzag32(<int32_t>offset_delta))
             + _size_of_bytes(key_length)
             + _size_of_bytes(value_length)
-            + 1
+            + _size_of_headers(<tuple>headers)
         )
-        if header_count:
-            length += _size_of_headers(<tuple>headers) - 1
         if length > _MAX_RECORD_BYTES:
-            raise ValueError(
-                f"a record of {length} bytes fits no batch: {_MAX_RECORD_BYTES} is the most"
-            )
+            raise _too_large("record", length)
         size = size_of_varint(zigzag32(<int32_t>length)) + length
         if self.size + size > self._max_bytes and self.count:
             return -1
@@ -214,21 +194,13 @@ cdef class RecordBuffer:
             self._reserve(self.size + size)
 
         at = write_varint(self._data + self.size, zigzag32(<int32_t>length))
-        at[0] = 0
+        at[0] = 0  # attributes
         at = write_varint(at + 1, zigzag64(timestamp_delta))
         at = write_varint(at, zigzag32(<int32_t>offset_delta))
         at = _write_bytes(at, key, key_length)
         at = _write_bytes(at, value, value_length)
-        if header_count:
-            _write_headers(at, <tuple>headers)
-        else:
-            at[0] = 0
-        if self.count == 0 or timestamp_ms > self.max_timestamp:
-            self.max_timestamp = timestamp_ms
-        self.base_timestamp = base_timestamp
-        self.size += size
-        self.next_offset_delta = offset_delta + 1
-        self.count += 1
+        _write_headers(at, <tuple>headers)
+        _count_in(self, offset_delta, timestamp_ms, size)
         return offset_delta
 
     cdef int _reserve(self, Py_ssize_t size) except -1:
@@ -254,6 +226,45 @@ cdef class _BytesView:
 
     def __dealloc__(self):
         PyBuffer_Release(&self.view)
+
+
+cdef inline int _refuse(
+    RecordBuffer buffer, Py_ssize_t offset_delta, Py_ssize_t key_length, Py_ssize_t value_length
+) except -1:
+    """Raise for what no batch, or not this one, can hold."""
+    if buffer._data is NULL:
+        raise _sealed()
+    if offset_delta > _MAX_INT32:
+        raise ValueError(f"offset delta {offset_delta} does not fit an int32")
+    if key_length > _MAX_RECORD_BYTES:
+        raise _too_large("key", key_length)
+    if value_length > _MAX_RECORD_BYTES:
+        raise _too_large("value", value_length)
+    return 0
+
+
+cdef inline int64_t _timestamp_delta(RecordBuffer buffer, int64_t timestamp_ms) except? -1:
+    """Return how far the timestamp is from the base, which the first record may set."""
+    cdef int64_t base = buffer.base_timestamp, delta
+    if buffer.count == 0 and not buffer._has_base_timestamp:
+        return 0
+    delta = <int64_t>(<uint64_t>timestamp_ms - <uint64_t>base)
+    # A difference overflows if its operands differ in sign, and it from the first of them.
+    if (timestamp_ms ^ base) & (timestamp_ms ^ delta) < 0:
+        raise ValueError(f"timestamp {timestamp_ms} is too far from the first, {base}")
+    return delta
+
+
+cdef inline void _count_in(
+    RecordBuffer buffer, Py_ssize_t offset_delta, int64_t timestamp_ms, Py_ssize_t size
+) noexcept:
+    if buffer.count == 0 and not buffer._has_base_timestamp:
+        buffer.base_timestamp = timestamp_ms
+    if buffer.count == 0 or timestamp_ms > buffer.max_timestamp:
+        buffer.max_timestamp = timestamp_ms
+    buffer.size += size
+    buffer.next_offset_delta = offset_delta + 1
+    buffer.count += 1
 
 
 cdef inline Py_ssize_t _size_of_bytes(Py_ssize_t length) noexcept nogil:

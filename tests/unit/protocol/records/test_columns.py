@@ -138,9 +138,6 @@ def test_large_batches_give_the_same_columns_as_records() -> None:
     assert memoryview(columns.offsets).cast("q").tolist() == list(range(5000))
 
 
-# Writing
-
-
 def test_columns_that_were_read_can_be_written() -> None:
     (columns,) = read_columns(spans_of(varied(), 10))
     assert columns.values is not None
@@ -226,9 +223,6 @@ def test_a_header_key_that_is_null_is_refused() -> None:
 
     with pytest.raises(ValueError, match="the key of header 0 is null"):
         headers[0]
-
-
-# Partitions
 
 
 def test_rows_are_sorted_into_partitions_in_order() -> None:
