@@ -82,14 +82,14 @@ class Configs:
     def _check(self, resource: Resource, given: Sequence[Alteration]) -> None:
         if resource.type == TOPIC_RESOURCE:
             if resource.name not in self._image.topics:
-                raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                raise ApiError(
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                    f"The topic '{resource.name}' does not exist.",
+                )
         elif resource.type == BROKER_RESOURCE:
             self._check_broker(resource.name)
         else:
-            raise ApiError(
-                ErrorCode.INVALID_REQUEST,
-                f"Resources of type {resource.type} have no configuration here.",
-            )
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.type}")
         twice = [name for name, count in Counter(each.name for each in given).items() if count > 1]
         if twice:
             raise ApiError(
@@ -99,20 +99,31 @@ class Configs:
     def _check_broker(self, name: str) -> None:
         if name == ALL_BROKERS:
             return
-        if not name.isascii() or not name.isdigit() or int(name) not in self._image.brokers:
+        if not name.isascii() or not name.isdigit():
+            raise ApiError(
+                ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}"
+            )
+        if int(name) not in self._image.brokers:
+            known = ", ".join(map(str, self._image.brokers))
             raise ApiError(
                 ErrorCode.INVALID_REQUEST,
-                f"Node id must be an integer of a registered broker, but it is: {name!r}",
+                f"Unexpected broker id, expected {known}, but received {name}",
             )
 
     def _records(self, resource: Resource, values: Mapping[str, str]) -> list[Message]:
         before = self._image.config(resource.type, resource.name)
         changed = {name: value for name, value in values.items() if before.get(name) != value}
+        read_only = [name for name in changed if _is_read_only(resource, name)]
+        if read_only:
+            raise ApiError(
+                ErrorCode.INVALID_REQUEST,
+                f"Cannot update these configs dynamically: [{', '.join(read_only)}]",
+            )
         try:
             if resource.type == TOPIC_RESOURCE:
                 parse_topic_configs(values)
             else:
-                parse_broker_configs(changed, must_be_dynamic=True)
+                parse_broker_configs(changed)
         except InvalidConfigError as error:
             raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
         removed: dict[str, str | None] = {name: None for name in before if name not in values}
@@ -145,6 +156,11 @@ def _changed_list(
     if operation is ConfigOperation.APPEND:
         return ",".join([*names, *(name for name in given if name not in names)])
     return ",".join(name for name in names if name not in given)
+
+
+def _is_read_only(resource: Resource, name: str) -> bool:
+    definition = _definition(resource, name)
+    return resource.type == BROKER_RESOURCE and definition is not None and definition.is_read_only
 
 
 def _definition(resource: Resource, name: str) -> ConfigDefinition | None:

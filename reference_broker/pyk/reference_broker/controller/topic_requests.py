@@ -78,7 +78,7 @@ def _check_collision(name: str, created: Mapping[str, str]) -> None:
 
 def _refused(topic: CreatableTopic, error: ApiError) -> CreatableTopicResult:
     return CreatableTopicResult(
-        name=topic.name, error_code=error.code, error_message=error.message, configs=None
+        name=topic.name, error_code=error.code, error_message=error.message, configs=[]
     )
 
 

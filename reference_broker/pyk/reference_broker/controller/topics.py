@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 USE_DEFAULT = -1
 MAX_PARTITIONS_PER_REQUEST = 10_000
+NO_SUCH_TOPIC = "This server does not host this topic-partition."
 
 
 @attrs.frozen(kw_only=True)
@@ -153,7 +154,7 @@ class Topics:
         if len(by_number) < len(topic.assignments):
             raise ApiError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-                "Found multiple manual partition assignments for one partition",
+                f"Found multiple manual partition assignments for partition {_first_twice(topic)}",
             )
         if sorted(by_number) != list(range(len(by_number))):
             raise ApiError(
@@ -191,7 +192,7 @@ class Topics:
         """Return the records that add partitions to a topic; raise :class:`ApiError`."""
         topic = self._image.topics.get(request.name)
         if topic is None:
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NO_SUCH_TOPIC)
         count, current = request.count, len(topic.partitions)
         if count == current:
             raise ApiError(
@@ -231,11 +232,13 @@ class Topics:
         if name is None:
             by_id = self._image.topics_by_id.get(topic_id)
             if by_id is None:
-                raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+                raise ApiError(
+                    ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID."
+                )
             return by_id
         topic = self._image.topics.get(name)
         if topic is None:
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NO_SUCH_TOPIC)
         return topic
 
 
@@ -278,6 +281,11 @@ def _partition_records(
         )
         for index, brokers in enumerate(replicas)
     )
+
+
+def _first_twice(topic: CreatableTopic) -> int:
+    numbers = [each.partition_index for each in topic.assignments]
+    return next(number for number in numbers if numbers.count(number) > 1)
 
 
 def _check_partition_limit(partitions: int) -> None:

@@ -36,19 +36,17 @@ def describe_configs(
     response = DescribeConfigsResponse()
     for resource in request.resources:
         result = DescribeConfigsResult(
-            resource_type=resource.resource_type,
-            resource_name=resource.resource_name,
-            error_message=None,
+            resource_type=resource.resource_type, resource_name=resource.resource_name
         )
         response.results.append(result)
         try:
             entries = _entries(broker, resource)
         except ApiError as error:
-            result.error_code, result.error_message = error.code, error.message
+            result.error_code, result.error_message = error.code, error.message or ""
             continue
         keys = resource.configuration_keys
         result.configs = [
-            _describe(entry, request) for entry in entries if keys is None or entry.name in keys
+            _describe(entry, request) for entry in entries if not keys or entry.name in keys
         ]
     return response
 
@@ -61,6 +59,10 @@ def _entries(broker: Broker, resource: DescribeConfigsResource) -> list[ConfigEn
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return broker.describe_topic_config(name)
     if resource.resource_type == BROKER_RESOURCE:
+        if name and not name.isdigit():
+            raise ApiError(
+                ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
+            )
         if name not in (ALL_BROKERS, str(broker.node_id)):
             raise ApiError(
                 ErrorCode.INVALID_REQUEST,

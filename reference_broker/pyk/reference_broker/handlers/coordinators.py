@@ -35,7 +35,7 @@ def find_coordinator(
     found = _coordinator(broker, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
-        error_message=found.error_message,
+        error_message=found.error_message or "NONE",
         node_id=found.node_id,
         host=found.host,
         port=found.port,
@@ -50,15 +50,13 @@ def _coordinator(broker: Broker, key_type: int, key: str) -> Coordinator:
         broker.auto_create_topic(GROUP_METADATA_TOPIC)
     topic = broker.image.topics.get(GROUP_METADATA_TOPIC)
     if topic is None:
-        return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, None)
+        return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     partition = topic.partitions[partition_for(key, len(topic.partitions))]
     node = broker.image.brokers.get(partition.leader)
     if node is None:
-        return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, None)
-    return Coordinator(
-        key=key, node_id=node.node_id, host=node.host, port=node.port, error_message=None
-    )
+        return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port)
 
 
-def _not_found(key: str, code: ErrorCode, message: str | None) -> Coordinator:
+def _not_found(key: str, code: ErrorCode, message: str = "") -> Coordinator:
     return Coordinator(key=key, node_id=-1, port=-1, error_code=code, error_message=message)

@@ -194,7 +194,7 @@ def _failed(
         partition_index=asked.partition,
         error_code=error.code,
         high_watermark=UNKNOWN_OFFSET,
-        aborted_transactions=[],
+        aborted_transactions=[] if partition is None else None,
     )
     if isinstance(error, NotLeaderError) and partition is not None:
         data.current_leader = LeaderIdAndEpoch(

@@ -14,6 +14,7 @@ from pyk.protocol.messages.leave_group import (
     MemberResponse,
 )
 from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from pyk.reference_broker.coordinator.group.member import join_error
 from pyk.reference_broker.coordinator.group.membership import Join
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
@@ -42,11 +43,7 @@ def join_group(broker: Broker, request: JoinGroupRequest, context: RequestContex
     try:
         runtime = broker.group(_not_empty(request.group_id))
     except ApiError as error:
-        return for_version(
-            JoinGroupResponse(
-                error_code=error.code, member_id=request.member_id, protocol_name=None
-            )
-        )
+        return for_version(join_error(error.code, request.member_id))
     runtime.tell(
         lambda shard, moment: shard.membership.join(
             Join(

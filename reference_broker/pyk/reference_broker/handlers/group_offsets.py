@@ -31,6 +31,7 @@ from pyk.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
+from pyk.reference_broker.controller.image import TopicImage
 from pyk.reference_broker.coordinator.group.offsets import GroupOffsets, OffsetToCommit
 from pyk.reference_broker.coordinator.group.records import CommittedOffset
 from pyk.reference_broker.coordinator.group.shard import OffsetResults
@@ -49,19 +50,19 @@ NO_OFFSET = CommittedOffset(offset=-1, commit_timestamp_ms=-1)
 
 
 def offset_commit(broker: Broker, request: OffsetCommitRequest, context: RequestContext) -> Reply:
-    """Commit the offsets of topics that exist."""
+    """Commit the offsets of partitions that exist."""
     uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
-    names = [
-        _topic_name(broker, topic.name, topic.topic_id, uses_topic_ids=uses_topic_ids)
+    topics = [
+        _topic(broker, topic.name, topic.topic_id, uses_topic_ids=uses_topic_ids)
         for topic in request.topics
     ]
-    offsets = list(_offsets_to_commit(request.topics, names))
+    offsets = list(_offsets_to_commit(request.topics, topics))
 
     def respond(results: OffsetResults | ErrorCode) -> OffsetCommitResponse:
         return OffsetCommitResponse(
             topics=[
-                _commit_result(topic, name, results)
-                for topic, name in zip(request.topics, names, strict=True)
+                _commit_result(asked, topic, results)
+                for asked, topic in zip(request.topics, topics, strict=True)
             ]
         )
 
@@ -86,48 +87,48 @@ def offset_commit(broker: Broker, request: OffsetCommitRequest, context: Request
     return committed.then(respond)
 
 
-def _topic_name(
+def _topic(
     broker: Broker, name: str, topic_id: UUID, *, uses_topic_ids: bool
-) -> str | ErrorCode:
-    """Return the name of a topic, or the error if it does not exist."""
-    if not uses_topic_ids:
-        is_known = name in broker.image.topics
-        return name if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    topic = broker.image.topics_by_id.get(topic_id)
-    return ErrorCode.UNKNOWN_TOPIC_ID if topic is None else topic.name
+) -> TopicImage | ErrorCode:
+    """Return a topic, or the error if it does not exist."""
+    if uses_topic_ids:
+        return broker.image.topics_by_id.get(topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
+    return broker.image.topics.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def _offsets_to_commit(
-    topics: Sequence[OffsetCommitRequestTopic], names: Sequence[str | ErrorCode]
+    asked: Sequence[OffsetCommitRequestTopic], topics: Sequence[TopicImage | ErrorCode]
 ) -> Iterator[OffsetToCommit]:
-    for topic, name in zip(topics, names, strict=True):
-        if isinstance(name, ErrorCode):
+    for each, topic in zip(asked, topics, strict=True):
+        if isinstance(topic, ErrorCode):
             continue
-        for partition in topic.partitions:
-            yield OffsetToCommit(
-                topic=name,
-                partition=partition.partition_index,
-                offset=partition.committed_offset,
-                leader_epoch=partition.committed_leader_epoch,
-                metadata=partition.committed_metadata or "",
-            )
+        for partition in each.partitions:
+            if partition.partition_index in topic.partitions:
+                yield OffsetToCommit(
+                    topic=topic.name,
+                    partition=partition.partition_index,
+                    offset=partition.committed_offset,
+                    leader_epoch=partition.committed_leader_epoch,
+                    metadata=partition.committed_metadata or "",
+                )
 
 
 def _commit_result(
-    topic: OffsetCommitRequestTopic, name: str | ErrorCode, results: OffsetResults | ErrorCode
+    asked: OffsetCommitRequestTopic,
+    topic: TopicImage | ErrorCode,
+    results: OffsetResults | ErrorCode,
 ) -> OffsetCommitResponseTopic:
-    answered = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
-    for partition in topic.partitions:
-        if isinstance(name, ErrorCode):
-            code = name
-        elif isinstance(results, ErrorCode):
-            code = results
+    answered = OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id)
+    for partition in asked.partitions:
+        number = partition.partition_index
+        if isinstance(topic, ErrorCode):
+            code = topic
+        elif number not in topic.partitions:
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         else:
-            code = results[name, partition.partition_index]
+            code = results if isinstance(results, ErrorCode) else results[topic.name, number]
         answered.partitions.append(
-            OffsetCommitResponsePartition(
-                partition_index=partition.partition_index, error_code=code
-            )
+            OffsetCommitResponsePartition(partition_index=number, error_code=code)
         )
     return answered
 
@@ -170,11 +171,12 @@ def _fetch_group(
         answered.topics = list(_all_offsets(broker, offsets, uses_topic_ids=uses_topic_ids))
         return answered
     for topic in group.topics:
-        name: str | ErrorCode = topic.name
+        name, code = topic.name, ErrorCode.NONE
         if uses_topic_ids:
-            name = _topic_name(broker, "", topic.topic_id, uses_topic_ids=True)
-        code = name if isinstance(name, ErrorCode) else ErrorCode.NONE
-        known = offsets.get(name, {}) if isinstance(name, str) else {}
+            found = broker.image.topics_by_id.get(topic.topic_id)
+            name = found.name if found else ""
+            code = ErrorCode.NONE if found else ErrorCode.UNKNOWN_TOPIC_ID
+        known = offsets.get(name, {})
         answered.topics.append(
             OffsetFetchResponseTopics(
                 name=topic.name,

@@ -77,8 +77,6 @@ def _delete(broker: Broker, group_id: str) -> Deferred[DeletableGroupResult]:
         return DeletableGroupResult(group_id=group_id, error_code=code)
 
     try:
-        if not group_id:
-            raise ApiError(ErrorCode.INVALID_GROUP_ID)
         runtime = broker.group(group_id)
     except ApiError as error:
         refused: Deferred[DeletableGroupResult] = Deferred()

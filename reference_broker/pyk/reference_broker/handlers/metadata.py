@@ -76,7 +76,7 @@ def _named_topics(
 ) -> Iterator[MetadataResponseTopic]:
     image = broker.image
     missing: list[str] = []
-    for wanted in request.topics or ():
+    for wanted in {(each.topic_id, each.name): each for each in request.topics or ()}.values():
         if wanted.topic_id.int:
             yield _topic_by_id(broker, wanted, context)
         elif wanted.name is None:
@@ -92,7 +92,7 @@ def _named_topics(
 def _topic_by_id(
     broker: Broker, wanted: MetadataRequestTopic, context: RequestContext
 ) -> MetadataResponseTopic:
-    if context.version < FIRST_VERSION_WITH_TOPIC_IDS or wanted.name is not None:
+    if context.version < FIRST_VERSION_WITH_TOPIC_IDS:
         return MetadataResponseTopic(
             error_code=ErrorCode.INVALID_REQUEST, name=wanted.name or "", topic_id=wanted.topic_id
         )
@@ -216,7 +216,10 @@ def _topic_partitions(
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         except ApiError as error:
             code = error.code
-        return DescribeTopicPartitionsResponseTopic(error_code=code, name=name), None
+        unknown = DescribeTopicPartitionsResponseTopic(
+            error_code=code, name=name, topic_authorized_operations=TOPIC_OPERATIONS
+        )
+        return unknown, None
     numbers = [number for number in sorted(topic.partitions) if number >= first]
     described = DescribeTopicPartitionsResponseTopic(
         name=name,

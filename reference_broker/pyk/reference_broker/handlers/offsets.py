@@ -64,7 +64,7 @@ def list_offsets(
     for topic in request.topics:
         answered = ListOffsetsTopicResponse(name=topic.name)
         response.topics.append(answered)
-        for asked in topic.partitions:
+        for asked in {each.partition_index: each for each in topic.partitions}.values():
             try:
                 if times[topic.name, asked.partition_index] > 1:
                     raise ApiError(ErrorCode.INVALID_REQUEST)

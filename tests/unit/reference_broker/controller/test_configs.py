@@ -72,8 +72,8 @@ def test_validating_changes_nothing(controllers: Controllers) -> None:
         (TOPIC_RESOURCE, "orders", (APPEND, "retention.ms", "1"), ErrorCode.INVALID_CONFIG),
         (BROKER_RESOURCE, "7", (SET, "log.retention.ms", "1"), ErrorCode.INVALID_REQUEST),
         (BROKER_RESOURCE, "x", (SET, "log.retention.ms", "1"), ErrorCode.INVALID_REQUEST),
-        (BROKER_RESOURCE, "0", (SET, "log.dirs", "/etc"), ErrorCode.INVALID_CONFIG),
-        (BROKER_RESOURCE, "", (SET, "listeners", "${jndi:ldap://x}"), ErrorCode.INVALID_CONFIG),
+        (BROKER_RESOURCE, "0", (SET, "log.dirs", "/etc"), ErrorCode.INVALID_REQUEST),
+        (BROKER_RESOURCE, "", (SET, "listeners", "${jndi:ldap://x}"), ErrorCode.INVALID_REQUEST),
         (32, "group", (SET, "consumer.session.timeout.ms", "1"), ErrorCode.INVALID_REQUEST),
     ],
 )

@@ -9,14 +9,14 @@ from pyk.reference_broker.coordinator.outcome import NOTHING, Outcome
 from pyk.reference_broker.deferred import Deferred
 
 from .classic_group import ClassicGroup
-from .member import Member
+from .member import Member, join_error
 
 JoinReply = Deferred[JoinGroupResponse]
 SyncReply = Deferred[SyncGroupResponse]
 
 
 def refuse_join(reply: JoinReply, member_id: str, error: ErrorCode) -> Outcome:
-    reply.complete(JoinGroupResponse(member_id=member_id, error_code=error))
+    reply.complete(join_error(error, member_id))
     return NOTHING
 
 

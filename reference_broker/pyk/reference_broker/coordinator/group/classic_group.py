@@ -14,11 +14,11 @@ from collections import Counter
 import attrs
 
 from pyk.protocol.errors import ErrorCode, ProtocolError
-from pyk.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from pyk.protocol.messages.join_group import JoinGroupResponseMember
 from pyk.protocol.messages.sync_group import SyncGroupResponse
 from pyk.reference_broker.errors import ApiError
 
-from .member import Member, Protocols
+from .member import Member, Protocols, join_error
 from .subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
 
 NO_GENERATION = -1
@@ -145,11 +145,7 @@ class ClassicGroup:
         old_member_id = self.static_members[group_instance_id]
         member = self.members.pop(old_member_id)
         fenced = ErrorCode.FENCED_INSTANCE_ID
-        member.complete_join(
-            JoinGroupResponse(
-                member_id=old_member_id, generation_id=NO_GENERATION, error_code=fenced
-            )
-        )
+        member.complete_join(join_error(fenced, old_member_id))
         member.complete_sync(SyncGroupResponse(error_code=fenced))
         self.pending_sync.discard(old_member_id)
         member.member_id = new_member_id

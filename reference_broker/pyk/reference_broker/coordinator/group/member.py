@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import attrs
 
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.join_group import JoinGroupResponse
 from pyk.protocol.messages.sync_group import SyncGroupResponse
 from pyk.reference_broker.deferred import Deferred
@@ -14,6 +15,11 @@ Protocols = tuple[tuple[str, bytes], ...]
 """The names of the assignors (for consumers) a member can use, best first, each with the member's
 metadata for it.
 """
+
+
+def join_error(error: ErrorCode, member_id: str = "") -> JoinGroupResponse:
+    """Return the answer to a JoinGroup that is refused."""
+    return JoinGroupResponse(member_id=member_id, protocol_name=None, error_code=error)
 
 
 @attrs.define(kw_only=True, eq=False)

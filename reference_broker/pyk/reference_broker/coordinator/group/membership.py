@@ -13,7 +13,7 @@ from uuid import UUID
 import attrs
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from pyk.protocol.messages.join_group import JoinGroupRequest
 from pyk.protocol.messages.sync_group import SyncGroupRequest
 from pyk.reference_broker.coordinator.outcome import NOTHING, Outcome
 from pyk.reference_broker.errors import ApiError
@@ -30,7 +30,7 @@ from .answers import (
     synced,
 )
 from .classic_group import ClassicGroup, GroupState
-from .member import Member, Protocols
+from .member import Member, Protocols, join_error
 from .rebalance import GroupConfig, Rebalancer, ShardTimers
 from .records import empty_group_record, group_record
 
@@ -364,7 +364,7 @@ def _keep_generation(
 
     def when_written(error: ErrorCode) -> None:
         if error:
-            member.complete_join(JoinGroupResponse(error_code=group_write_error(error)))
+            member.complete_join(join_error(group_write_error(error)))
             return
         is_leader = group.is_leader(member.member_id)
         if join.can_skip_assignment:

@@ -16,14 +16,13 @@ from typing import Protocol
 import attrs
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.join_group import JoinGroupResponse
 from pyk.protocol.messages.sync_group import SyncGroupResponse
 from pyk.reference_broker.coordinator.outcome import NOTHING, Outcome
 from pyk.reference_broker.timers import Moment
 
 from .answers import assign_with_error, joined
 from .classic_group import ClassicGroup, GroupState
-from .member import Member
+from .member import Member, join_error
 from .records import group_record
 
 log = logging.getLogger(__name__)
@@ -215,7 +214,7 @@ class Rebalancer:
         self._timers.cancel(_heartbeat_key(group, member.member_id))
         # A new member may still wait for its first JoinGroup: this answer makes it try again if it
         # lives.
-        member.complete_join(JoinGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+        member.complete_join(join_error(ErrorCode.UNKNOWN_MEMBER_ID))
         member.complete_sync(SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
         group.remove(member.member_id)
 
