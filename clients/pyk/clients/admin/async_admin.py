@@ -57,7 +57,7 @@ class AsyncAdmin:
         **options: Unpack[AdminOptions],
     ) -> None:
         config = AdminConfig.from_kwargs(bootstrap_servers, **options)
-        self._use(Client(config, clock=clock, network=network, random=random))
+        self._set_up(config, clock, network, random)
 
     @classmethod
     def from_properties(
@@ -68,12 +68,18 @@ class AsyncAdmin:
     ) -> Self:
         """Return an admin client configured by Kafka's dotted names, from a file or a mapping."""
         admin = cls.__new__(cls)
-        admin._use(Client(AdminConfig.from_properties(source, **overrides)))
+        admin._set_up(AdminConfig.from_properties(source, **overrides))
         return admin
 
-    def _use(self, client: Client) -> None:
-        self._client = client
-        self._calls = Calls(client)
+    def _set_up(
+        self,
+        config: AdminConfig,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+    ) -> None:
+        self._client = Client(config, clock=clock, network=network, random=random)
+        self._calls = Calls(self._client, config)
 
     async def start(self, timeout: float | None = None) -> None:
         """Connect. Entering the context manager does it, else the first call.

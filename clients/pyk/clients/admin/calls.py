@@ -8,6 +8,7 @@ from typing import Any
 
 from pyk.clients.admin.routes import Route
 from pyk.clients.admin.settling import Ask, settle
+from pyk.clients.config import AdminConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -16,8 +17,9 @@ from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 class Calls:
     """Carries out the calls of one admin client."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, config: AdminConfig) -> None:
         self.client = client
+        self._config = config
         self._starting = asyncio.Lock()
 
     async def begin(self, timeout: float | None) -> float:
@@ -30,7 +32,7 @@ class Calls:
 
     def deadline(self, timeout: float | None) -> float:
         """Return when a call must be over; by default ``default_api_timeout_ms`` from now."""
-        default = self.client.config.default_api_timeout_ms / 1000
+        default = self._config.default_api_timeout_ms / 1000
         return self.client.clock.now() + (default if timeout is None else timeout)
 
     def remaining(self, deadline: float) -> float:

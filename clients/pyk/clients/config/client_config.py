@@ -47,9 +47,6 @@ class ClientConfig:
     request_timeout_ms: int = option(
         Integer(minimum=1), 30_000, "How long to wait for a broker's answer to one request."
     )
-    default_api_timeout_ms: int = option(
-        Integer(minimum=1), 60_000, "How long a call may take for which no timeout was given."
-    )
     retry_backoff_ms: int = option(
         Integer(), 100, "The wait before a failed request is tried again; it doubles each time."
     )
@@ -186,4 +183,7 @@ class AdminConfig(ClientConfig):
 
     connections_max_idle_ms: int = option(
         Integer(minimum=1, maximum=INT64_MAX), 300_000, "When a connection without use is closed."
+    )
+    default_api_timeout_ms: int = option(
+        Integer(minimum=1), 60_000, "How long a call may take for which no timeout was given."
     )

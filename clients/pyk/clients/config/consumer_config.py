@@ -27,6 +27,9 @@ ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
 class ConsumerConfig(ClientConfig):
     """The options of :class:`~pyk.clients.Consumer`."""
 
+    default_api_timeout_ms: int = option(
+        Integer(minimum=1), 60_000, "How long a call may take for which no timeout was given."
+    )
     group_id: str | None = option(
         OptionalText(), None, "The group that shares the work and keeps the committed offsets."
     )

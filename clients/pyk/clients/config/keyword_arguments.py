@@ -16,7 +16,6 @@ class ClientOptions(TypedDict, total=False):
     client_id: str
     security_protocol: Literal["PLAINTEXT"]
     request_timeout_ms: int
-    default_api_timeout_ms: int
     retry_backoff_ms: int
     retry_backoff_max_ms: int
     reconnect_backoff_ms: int
@@ -32,6 +31,8 @@ class ClientOptions(TypedDict, total=False):
 
 class AdminOptions(ClientOptions, total=False):
     """Options of :class:`~pyk.clients.Admin`."""
+
+    default_api_timeout_ms: int
 
 
 class ProducerOptions(ClientOptions, total=False):
@@ -57,6 +58,7 @@ class ProducerOptions(ClientOptions, total=False):
 class ConsumerOptions(ClientOptions, total=False):
     """Options of :class:`~pyk.clients.Consumer`."""
 
+    default_api_timeout_ms: int
     group_id: str | None
     group_instance_id: str | None
     group_protocol: Literal["classic"]

@@ -1,0 +1,62 @@
+"""The page of options is written from the table: run this file to write it anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyk.clients.config import AdminConfig, ClientConfig, ConsumerConfig, Option, ProducerConfig
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+INTRODUCTION = """\
+# Configuration
+
+Options are keyword arguments under Kafka's own names, with `_` for `.`: `linger.ms` is `linger_ms`.
+`bootstrap_servers` comes first. `from_properties` reads Kafka's names from a properties file or a
+mapping, and keyword arguments beside it win:
+
+```python
+from pyk.clients import Producer
+
+with Producer("localhost:9092", linger_ms=20, compression_type="zstd") as producer:
+    producer.send("payments", b"42")
+
+settings = {"bootstrap.servers": "localhost:9092", "linger.ms": "20"}
+with Producer.from_properties(settings, compression_type="zstd") as producer:
+    producer.send("payments", b"43")
+```
+
+An unknown name is an error that suggests the right one. Times are in milliseconds, sizes in bytes.
+This page is written from the table in `pyk.clients.config`.
+"""
+HEAD = "| option | default | valid | what it is for |\n| --- | --- | --- | --- |\n"
+
+
+def row(option: Option) -> str:
+    default = "" if option.name == "bootstrap_servers" else f"`{option.default!r}`"
+    doc = option.doc.replace("``", "`")
+    return f"| `{option.name}` | {default} | {option.kind.describe()} | {doc} |\n"
+
+
+def section(title: str, config: type[ClientConfig], without: type[ClientConfig] | None) -> str:
+    """Return the options of a client that differ from those of all clients."""
+    common = without.options() if without else {}
+    rows = [row(one) for name, one in config.options().items() if common.get(name) != one]
+    return f"\n## {title}\n\n{HEAD}{''.join(rows)}"
+
+
+def page() -> str:
+    return (
+        INTRODUCTION
+        + section("All clients", ClientConfig, None)
+        + section("Producer", ProducerConfig, ClientConfig)
+        + section("Consumer", ConsumerConfig, ClientConfig)
+        + section("Admin", AdminConfig, ClientConfig)
+    )
+
+
+def test_the_page_of_options_is_that_of_the_table() -> None:
+    assert PAGE.read_text() == page(), f"run python {Path(__file__).name} in tests/docs"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
