@@ -36,6 +36,7 @@ class PartitionQueue:
     __slots__ = (
         "due",
         "has_gap",
+        "in_flight",
         "must_restart",
         "needs_new_producer_id",
         "node_id",
@@ -51,7 +52,8 @@ class PartitionQueue:
         self.queued: deque[ProducerBatch] = deque()  # full, never sent
         self.due: ProducerBatch | None = None  # still open, but its linger is over
         self.unsettled: list[ProducerBatch] = []  # sent once at least, oldest first
-        self.node_id = -1  # where those in flight are
+        self.in_flight = 0  # how many of them are under way
+        self.node_id = -1  # to which node
         self.has_gap = False
         self.must_restart = is_idempotent  # to begin at all is to restart
         self.needs_new_producer_id = False
@@ -62,11 +64,11 @@ class PartitionQueue:
 
     @property
     def has_in_flight(self) -> bool:
-        return any(batch.is_in_flight for batch in self.unsettled)
+        return self.in_flight > 0
 
     @property
     def has_retries(self) -> bool:
-        return any(not batch.is_in_flight for batch in self.unsettled)
+        return self.in_flight < len(self.unsettled)
 
     def oldest(self) -> ProducerBatch | None:
         """Return the oldest batch that somebody still waits for."""
@@ -126,19 +128,20 @@ class PartitionQueue:
             self._begin(batch)
         batch.attempts += 1
         batch.is_in_flight = True
+        self.in_flight += 1
         self.node_id = node_id
 
     def settle(self, batch: ProducerBatch) -> None:
         """The batch was written; if there was a gap before it, there was none after all."""
         self.unsettled.remove(batch)
-        batch.is_in_flight = False
+        self._came_back(batch)
         self.has_gap = False
         if self.sequence is not None:
             self.sequence.is_known = True
 
     def keep(self, batch: ProducerBatch, retry_at: float) -> None:
         """The batch keeps its place, to be sent again."""
-        batch.is_in_flight = False
+        self._came_back(batch)
         batch.retry_at = retry_at
 
     def drop(self, batch: ProducerBatch) -> None:
@@ -160,6 +163,11 @@ class PartitionQueue:
             piece.seal(batch.producer_id, batch.producer_epoch, sequence)
             if self.sequence is not None:
                 sequence = sequence_after(piece)
+
+    def _came_back(self, batch: ProducerBatch) -> None:
+        if batch.is_in_flight:
+            batch.is_in_flight = False
+            self.in_flight -= 1
 
     def _is_calm(self) -> bool:
         """Batches may follow those in flight before these are answered."""

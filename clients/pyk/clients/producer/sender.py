@@ -114,8 +114,9 @@ class Sender:
         plan = Plan()
         self._take(now)
         self._expire(now, plan)
-        while self._add_round(now, leader_of, plan):
-            pass
+        candidates = list(self._active)
+        while candidates:
+            candidates = self._add_round(candidates, now, leader_of, plan)
         plan.look_again_at = self._look_again_at(now)
         return plan
 
@@ -205,11 +206,17 @@ class Sender:
     def _expires_at(self, batch: ProducerBatch) -> float:
         return batch.created_at + self._settings.delivery_timeout
 
-    def _add_round(self, now: float, leader_of: LeaderOf, plan: Plan) -> bool:
-        """Plan at most one batch of each partition, one request a node; False if there is none."""
+    def _add_round(
+        self, candidates: list[PartitionQueue], now: float, leader_of: LeaderOf, plan: Plan
+    ) -> list[PartitionQueue]:
+        """Plan at most one batch of each partition and one request a node.
+
+        Returns the partitions that may have more to send, none if nothing was planned.
+        """
         requests: dict[int, list[ProducerBatch]] = {}
         room: dict[int, int] = {}
-        for queue in list(self._active):
+        more = []
+        for queue in candidates:
             if queue.is_ready_to_restart() and not queue.restart(self._identity):
                 plan.needs_producer_id = True
                 continue
@@ -218,7 +225,10 @@ class Sender:
                 plan.needs_metadata = True
                 continue
             batch = self._sendable(queue, node_id, now)
-            if batch is None or batch.size > room.get(node_id, batch.size):
+            if batch is None:
+                continue
+            more.append(queue)
+            if batch.size > room.get(node_id, batch.size):
                 continue
             if batch is queue.due and not self._accumulator.close(batch):
                 continue  # an application thread made it full meanwhile: the next poll takes it
@@ -230,7 +240,7 @@ class Sender:
         for node_id, batches in requests.items():
             self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
             plan.calls.append(ProduceCall(node_id, batches))
-        return bool(requests)
+        return more if requests else []
 
     def _sendable(self, queue: PartitionQueue, node_id: int, now: float) -> ProducerBatch | None:
         if self._in_flight.get(node_id, 0) >= self._settings.max_in_flight:
