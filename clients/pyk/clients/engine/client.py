@@ -237,17 +237,39 @@ class Client:
         :class:`RequestTimeoutError` (look at ``.definite``), :class:`MalformedResponseError`, and
         :class:`UnsupportedVersionError`. Who gives up waiting does not undo the request.
         """
+        response = await self.submit(
+            node_id,
+            request,
+            timeout_ms=timeout_ms,
+            min_version=min_version,
+            max_version=max_version,
+            lane=lane,
+        )
+        if response is None:
+            await self._pool.connection(node_id, lane).drain()
+        return response
+
+    def submit(
+        self,
+        node_id: int,
+        request: Message | VersionedRequest,
+        *,
+        timeout_ms: int | None = None,
+        min_version: int | None = None,
+        max_version: int | None = None,
+        lane: Lane = "main",
+    ) -> asyncio.Future[Any]:
+        """Send like :meth:`send` and return the future of the response, for who has no task to
+        spare. Whoever sends without acknowledgements must use :meth:`send`, which waits while the
+        node does not take more.
+        """
         self._check_usable()
         timeout = (self.config.request_timeout_ms if timeout_ms is None else timeout_ms) / 1000
         within = VersionRange(
             0 if min_version is None else min_version,
             LAST_VERSION if max_version is None else max_version,
         )
-        connection = self._pool.connection(node_id, lane)
-        response = await connection.submit(request, timeout, within)
-        if response is None:
-            await connection.drain()
-        return response
+        return self._pool.connection(node_id, lane).submit(request, timeout, within)
 
     async def send_to_any(self, request: Message | VersionedRequest, deadline: float) -> Any:
         """Send a request to whichever node is best asked; raises as :meth:`send`."""

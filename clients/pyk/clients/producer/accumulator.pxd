@@ -4,24 +4,12 @@ from pyk.clients.producer.batch cimport ProducerBatch
 from pyk.clients.producer.budget cimport BufferBudget, RoomRequest
 from pyk.clients.producer.delivery cimport Delivery
 from pyk.clients.producer.mutex cimport Mutex
+from pyk.clients.producer.topic_batches cimport TopicBatches
 
 
 cdef class FlushRequest:
     cdef readonly set remaining
     cdef readonly object wake
-
-
-@cython.final
-cdef class TopicBatches:
-    cdef readonly str name
-    cdef readonly int partition_count
-    cdef readonly list available
-    cdef readonly list open_batches
-    cdef readonly list loads
-    cdef public double used_at
-    cdef public bint is_forgotten
-    cdef public int sticky_partition
-    cdef public Py_ssize_t sticky_bytes
 
 
 @cython.final

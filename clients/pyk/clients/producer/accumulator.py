@@ -29,6 +29,7 @@ from pyk.clients.producer.delivery import Delivery
 from pyk.clients.producer.mutex import Mutex
 from pyk.clients.producer.partitioner import next_sticky_partition
 from pyk.clients.producer.row_source import Headers, RowSource
+from pyk.clients.producer.topic_batches import TopicBatches
 from pyk.protocol.records import RecordBatchBuilder
 
 RECORD_OVERHEAD_BYTES = 48  # length prefixes in the batch, and the delivery
@@ -44,49 +45,6 @@ class FlushRequest:
     def __init__(self, remaining: set[ProducerBatch], wake: Callable[[], object]) -> None:
         self.remaining = remaining
         self.wake = wake
-
-
-class TopicBatches:
-    """The partitions of one topic, each with the batch that is open.
-
-    The lists change when metadata changes; nothing is rebuilt per record.
-    """
-
-    __slots__ = (
-        "available",
-        "is_forgotten",
-        "loads",
-        "name",
-        "open_batches",
-        "partition_count",
-        "sticky_bytes",
-        "sticky_partition",
-        "used_at",
-    )
-
-    def __init__(self, name: str, used_at: float) -> None:
-        self.name = name
-        self.used_at = used_at
-        self.is_forgotten = False
-        self.partition_count = 0
-        self.available: list[int] = []  # partitions with a leader; all, while none has one
-        self.open_batches: list[ProducerBatch | None] = []
-        self.loads: list[int] = []  # unfinished batches of each partition
-        self.sticky_partition = -1
-        self.sticky_bytes = 0
-
-    def update(self, partition_count: int, available: Sequence[int]) -> None:
-        """Take what metadata says. Batches of partitions that are gone stay until they settle."""
-        missing = partition_count - len(self.open_batches)
-        self.open_batches.extend([None] * missing)
-        self.loads.extend([0] * missing)
-        self.partition_count = partition_count
-        self.available = list(available) or list(range(partition_count))
-        if self.sticky_partition not in self.available:
-            self.sticky_partition = -1
-
-    def is_idle(self, used_before: float) -> bool:
-        return self.used_at < used_before and not any(self.loads)
 
 
 class RecordAccumulator:

@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 
 from pyk.clients.errors import KafkaError
-from pyk.clients.producer.accumulator import TopicBatches
 from pyk.clients.producer.batch_delivery import BatchDelivery, Lot, Span
 from pyk.clients.producer.budget import RoomRequest
 from pyk.clients.producer.core import ProducerCore
@@ -16,6 +15,7 @@ from pyk.clients.producer.delivery import BatchResult
 from pyk.clients.producer.given import Circumstances, Given, read_given
 from pyk.clients.producer.given_table import GivenTable, is_table
 from pyk.clients.producer.send_path import choose_partition
+from pyk.clients.producer.topic_batches import TopicBatches
 from pyk.protocol.records.murmur2 import partition_for_key
 
 

@@ -1,8 +1,9 @@
 cimport cython
 
-from pyk.clients.producer.accumulator cimport RecordAccumulator, TopicBatches
+from pyk.clients.producer.accumulator cimport RecordAccumulator
 from pyk.clients.producer.budget cimport RoomRequest
 from pyk.clients.producer.delivery cimport Delivery
+from pyk.clients.producer.topic_batches cimport TopicBatches
 from pyk.protocol.io.system_clock cimport SystemClock
 
 

@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Coroutine, Generator, Mapping, Sequence
 from typing import Any
 
 from pyk.clients.errors import SerializationError
-from pyk.clients.producer.accumulator import RecordAccumulator, TopicBatches
+from pyk.clients.producer.accumulator import RecordAccumulator
 from pyk.clients.producer.budget import RoomRequest
 from pyk.clients.producer.delivery import Delivery
 from pyk.clients.producer.partitioner import Partitioner
 from pyk.clients.producer.record import WaitingRecord
 from pyk.clients.producer.row_source import Headers
+from pyk.clients.producer.topic_batches import TopicBatches
 from pyk.protocol.io.clock import Clock
 from pyk.protocol.io.system_clock import SystemClock
 from pyk.protocol.records.murmur2 import partition_for_key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from collections.abc import Iterable
 from uuid import UUID
@@ -25,7 +26,7 @@ NO_TRANSACTIONS = (1 << 31) - 1
 
 
 class SenderLoop:
-    """The task that drives a :class:`Sender`; each request under way is a task beside it."""
+    """The task that drives a :class:`Sender`; it hears by callback how each request ended."""
 
     def __init__(
         self,
@@ -73,39 +74,47 @@ class SenderLoop:
         plan = self._sender.poll(now, self._client.metadata.leader)
         self._settle(plan.settlements)
         for call in plan.calls:
-            self._client.supervisor.spawn(f"produce to node {call.node_id}", self._produce(call))
+            self._begin(call)
         if plan.needs_metadata:
             self._client.request_metadata_update()
         if plan.needs_producer_id:
             self._get_producer_id_soon()
         return plan.look_again_at
 
-    async def _produce(self, call: ProduceCall) -> None:
-        timeout_ms = self._config.request_timeout_ms
-        request = call.request(self._config.acks, timeout_ms, self._topic_id)
-        response: ProduceResponse | None = None
+    def _begin(self, call: ProduceCall) -> None:
         try:
-            response = await self._client.send(
-                call.node_id, request, timeout_ms=timeout_ms, max_version=call.max_version
-            )
+            answer = self._submit(call)
         except KafkaError as error:
-            consequences = self._sender.failed(call, error, self._client.clock.now())
-        except Exception as error:
-            log.exception("A produce request failed by a mistake of pyk")
-            mistake = StateError(f"by a mistake of pyk: {error!r}", definite=False)
-            consequences = self._sender.failed(call, mistake, self._client.clock.now())
+            self._follow(self._sender.failed(call, error, self._client.clock.now()))
         else:
-            consequences = self._answered(call, response)
-        self._follow(consequences, response)
+            answer.add_done_callback(functools.partial(self._ended, call))
 
-    def _answered(self, call: ProduceCall, response: ProduceResponse | None) -> Consequences:
+    def _submit(self, call: ProduceCall) -> asyncio.Future[ProduceResponse | None]:
+        client, timeout_ms = self._client, self._config.request_timeout_ms
+        request = call.request(self._config.acks, timeout_ms, self._topic_id)
+        if self._config.acks == 0:
+            # Nobody answers, so it is the socket that has to say when it is too much.
+            sending = client.send(call.node_id, request, max_version=call.max_version)
+            return client.supervisor.spawn(f"produce to node {call.node_id}", sending)
+        return client.submit(call.node_id, request, max_version=call.max_version)
+
+    def _ended(self, call: ProduceCall, answer: asyncio.Future[ProduceResponse | None]) -> None:
+        """Tell the sender how a call ended, and do what follows."""
+        if answer.cancelled():
+            return  # with the client, and everything else
+        now, error = self._client.clock.now(), answer.exception()
+        response = answer.result() if error is None else None
         try:
-            return self._sender.answered(call, response, self._client.clock.now())
-        except Exception as error:
-            self._give_up(error)
-            raise
+            if error is None:
+                consequences = self._sender.answered(call, response, now)
+            else:
+                consequences = self._sender.failed(call, _as_kafka_error(error), now)
+            self._follow(consequences, response)
+        except Exception as mistake:
+            log.exception("The producer failed by a mistake of pyk")
+            self._give_up(mistake)
 
-    def _follow(self, consequences: Consequences, response: ProduceResponse | None) -> None:
+    def _follow(self, consequences: Consequences, response: ProduceResponse | None = None) -> None:
         self._settle(consequences.settlements)
         if consequences.leaders and response is not None:
             self._client.update_leaders(consequences.leaders, response.node_endpoints)
@@ -166,3 +175,11 @@ class SenderLoop:
                 f"epoch {response.producer_epoch}, which cannot be one"
             )
         return ProducerIdentity(response.producer_id, response.producer_epoch)
+
+
+def _as_kafka_error(error: BaseException) -> KafkaError:
+    """Return an error as callers of a producer know them; others are mistakes of ours."""
+    if isinstance(error, KafkaError):
+        return error
+    log.error("A produce request failed by a mistake of pyk", exc_info=error)
+    return StateError(f"a produce request failed by a mistake of pyk: {error!r}", definite=False)

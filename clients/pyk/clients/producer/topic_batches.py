@@ -1,0 +1,50 @@
+"""What the accumulator holds for one topic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyk.clients.producer.batch import ProducerBatch
+
+
+class TopicBatches:
+    """The partitions of one topic, each with the batch that is open.
+
+    The lists change when metadata changes; nothing is rebuilt per record.
+    """
+
+    __slots__ = (
+        "available",
+        "is_forgotten",
+        "loads",
+        "name",
+        "open_batches",
+        "partition_count",
+        "sticky_bytes",
+        "sticky_partition",
+        "used_at",
+    )
+
+    def __init__(self, name: str, used_at: float) -> None:
+        self.name = name
+        self.used_at = used_at
+        self.is_forgotten = False
+        self.partition_count = 0
+        self.available: list[int] = []  # partitions with a leader; all, while none has one
+        self.open_batches: list[ProducerBatch | None] = []
+        self.loads: list[int] = []  # unfinished batches of each partition
+        self.sticky_partition = -1
+        self.sticky_bytes = 0
+
+    def update(self, partition_count: int, available: Sequence[int]) -> None:
+        """Take what metadata says. Batches of partitions that are gone stay until they settle."""
+        missing = partition_count - len(self.open_batches)
+        self.open_batches.extend([None] * missing)
+        self.loads.extend([0] * missing)
+        self.partition_count = partition_count
+        self.available = list(available) or list(range(partition_count))
+        if self.sticky_partition not in self.available:
+            self.sticky_partition = -1
+
+    def is_idle(self, used_before: float) -> bool:
+        return self.used_at < used_before and not any(self.loads)
