@@ -192,7 +192,7 @@ class Topics:
         """Return the records that add partitions to a topic; raise :class:`ApiError`."""
         topic = self._image.topics.get(request.name)
         if topic is None:
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NO_SUCH_TOPIC)
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         count, current = request.count, len(topic.partitions)
         if count == current:
             raise ApiError(
