@@ -92,7 +92,6 @@ _HOMES = {
     "ProducerStats": "producer",
     "RebalanceListener": "consumer",
     "RecordMetadata": "producer",
-    "SeveralErrors": "errors",
     "TimestampType": "consumer",
     "TopicDescription": "admin",
     "TopicListing": "admin",
@@ -144,10 +143,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name, "errors" if name.endswith("Error") else None)
-    if home is None:
+    home = import_module(f"{__name__}.{_HOMES.get(name, 'errors')}")
+    if name not in _HOMES and name not in home.__all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{home}"), name)
+    found = getattr(home, name)
     globals()[name] = found
     return found
 
