@@ -41,7 +41,9 @@ class PartitionLog:
         log = self._partition.log
         offset = log.log_start_offset
         while offset < log.log_end_offset:
+            found: list[KeyValue] = []
             for batch in read_batches(log.read(offset, READ_BYTES).read()):
                 offset = batch.next_offset
                 if not batch.is_control:
-                    yield [(record.key, record.value) for record in batch]
+                    found += [(record.key, record.value) for record in batch]
+            yield found

@@ -36,7 +36,7 @@ class ShardLog(Protocol):
         """Append records as one batch; return the offset after them; raise :class:`ApiError`."""
 
     def read_all(self) -> Iterator[list[KeyValue]]:
-        """Yield the keys and values of the log, batch by batch."""
+        """Yield the keys and values of the log, some at a time."""
 
 
 class Shard(Protocol):
@@ -98,11 +98,20 @@ class ShardRuntime(Generic[S]):
     def load(self) -> Iterator[int]:
         """Replay the log; yield now and then how many records were read, so that others can run."""
         count = 0
-        for batch in self._log.read_all():
-            for key, value in batch:
-                self._replay(key, value)
-            count += len(batch)
+        latest: dict[bytes, bytes | None] = {}
+        for records in self._log.read_all():
+            for key, value in records:
+                if key is None:
+                    self._replay(key, value)
+                else:
+                    # Only the last value of a key counts: compaction, done while reading.
+                    latest.pop(key, None)
+                    latest[key] = value
+            count += len(records)
             yield count
+        for key, value in latest.items():
+            if value is not None:
+                self._replay(key, value)
         for outcome in self.shard.loaded(self._moment()):
             self.carry_out(outcome)
 
