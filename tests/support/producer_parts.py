@@ -57,7 +57,12 @@ def put(accumulator: RecordAccumulator, *values: bytes, partition: int = 0) -> l
     return [accumulator.append(topic, partition, 1_000, None, value, ()) for value in values]
 
 
-def make_sender(accumulator: RecordAccumulator, **options: Any) -> Sender:
+def make_sender(
+    accumulator: RecordAccumulator,
+    *,
+    identity: ProducerIdentity | None = IDENTITY,
+    **options: Any,
+) -> Sender:
     settings: dict[str, Any] = {
         "is_idempotent": True,
         "max_in_flight": 5,
@@ -66,7 +71,8 @@ def make_sender(accumulator: RecordAccumulator, **options: Any) -> Sender:
         "backoff": Backoff(0.1, 1.0),
     }
     sender = Sender(accumulator, SenderSettings(**(settings | options)), Random(1))
-    sender.producer_id_received(IDENTITY)
+    if identity is not None:
+        sender.producer_id_received(identity)
     return sender
 
 

@@ -25,7 +25,7 @@ from pyk.clients.errors import KafkaError, RecordTooLargeError
 from pyk.clients.producer.batch import ProducerBatch
 from pyk.clients.producer.batch_delivery import Span
 from pyk.clients.producer.budget import BufferBudget, RoomRequest
-from pyk.clients.producer.delivery import Delivery
+from pyk.clients.producer.delivery import Delivery, fresh_copy
 from pyk.clients.producer.mutex import Mutex
 from pyk.clients.producer.partitioner import next_sticky_partition
 from pyk.clients.producer.row_source import Headers, RowSource
@@ -110,7 +110,7 @@ class RecordAccumulator:
         self._mutex.acquire()
         try:
             if self._refusal is not None:
-                raise self._refusal
+                raise fresh_copy(self._refusal)
             if topic.is_forgotten or (room is None and not self.budget.has_room(size)):
                 return None
             delivery = self._place(topic, partition, timestamp, key, value, headers, size)
@@ -140,7 +140,7 @@ class RecordAccumulator:
         self._mutex.acquire()
         try:
             if self._refusal is not None:
-                raise self._refusal
+                raise fresh_copy(self._refusal)
             if topic.is_forgotten or (room is None and not self.budget.has_room(self.bulk_size)):
                 return None
             span = self._fill(topic, partition, source, start)

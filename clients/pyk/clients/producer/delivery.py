@@ -224,7 +224,7 @@ class Delivery:
         self._wait(timeout)
         error = self._error()
         if error is not None:
-            raise _fresh(error)
+            raise fresh_copy(error)
         return self._metadata()
 
     def exception(self, timeout: float | None = None) -> KafkaError | None:
@@ -245,7 +245,7 @@ class Delivery:
         self._batch.is_observed = True
         error = self._error()
         if error is not None:
-            raise _fresh(error)
+            raise fresh_copy(error)
         return self._metadata()
 
     def __repr__(self) -> str:
@@ -340,7 +340,7 @@ def _finish_elsewhere(loop: asyncio.AbstractEventLoop, future: asyncio.Future[No
         log.debug("The loop that awaited a delivery is closed")
 
 
-def _fresh(error: KafkaError) -> KafkaError:
+def fresh_copy(error: KafkaError) -> KafkaError:
     """Return a copy to raise: one object raised by many would gather all their tracebacks."""
     fresh = copy.copy(error)
     fresh.__cause__ = error.__cause__
