@@ -18,6 +18,7 @@ cdef class PartitionBuffer:
     cdef public bint is_queued
     cdef public bint is_unreadable
     cdef public object error
+    cdef public bint error_lasts
     cdef public long long buffered_bytes
     cdef public object fetches
     cdef public bint is_opened
@@ -58,6 +59,7 @@ cdef class FetchBuffer:
     cdef _forget_span(self)
     cdef PartitionBuffer _dequeue(self)
     cdef RecordSpan _next_span(self, PartitionBuffer partition, object max_records)
+    cdef _was_told(self, PartitionBuffer partition, object error)
     cdef FetchedRecords _open_fetch(self, PartitionBuffer partition)
     cdef _drop_fetch(self, PartitionBuffer partition)
     cdef _drop_fetches(self, PartitionBuffer partition)

@@ -53,6 +53,7 @@ class PartitionBuffer:
         self.is_queued = False
         self.is_unreadable = False
         self.error: BaseException | None = None
+        self.error_lasts = False
         self.buffered_bytes = 0
         self.fetches: deque[tuple[FetchedRecords, int]] = deque()
         self.is_opened = False
@@ -161,10 +162,16 @@ class FetchBuffer:
         """Take back what :meth:`fail` said."""
         self.partitions[topic_partition].error = None
 
-    def fail(self, topic_partition: TopicPartition, error: BaseException) -> None:
-        """Have the application get ``error`` once what is fetched is read, until :meth:`heal`."""
+    def fail(
+        self, topic_partition: TopicPartition, error: BaseException, *, lasts: bool = False
+    ) -> None:
+        """Have the application get ``error`` once what is fetched is read.
+
+        If it ``lasts``, until another position is set; else once, or never after :meth:`heal`.
+        """
         partition = self.partitions[topic_partition]
         partition.error = error
+        partition.error_lasts = lasts
         self._enqueue(partition)
 
     def pause(self, topic_partition: TopicPartition) -> None:
@@ -303,6 +310,9 @@ class FetchBuffer:
             version = partition.version
             try:
                 span = self._next_span(partition, self._max_span)
+            except Exception as error:
+                self._was_told(partition, error)
+                raise
             finally:
                 self._enqueue(partition)
             if span is not None and partition.version == version:
@@ -359,8 +369,9 @@ class FetchBuffer:
                 break
             try:
                 max_records -= self._take_from(partition, max_records, spans, records)
-            except Exception:
+            except Exception as error:
                 if not spans:
+                    self._was_told(partition, error)
                     raise
                 break  # it is raised by the next poll
             finally:
@@ -462,6 +473,11 @@ class FetchBuffer:
         if partition.error is not None:
             raise partition.error.with_traceback(None)
         return None
+
+    def _was_told(self, partition: PartitionBuffer, error: Exception) -> None:
+        """Forget an error that the application is getting, unless it lasts."""
+        if error is partition.error and not partition.error_lasts:
+            partition.error = None
 
     def _open_fetch(self, partition: PartitionBuffer) -> FetchedRecords:
         if not partition.is_opened:

@@ -323,7 +323,8 @@ class NodeFetcher:
         records = memoryview(data.records)
         end = find_end(records, offset)
         if not end.has_batch:
-            self._buffer.fail(partition, _cut_short(partition, offset, len(records)))
+            error = _cut_short(partition, offset, len(records))
+            self._buffer.fail(partition, error, lasts=True)
             place.state = PlaceState.FAILED
             return
         aborted = None

@@ -291,7 +291,7 @@ class Positions:
             partition=partition,
             offset=offset,
         )
-        self._buffer.fail(place.topic_partition, error)
+        self._buffer.fail(place.topic_partition, error, lasts=True)
 
     def _truncated(self, place: Place, end_offset: int) -> None:
         topic, partition = place.topic_partition
@@ -313,4 +313,4 @@ class Positions:
             partition=partition,
             offset=end_offset,
         )
-        self._buffer.fail(place.topic_partition, error)
+        self._buffer.fail(place.topic_partition, error, lasts=True)

@@ -52,6 +52,13 @@ class ConsumerRecords(Sequence[ConsumerRecord], Generic[K, V]):
             self._records = list(self)
         return self._records[index]
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConsumerRecords | list | tuple):
+            return NotImplemented
+        return list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
         places = ", ".join(f"{partition}" for partition in self.partitions())
         return f"<{len(self)} records of {places or 'no partition'}>"

@@ -275,7 +275,26 @@ def test_an_error_waits_until_what_was_fetched_before_is_read() -> None:
     assert reader.poll() == [b"0"]
     with pytest.raises(ValueError, match="unauthorized"):
         reader.poll()
+    assert reader.poll() == []
+
+
+def test_an_error_that_has_passed_is_not_raised() -> None:
+    reader = Reader()
+    reader.buffer.fail(A0, ValueError("unauthorized"))
+
     reader.buffer.heal(A0)
+
+    assert reader.poll() == []
+
+
+def test_an_error_that_lasts_is_raised_until_there_is_another_position() -> None:
+    reader = Reader()
+    reader.buffer.fail(A0, ValueError("truncated"), lasts=True)
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="truncated"):
+            reader.poll()
+    reader.buffer.set_position(A0, 1, -1)
     assert reader.poll() == []
 
 

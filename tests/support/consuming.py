@@ -1,0 +1,212 @@
+"""Consumers in virtual time, beside the reference broker or brokers that follow a script."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from pyk.clients import AsyncConsumer, AsyncProducer
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.io import MemoryNetwork
+from pyk.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from pyk.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from pyk.reference_broker import AsyncCluster
+from support.batches import batch
+from support.scripted_broker import PORT, ScriptedCluster
+from support.virtual_time import current_clock
+
+EARLIEST = -2
+
+
+@asynccontextmanager
+async def reference_cluster(
+    *, latency: float = 0.001, **config: Any
+) -> AsyncIterator[AsyncCluster]:
+    """Run the reference broker in memory and in virtual time."""
+    network = MemoryNetwork(latency=latency)
+    names = {name.replace("_", "."): value for name, value in config.items()}
+    async with AsyncCluster(network=network, clock=current_clock(), config=names) as cluster:
+        yield cluster
+
+
+def network_of(cluster: Any) -> MemoryNetwork:
+    network = cluster.network if isinstance(cluster, ScriptedCluster) else cluster._seams.network
+    assert isinstance(network, MemoryNetwork)
+    return network
+
+
+def make_consumer(cluster: Any, **options: Any) -> AsyncConsumer[bytes, bytes]:
+    """Return a consumer of a cluster that is not started yet; it begins at the beginning."""
+    options.setdefault("auto_offset_reset", "earliest")
+    bootstrap = f"broker1:{PORT}" if isinstance(cluster, ScriptedCluster) else cluster.bootstrap
+    return AsyncConsumer(
+        bootstrap,
+        clock=current_clock(),
+        network=network_of(cluster),
+        random=random.Random(1),
+        **options,
+    )
+
+
+async def produce(cluster: AsyncCluster, topic: str, count: int, *, partitions: int = 1) -> None:
+    """Write values 0, 1, 2 … to the partitions of a topic in turn."""
+    async with AsyncProducer(
+        cluster.bootstrap,
+        clock=current_clock(),
+        network=network_of(cluster),
+        random=random.Random(1),
+    ) as producer:
+        for number in range(count):
+            await producer.send(topic, b"%d" % number, partition=number % partitions)
+        await producer.flush()
+
+
+async def read(consumer: AsyncConsumer[Any, Any], count: int, *, timeout: float = 60) -> list[Any]:
+    """Return the values of at least ``count`` records; fail if they do not come."""
+    values: list[Any] = []
+    deadline = current_clock().now() + timeout
+    while len(values) < count:
+        assert current_clock().now() < deadline, f"{len(values)} of {count} records came"
+        values += [record.value for record in await consumer.poll(1.0)]
+    return values
+
+
+class FetchingCluster(ScriptedCluster):
+    """Brokers that serve fetches of what a test put into logs; the leader alone answers.
+
+    ``edit`` may change the answer for a partition, or give another one.
+    """
+
+    def __init__(self, network: MemoryNetwork, nodes: int = 1) -> None:
+        super().__init__(network, nodes)
+        self.logs: dict[tuple[str, int], list[tuple[int, int, bytes]]] = defaultdict(list)
+        self.edit: Callable[[str, int, FetchPartition, PartitionData], PartitionData] | None = None
+        self._sessions: dict[int, dict[tuple[str, int], FetchPartition]] = {}
+        self.on(FetchRequest, self.fetch)
+        self.on(ListOffsetsRequest, self.list_offsets)
+
+    def append(self, values: list[bytes], topic: str = "orders", partition: int = 0) -> None:
+        """Write a batch at the end of a partition."""
+        base = self.end(topic, partition)
+        data = batch(base, values, leader_epoch=self.topics[topic].epochs[partition])
+        self.append_bytes(bytes(data), base, base + len(values), topic, partition)
+
+    def append_bytes(
+        self, data: bytes, base: int, end: int, topic: str = "orders", partition: int = 0
+    ) -> None:
+        """Write bytes that take the offsets from ``base`` to before ``end``."""
+        self.logs[topic, partition].append((base, end, data))
+
+    def end(self, topic: str = "orders", partition: int = 0) -> int:
+        log = self.logs[topic, partition]
+        return log[-1][1] if log else 0
+
+    def start_offset(self, topic: str = "orders", partition: int = 0) -> int:
+        log = self.logs[topic, partition]
+        return log[0][0] if log else 0
+
+    def move(self, partition: int, node_id: int, topic: str = "orders") -> None:
+        """Let another node lead a partition."""
+        self.topics[topic].leaders[partition] = node_id
+        self.topics[topic].epochs[partition] += 1
+
+    def fetch(self, request: FetchRequest) -> Any:
+        """Answer with the batches from each offset on, all sessions complete."""
+        return self.answer(self.wanted(request))
+
+    def wanted(self, request: FetchRequest) -> list[tuple[str, FetchPartition]]:
+        """Return the partitions of a request, those of its session included."""
+        names = {topic.topic_id: name for name, topic in self.topics.items()}
+        told = [
+            (topic.topic or names[topic.topic_id], partition)
+            for topic in request.topics
+            for partition in topic.partitions
+        ]
+        session = self._sessions.setdefault(request.session_id or 1, {})
+        if request.session_epoch == 0:
+            session.clear()
+        for topic in request.forgotten_topics_data:
+            for number in topic.partitions:
+                session.pop((topic.topic or names[topic.topic_id], number), None)
+        for name, partition in told:
+            session[name, partition.partition] = partition
+        return [(name, partition) for (name, _), partition in session.items()]
+
+    def answer(self, wanted: list[tuple[str, FetchPartition]]) -> FetchResponse:
+        answers: dict[str, list[PartitionData]] = defaultdict(list)
+        for name, partition in wanted:
+            data = self.partition_data(name, partition)
+            if self.edit is not None:
+                data = self.edit(name, partition.partition, partition, data)
+            answers[name].append(data)
+        return FetchResponse(
+            session_id=1,
+            responses=[
+                FetchableTopicResponse(
+                    topic=name, topic_id=self.topics[name].topic_id, partitions=partitions
+                )
+                for name, partitions in answers.items()
+            ],
+        )
+
+    def partition_data(self, topic: str, partition: FetchPartition) -> PartitionData:
+        log, offset = self.logs[topic, partition.partition], partition.fetch_offset
+        end = self.end(topic, partition.partition)
+        is_inside = self.start_offset(topic, partition.partition) <= offset <= end
+        return PartitionData(
+            partition_index=partition.partition,
+            error_code=ErrorCode.NONE if is_inside else ErrorCode.OFFSET_OUT_OF_RANGE,
+            high_watermark=end,
+            last_stable_offset=end,
+            records=b"".join(data for _, behind, data in log if behind > offset),
+        )
+
+    def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        """Answer with the first or the last offset, whichever is asked for."""
+        return ListOffsetsResponse(
+            topics=[
+                ListOffsetsTopicResponse(
+                    name=topic.name,
+                    partitions=[
+                        ListOffsetsPartitionResponse(
+                            partition_index=one.partition_index,
+                            offset=(
+                                self.start_offset(topic.name, one.partition_index)
+                                if one.timestamp == EARLIEST
+                                else self.end(topic.name, one.partition_index)
+                            ),
+                        )
+                        for one in topic.partitions
+                    ],
+                )
+                for topic in request.topics
+            ]
+        )
+
+
+@asynccontextmanager
+async def fetching(
+    *, nodes: int = 1, leaders: tuple[int, ...] = (1,), **options: Any
+) -> AsyncIterator[tuple[FetchingCluster, AsyncConsumer[bytes, bytes]]]:
+    """Run scripted brokers with a topic ``orders``, and a consumer that reads all of it."""
+    network = MemoryNetwork(latency=0.001)
+    async with FetchingCluster(network, nodes) as cluster:
+        cluster.add_topic("orders", list(leaders))
+        consumer = make_consumer(cluster, **options)
+        async with consumer:
+            consumer.assign([("orders", number) for number in range(len(leaders))])
+            yield cluster, consumer
