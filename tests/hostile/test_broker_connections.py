@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -206,3 +207,25 @@ async def test_a_peer_that_goes_while_it_waits_leaves_nothing_behind(cluster: As
     while len(broker.delayed_fetches):
         await asyncio.sleep(0.01)
     assert await is_served(cluster)
+
+
+async def test_those_who_fill_all_memory_with_halves_are_cut_off(
+    cluster: AsyncCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    (broker,) = cluster._brokers.values()
+    broker._listener._budget._limit = 8 * MIB
+    clients = [RawClient(cluster.bootstrap) for _ in range(6)]
+    for client in clients:
+        await client.__aenter__()
+        client.writer.write((100 * MIB).to_bytes(4, "big") + bytes(6 * MIB))
+    with contextlib.suppress(ConnectionError):
+        await asyncio.gather(*(client.writer.drain() for client in clients))
+    while "too much is arriving" not in caplog.text:
+        await asyncio.sleep(0.01)
+
+    assert await is_served(cluster)
+    for client in clients:
+        await client.__aexit__()
+    while broker._listener.connection_count:
+        await asyncio.sleep(0.01)
+    assert broker._listener._budget.used == 0

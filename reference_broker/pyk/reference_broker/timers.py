@@ -1,6 +1,4 @@
-"""What is due when: a queue of named deadlines. Pure; the broker's driver sleeps until the next
-one.
-"""
+"""What is due when: a queue of named deadlines. Pure; a driver sleeps until the next one."""
 
 from __future__ import annotations
 
@@ -28,11 +26,11 @@ Event = Callable[[float], None]
 
 
 class TimerQueue:
-    """Events by key, each with one deadline in monotonic seconds; scheduling a key again moves its
-    deadline.
+    """Events by key, each with one deadline in monotonic seconds.
 
-    Deadlines mostly move later (every heartbeat does that), so a moved entry stays in the heap and
-    is put right when its old deadline comes up: a heartbeat costs one dictionary store.
+    Scheduling a key again moves its deadline. Deadlines mostly move later (every heartbeat does
+    that), so a moved entry stays in the heap and is put right when its old deadline comes up: a
+    heartbeat costs one dictionary store.
     """
 
     def __init__(self, arm: Callable[[float], None]) -> None:
@@ -66,9 +64,7 @@ class TimerQueue:
         return self._heap[0][0] if self._heap else None
 
     def advance(self, now: float) -> None:
-        """Run all events that are due at ``now``, in the order of their deadlines, then arm for the
-        next.
-        """
+        """Run all events that are due at ``now`` in their order, then arm for the next."""
         self._armed_for = now
         try:
             while self._heap and self._heap[0][0] <= now:

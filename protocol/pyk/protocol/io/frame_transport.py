@@ -134,9 +134,20 @@ class FrameTransport(asyncio.BufferedProtocol):
         return self._peer
 
     @property
+    def local_host(self) -> str:
+        """The address at which the peer reached us, empty where there is none."""
+        name = self._transport.get_extra_info("sockname") if self._transport else None
+        return str(name[0]) if isinstance(name, tuple) else ""
+
+    @property
     def receiving_bytes(self) -> int:
         """The size of the frame that has begun to arrive, 0 between frames."""
         return self._frame_size if self._frame is not None else len(self._prefix)
+
+    @property
+    def held_bytes(self) -> int:
+        """The memory that the frame takes which has begun to arrive."""
+        return len(self._frame) if self._frame is not None else 0
 
     @property
     def unsent_bytes(self) -> int:

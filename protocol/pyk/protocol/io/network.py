@@ -48,6 +48,10 @@ class Network(Protocol):
         """Accept connections on a port (0: a free one), each with a protocol by ``factory``."""
 
 
+TURNS_TO_ACCEPT = 3
+"""Of the event loop: from a socket that was accepted to a protocol that is connected."""
+
+
 class SystemListener:
     """A port of the operating system."""
 
@@ -59,6 +63,13 @@ class SystemListener:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
+        # asyncio loses a connection that is just being accepted when its server closes: the socket
+        # stays open until it is collected. So first stop accepting, and let those come to be.
+        loop = asyncio.get_running_loop()
+        for listening in self._server.sockets:
+            loop.remove_reader(listening.fileno())
+        for _ in range(TURNS_TO_ACCEPT):
+            await asyncio.sleep(0)
         # Not wait_closed(): from Python 3.12 on it waits for every accepted connection too.
         self._server.close()
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import attrs
 
-from pyk.protocol.errors import ErrorCode
 from pyk.protocol.schema import Message
 from pyk.reference_broker.deferred import Deferred
 
@@ -17,6 +16,9 @@ NO_OPERATIONS = -2147483648
 """What stands for "not asked for" in fields of authorized operations."""
 
 
+ALL_ADDRESSES = ("0.0.0.0", "::")  # noqa: S104 (recognised here, not bound)
+
+
 @attrs.frozen(kw_only=True)
 class RequestContext:
     """Who asks, in which version."""
@@ -25,8 +27,12 @@ class RequestContext:
     client_id: str
     client_host: str
     """As Kafka tells it of group members: a slash and the address."""
+    local_host: str = ""
+    """The address at which the client has reached this broker."""
 
+    def address_of(self, host: str) -> str:
+        """Return the address to tell this client of a broker that registered with ``host``.
 
-def message_of(code: ErrorCode) -> str | None:
-    """Return the text that goes with an error code where a response has room for one."""
-    return None if code is ErrorCode.NONE else code.name.replace("_", " ").capitalize() + "."
+        A broker that listens on all addresses is where the client has reached it.
+        """
+        return self.local_host if host in ALL_ADDRESSES and self.local_host else host

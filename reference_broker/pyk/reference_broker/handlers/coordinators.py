@@ -29,10 +29,11 @@ def find_coordinator(
     if context.version >= FIRST_VERSION_IN_BATCHES:
         return FindCoordinatorResponse(
             coordinators=[
-                _coordinator(broker, request.key_type, key) for key in request.coordinator_keys
+                _coordinator(broker, context, request.key_type, key)
+                for key in request.coordinator_keys
             ]
         )
-    found = _coordinator(broker, request.key_type, request.key)
+    found = _coordinator(broker, context, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
         error_message=found.error_message or "NONE",
@@ -42,7 +43,7 @@ def find_coordinator(
     )
 
 
-def _coordinator(broker: Broker, key_type: int, key: str) -> Coordinator:
+def _coordinator(broker: Broker, context: RequestContext, key_type: int, key: str) -> Coordinator:
     if key_type != GROUP:
         message = "This broker coordinates groups, and neither transactions nor share groups."
         return _not_found(key, ErrorCode.INVALID_REQUEST, message)
@@ -55,7 +56,8 @@ def _coordinator(broker: Broker, key_type: int, key: str) -> Coordinator:
     node = broker.image.brokers.get(partition.leader)
     if node is None:
         return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port)
+    host = context.address_of(node.host)
+    return Coordinator(key=key, node_id=node.node_id, host=host, port=node.port)
 
 
 def _not_found(key: str, code: ErrorCode, message: str = "") -> Coordinator:

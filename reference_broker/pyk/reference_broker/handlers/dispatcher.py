@@ -32,6 +32,7 @@ class Dispatcher:
             version=request.version,
             client_id=request.header.client_id or "",
             client_host=f"/{connection.host}",
+            local_host=connection.local_host,
         )
         try:
             reply: Reply = handler(request.api_key)(self._broker, request.body, context)

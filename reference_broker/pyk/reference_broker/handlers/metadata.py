@@ -59,7 +59,10 @@ def metadata(broker: Broker, request: MetadataRequest, context: RequestContext) 
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(
-                node_id=each.node_id, host=each.host, port=each.port, rack=each.rack
+                node_id=each.node_id,
+                host=context.address_of(each.host),
+                port=each.port,
+                rack=each.rack,
             )
             for each in image.brokers.values()
             if not each.is_fenced
@@ -167,7 +170,7 @@ def describe_cluster(
         brokers=[
             DescribeClusterBroker(
                 broker_id=each.node_id,
-                host=each.host,
+                host=context.address_of(each.host),
                 port=each.port,
                 rack=each.rack,
                 is_fenced=each.is_fenced,

@@ -65,6 +65,7 @@ class Connection:
         self.transport = _ServerTransport(self, max_frame_bytes=max_frame_bytes)
         self.progress = Progress(clock.now())
         self.host = ""
+        self.local_host = ""
         self._handler = handler
         self._protocol = protocol
         self._budget = budget
@@ -74,6 +75,7 @@ class Connection:
         self._on_lost = on_lost
         self._frames: deque[memoryview] = deque()
         self._handled_bytes = 0
+        self._arriving_bytes = 0
         self._waiting_for: Deferred[Message] | None = None
         self._sending: asyncio.Task[None] | None = None
         self._is_paused = False
@@ -100,10 +102,21 @@ class Connection:
 
     def connection_made(self) -> None:
         self.host = self.transport.peer.rpartition(":")[0]
+        self.local_host = self.transport.local_host
         self._on_made(self)
+
+    def frame_arriving(self, held_bytes: int) -> None:
+        """Learn how much memory the frame takes that is just arriving."""
+        self._budget.take(held_bytes - self._arriving_bytes)
+        self._arriving_bytes = held_bytes
+        if self._budget.is_overdrawn:
+            self._log_limiter.warning("Cut off %s: too much is arriving at once", self.host)
+            self.transport.abort()
 
     def frame_received(self, frame: memoryview) -> None:
         self.progress.received(self._clock.now())
+        self._budget.give_back(self._arriving_bytes)
+        self._arriving_bytes = 0
         self._frames.append(frame)
         self._budget.take(len(frame))
         if self._is_idle:
@@ -119,9 +132,10 @@ class Connection:
             self._waiting_for.abandon()
         if self._sending is not None:
             self._sending.cancel()
-        self._budget.give_back(self._handled_bytes + sum(map(len, self._frames)))
+        waiting_bytes = sum(map(len, self._frames))
+        self._budget.give_back(self._arriving_bytes + self._handled_bytes + waiting_bytes)
         self._frames.clear()
-        self._handled_bytes = 0
+        self._arriving_bytes = self._handled_bytes = 0
         self._on_lost(self)
 
     # -- requests --------------------------------------------------------------------------------
@@ -233,7 +247,7 @@ class Connection:
 
 
 class _ServerTransport(FrameTransport):
-    """Tells the connection when it is there, so that it can be counted before it says anything."""
+    """Tells its connection when it is there, and what it holds before there is a whole frame."""
 
     def __init__(self, connection: Connection, *, max_frame_bytes: int) -> None:
         super().__init__(connection, max_frame_bytes=max_frame_bytes)
@@ -242,3 +256,9 @@ class _ServerTransport(FrameTransport):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._connection.connection_made()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        buffer = super().get_buffer(sizehint)
+        if self.held_bytes:
+            self._connection.frame_arriving(self.held_bytes)
+        return buffer

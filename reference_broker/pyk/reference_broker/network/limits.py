@@ -62,7 +62,8 @@ def _allowance(size: int) -> float:
 class ByteBudget:
     """Bytes of requests that all connections together may hold.
 
-    Never refuses: whoever goes over it is no longer read from until it is back under.
+    Above ``limit``, connections whose requests wait are no longer read from. Above twice that,
+    those whose requests are still arriving are cut off: they could fill it for ever.
     """
 
     def __init__(self, limit: int) -> None:
@@ -76,6 +77,10 @@ class ByteBudget:
     @property
     def is_exhausted(self) -> bool:
         return self._used > self._limit
+
+    @property
+    def is_overdrawn(self) -> bool:
+        return self._used > 2 * self._limit
 
     def take(self, size: int) -> None:
         self._used += size

@@ -53,6 +53,7 @@ class BrokerListener:
         self._last_id = 0
         self._open_port: Listener | None = None
         self._sweep: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
     @property
     def port(self) -> int:
@@ -75,6 +76,7 @@ class BrokerListener:
 
     async def close(self) -> None:
         """Close the port and all connections at once."""
+        self._is_closed = True
         await self.stop_accepting()
         if self._sweep is not None:
             self._sweep.cancel()
@@ -99,6 +101,8 @@ class BrokerListener:
     def _made(self, connection: Connection) -> None:
         self._connections[connection.connection_id] = connection
         self._per_host[connection.host] += 1
+        if self._is_closed:
+            connection.transport.abort()
         is_too_many = len(self._connections) > self._limits.max_connections
         if is_too_many or self._per_host[connection.host] > self._limits.max_connections_per_ip:
             self._log_limiter.warning("Refused %s: too many connections", connection.host)

@@ -1,3 +1,1 @@
-"""Consumer groups by the classic protocol, and their committed offsets, over
-``__consumer_offsets``.
-"""
+"""Consumer groups by the classic protocol, and their offsets, over ``__consumer_offsets``."""

@@ -51,9 +51,7 @@ def assign_with_error(group: ClassicGroup, error: ErrorCode) -> None:
 
 
 def group_write_error(error: ErrorCode) -> ErrorCode:
-    """Return what a member is told when its group's record could not be written: errors it knows
-    how to handle.
-    """
+    """Return what a member is told when its group's record could not be written."""
     if error in (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.NOT_ENOUGH_REPLICAS,

@@ -51,8 +51,9 @@ MOVES = {
 
 @attrs.define(kw_only=True, eq=False)
 class ClassicGroup:
-    """A group and its members. Changes only itself and the replies that members wait for; all
-    timing is elsewhere.
+    """A group and its members.
+
+    Changes only itself and the replies that members wait for; all timing is elsewhere.
     """
 
     group_id: str
@@ -139,9 +140,7 @@ class ClassicGroup:
             self.leader_id = next(iter(self.members), None)
 
     def replace_static_member(self, group_instance_id: str, new_member_id: str) -> Member:
-        """Give the static member a new id, and fence whoever still waits under the old one
-        (KIP-345).
-        """
+        """Give a static member a new id, and fence who still waits under the old (KIP-345)."""
         old_member_id = self.static_members[group_instance_id]
         member = self.members.pop(old_member_id)
         fenced = ErrorCode.FENCED_INSTANCE_ID
@@ -157,9 +156,7 @@ class ClassicGroup:
         return member
 
     def check_member(self, member_id: str, group_instance_id: str | None) -> Member:
-        """Return the member; raise if there is none of that id, or it was replaced under its
-        instance id.
-        """
+        """Return the member; raise if there is none, or it was replaced under its instance id."""
         if group_instance_id is not None:
             current = self.static_members.get(group_instance_id)
             if current is None:
@@ -272,8 +269,9 @@ class ClassicGroup:
             raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
 
     def check_offset_delete(self) -> None:
-        """Raise unless offsets may be deleted: of a group of consumers at any time, else only when
-        it is empty.
+        """Raise unless offsets may be deleted.
+
+        Of a group of consumers they may at any time, else only when it is empty.
         """
         if self.state is GroupState.DEAD:
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND)

@@ -16,8 +16,9 @@ CLASSIC = "classic"
 def list_groups(
     groups: Iterable[ClassicGroup], states: Collection[str], types: Collection[str]
 ) -> list[ListedGroup]:
-    """Return the groups in one of ``states`` and of one of ``types``, in any case; nothing named
-    means any.
+    """Return the groups in one of ``states`` and of one of ``types``.
+
+    Upper and lower case are the same, and nothing named means any.
     """
     states = {state.lower() for state in states}
     types = {kind.lower() for kind in types}
@@ -36,8 +37,9 @@ def list_groups(
 
 
 def describe_group(group: ClassicGroup) -> DescribedGroup:
-    """Return a group with its members; their metadata and assignments are told only of a stable
-    group.
+    """Return a group with its members.
+
+    Their metadata and assignments are told only of a stable group.
     """
     is_stable = group.is_in(GroupState.STABLE)
     protocol_name = group.protocol_name if is_stable else None

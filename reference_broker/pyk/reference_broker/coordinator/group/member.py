@@ -57,9 +57,7 @@ class Member:
         return dict(self.protocols)[protocol_name]
 
     def vote(self, candidates: Collection[str]) -> str:
-        """Return the protocol this member likes best among ``candidates``, one of which it
-        supports.
-        """
+        """Return what this member likes best of ``candidates``, one of which it supports."""
         return next(name for name in self.protocol_names if name in candidates)
 
     def satisfies_heartbeat(self) -> bool:

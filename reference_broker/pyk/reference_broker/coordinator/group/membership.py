@@ -299,9 +299,7 @@ class GroupMembership:
         return ErrorCode.NONE
 
     def keep_alive(self, group: ClassicGroup, member_id: str, moment: Moment) -> None:
-        """Prolong the session of a member that shows itself alive by another request: an offset
-        commit.
-        """
+        """Prolong the session of a member that shows itself alive by committing."""
         member = group.members.get(member_id)
         if member is not None and group.is_in(GroupState.STABLE, GroupState.PREPARING_REBALANCE):
             self._rebalancer.expect_heartbeat(group, member_id, member.session_timeout_ms, moment)

@@ -89,9 +89,7 @@ class OffsetStore:
     def tombstones(
         self, group_id: str, is_gone: Callable[[str, CommittedOffset], bool] = lambda _, __: True
     ) -> list[CoordinatorRecord]:
-        """Return tombstones for those of a group's offsets that ``is_gone`` says are, by default
-        for all.
-        """
+        """Return tombstones for the offsets of a group that ``is_gone`` picks, by default all."""
         return [
             offset_tombstone(group_id, topic, partition)
             for topic, partitions in self.of_group(group_id).items()

@@ -1,5 +1,4 @@
-"""Rebalances and sessions: how a classic group gets from one generation to the next, and what the
-passing of time does.
+"""Rebalances and sessions: how a classic group gets from one generation to the next.
 
 A rebalance has two phases. In the *join phase* members announce themselves; it ends when all have,
 or after the longest rebalance timeout among them, without those who have not. In the *sync phase*
@@ -50,9 +49,7 @@ class ShardTimers(Protocol):
 
 
 class Rebalancer:
-    """Moves groups between generations, on request of :class:`~.membership.GroupMembership` and of
-    time.
-    """
+    """Moves groups between generations, when members or time ask for it."""
 
     def __init__(self, config: GroupConfig, timers: ShardTimers) -> None:
         self._config = config

@@ -63,8 +63,9 @@ class GroupShard:
         retention_ms: int = -1,
         moment: Moment,
     ) -> tuple[OffsetResults, Outcome]:
-        """Commit offsets for a member (id, instance id, generation), or for nobody in an empty
-        group.
+        """Commit offsets for a member: its id, instance id and generation.
+
+        Without any of them the group has to be empty.
         """
         member_id, instance_id, generation_id = member
         group = self.groups.get(group_id)

@@ -12,9 +12,7 @@ _VERSION = struct.Struct(">h")
 
 
 def subscribed_topics(metadata: bytes) -> frozenset[str]:
-    """Return the topics in a consumer's subscription; raise :class:`MalformedMessageError` if it is
-    none.
-    """
+    """Return the topics in a subscription; raise :class:`MalformedMessageError` if it is none."""
     if len(metadata) < _VERSION.size:
         raise MalformedMessageError("a consumer's subscription begins with its version")
     (version,) = _VERSION.unpack_from(metadata)

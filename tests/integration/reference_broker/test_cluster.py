@@ -1,0 +1,99 @@
+"""Clusters as tests use them: quick to start, gone without a trace."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.reference_broker import AsyncCluster, Cluster
+from pyk.reference_broker.errors import ApiError
+from support.broker_requests import find_coordinator
+from support.raw_client import RawClient
+
+
+def open_files() -> list[str]:
+    """Return what this process has open, but for the directory that is read to know."""
+    folder = Path("/proc/self/fd")
+    links = [os.readlink(link) for link in folder.iterdir() if link.is_symlink()]
+    return sorted(link for link in links if not link.startswith("/proc"))
+
+
+def test_a_blocking_cluster_serves_and_leaves_nothing_behind() -> None:
+    with Cluster():
+        pass  # whatever is imported or opened once
+    threads, files = threading.active_count(), open_files()
+
+    with Cluster() as cluster:
+        cluster.create_topic("orders", partitions=3, configs={"retention.ms": 1000})
+        host, _, port = cluster.bootstrap.partition(":")
+        with socket.create_connection((host, int(port))):
+            pass
+
+    assert threading.active_count() == threads
+    assert open_files() == files
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((host, int(port)))
+
+
+def test_a_cluster_starts_in_a_tenth_of_a_second(tmp_path: Path) -> None:
+    with Cluster(data_dir=tmp_path):
+        pass
+
+    started = time.process_time()
+    with Cluster(data_dir=tmp_path / "again"):
+        assert time.process_time() - started < 0.1
+
+
+def test_only_one_broker_runs_for_now() -> None:
+    with pytest.raises(ValueError, match="runs clusters of one broker"):
+        Cluster(brokers=3)
+
+
+def test_a_topic_that_cannot_be_is_an_error_with_its_code() -> None:
+    with Cluster() as cluster, pytest.raises(ApiError) as error:
+        cluster.create_topic("a/b")
+
+    assert error.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+def test_a_cluster_that_cannot_start_leaves_no_thread() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        threads = threading.active_count()
+
+        with pytest.raises(OSError, match="in use"):
+            Cluster(port=taken.getsockname()[1]).open()
+
+    assert threading.active_count() == threads
+
+
+def test_a_cluster_that_is_not_open_says_so() -> None:
+    with pytest.raises(RuntimeError, match="not open"):
+        Cluster().create_topic("orders")
+
+
+async def test_configuration_reaches_broker_and_topics() -> None:
+    async with AsyncCluster(config={"num.partitions": 5, "max.message.bytes": 2000}) as cluster:
+        (broker,) = cluster._brokers.values()
+        await cluster.create_topic("orders", partitions=-1)
+
+        assert len(broker.replicas.of_topic("orders")) == 5
+        assert broker.replicas.get("orders", 0).log.config.max_message_bytes == 2000
+
+
+async def test_a_broker_on_all_addresses_is_where_it_was_reached() -> None:
+    async with AsyncCluster(host="0.0.0.0") as cluster:
+        port = cluster.bootstrap.rpartition(":")[2]
+        async with RawClient(f"127.0.0.1:{port}") as client:
+            metadata = await client.ask(MetadataRequest())
+            found = await client.ask(find_coordinator())
+
+    assert metadata.brokers[0].host == found.coordinators[0].host == "127.0.0.1"
