@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -267,6 +269,32 @@ def test_threads_that_use_a_producer_while_it_is_closed_get_typed_errors(cluster
 
     assert surprises == []
     assert not any(thread.is_alive() for thread in threads)
+
+
+STUCK = """
+import sys, threading, time
+from pyk.clients import KafkaTimeoutError, Producer
+
+producer = Producer(sys.argv[1], linger_ms=0)
+called = threading.Event()
+producer.send(sys.argv[2], b"one").add_done_callback(lambda _: (called.set(), time.sleep(60)))
+called.wait(5)
+producer.send(sys.argv[2], b"two")
+before = time.monotonic()
+try:
+    producer.flush(0.1)
+except KafkaTimeoutError:
+    producer.close(0.1)
+print(time.monotonic() - before)
+"""
+
+
+def test_a_callback_that_never_returns_holds_up_nobody_who_set_a_timeout(cluster, topic):
+    program = [sys.executable, "-c", STUCK, cluster.bootstrap, topic]
+
+    done = subprocess.run(program, capture_output=True, text=True, timeout=30, check=True)
+
+    assert float(done.stdout) < 5
 
 
 def test_a_closed_producer_leaves_no_threads_and_no_sockets(cluster, topic):

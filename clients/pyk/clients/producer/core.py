@@ -29,7 +29,9 @@ from pyk.protocol.records import (
     UnsupportedCompressionError,
 )
 
-CLOSE_SECONDS = 5.0  # for ending tasks and connections, once nothing is left to send
+# For ending tasks and connections, once nothing is left to send.
+CLOSE_SECONDS = 5.0
+LEAST_CLOSE_SECONDS = 0.25
 
 
 class ProducerCore:
@@ -101,6 +103,7 @@ class ProducerCore:
         if self.is_closed:
             return
         self.is_closed = True
+        deadline = None if timeout is None else self.client.clock.now() + timeout
         closed = ClosedError("the producer is closed")
         self.accumulator.refuse(closed)
         try:
@@ -112,7 +115,12 @@ class ProducerCore:
             self._sender_loop.abandon(
                 ClosedError("the producer was closed before this was acknowledged", definite=False)
             )
-            await self.client.close(CLOSE_SECONDS)
+            await self.client.close(self._closing_seconds(deadline))
+
+    def _closing_seconds(self, deadline: float | None) -> float:
+        if deadline is None:
+            return CLOSE_SECONDS
+        return max(LEAST_CLOSE_SECONDS, deadline - self.client.clock.now())
 
     # -- metadata ----------------------------------------------------------------------------------
 

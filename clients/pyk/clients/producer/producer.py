@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random as randomness
 import threading
@@ -11,16 +12,21 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from pyk.clients.config import ProducerConfig, ProducerOptions
 from pyk.clients.engine.thread import LoopThread
-from pyk.clients.errors import KafkaError, StateError
+from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
 from pyk.clients.producer.batch_delivery import BatchDelivery
 from pyk.clients.producer.batch_send import RoomWait, send_records
 from pyk.clients.producer.budget import RoomRequest
-from pyk.clients.producer.core import ProducerCore
+from pyk.clients.producer.core import CLOSE_SECONDS, ProducerCore
 from pyk.clients.producer.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.record import WaitingRecord
 from pyk.clients.producer.send_path import BlockingSendPath, HeadersLike
 from pyk.clients.producer.stats import ProducerStats
 from pyk.protocol.io import Clock, Network
+
+log = logging.getLogger(__name__)
+
+# A wait keeps its own time; this is for a loop that a user's callback holds up.
+GRACE_SECONDS = 0.5
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -134,7 +140,7 @@ class Producer(BlockingSendPath, Generic[K, V]):
 
         Raises :class:`KafkaTimeoutError` after ``timeout`` seconds; the producer goes on.
         """
-        self._thread.call(self._core.flush(timeout))
+        self._thread.call(self._core.flush(timeout), _with_grace(timeout))
 
     def close(self, timeout: float | None = None) -> None:
         """Deliver what was sent, then end; what is not settled in ``timeout`` seconds is given up.
@@ -143,10 +149,14 @@ class Producer(BlockingSendPath, Generic[K, V]):
         """
         if self._thread.guard.is_forked or self._core.is_closed:
             return
+        patience = CLOSE_SECONDS
         try:
-            self._thread.call(self._core.close(timeout))
+            self._thread.call(self._core.close(timeout), _with_grace(timeout))
+        except KafkaTimeoutError as error:
+            patience = GRACE_SECONDS
+            log.warning("Ending a producer whose thread is held up by a callback: %s", error)
         finally:
-            self._thread.close()
+            self._thread.close(patience)
 
     def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
         """Return the numbers of a topic's partitions; waits for metadata (``max_block_ms``)."""
@@ -228,3 +238,7 @@ class Producer(BlockingSendPath, Generic[K, V]):
             accumulator.cancel_room(room)
             raise self._core.exhausted()
         return room
+
+
+def _with_grace(timeout: float | None) -> float | None:
+    return None if timeout is None else timeout + GRACE_SECONDS

@@ -149,7 +149,7 @@ def test_a_serializer_is_called_or_has_a_method_and_never_sees_none():
 
 
 def test_a_serializer_that_fails_is_named_with_its_cause():
-    with pytest.raises(SerializationError, match="key_serializer failed for topic 'orders'") as caught:
+    with pytest.raises(SerializationError, match="key_serializer failed for topic") as caught:
         serialized(lambda value: 1 // 0, "orders", "boom", "key")
 
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
