@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import Progress, TaskID
@@ -20,6 +20,9 @@ from examples.journey.spark import count_with_spark, read_counts, start_session
 from examples.journey.text import Line, count_directly, lines_of, standard_library
 from examples.journey.verdict import Verdict, judge
 from pyk.clients import Admin, Delivery, NewTopic, Producer
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 LINES_TOPIC, COUNTS_TOPIC = "source-lines", "package-counts"
 PARTITIONS = 6
@@ -37,40 +40,40 @@ class Journey:
         self._sent: set[tuple[int, int]] = set()
 
     def run(self) -> Verdict:
-        with (
-            ThreadPoolExecutor(1) as background,
-            running_broker(self._folder / "broker") as address,
-        ):
-            session = background.submit(start_session, self._folder)
-            self._say(f"a broker serves on {address}, its log is in {self._folder / 'broker'}")
+        data_dir = self._folder / "broker"
+        # Spark keeps a session with the thread that made it: all of Spark runs in this one.
+        with ThreadPoolExecutor(1) as spark_thread, running_broker(data_dir) as address:
+            session = spark_thread.submit(start_session, self._folder)
+            self._say(f"a broker serves on {address}, its log is in {data_dir}")
             with Admin(address) as admin:
                 admin.create_topics(
                     [NewTopic(LINES_TOPIC, partitions=PARTITIONS), NewTopic(COUNTS_TOPIC)]
                 )
             group = self._travel(address)
-            spark = self._query(address, session)
+            self._say("Spark counts the same lines as a stream and writes its counts to a topic")
+            spark_thread.submit(self._query, address, session.result()).result()
+            spark = read_counts(address, COUNTS_TOPIC)
         direct, consumed = count_directly(self._lines), group.counts()
         report.show_counts(self._console, direct, consumed, spark)
         report.show_rates(self._console, self._rates)
         return judge(self._sent, group.times_read(), direct, consumed, spark)
 
     def _say(self, text: str) -> None:
-        self._console.print(f"  {text}", highlight=False)
+        self._console.print(f"  {text}", highlight=False, soft_wrap=True)
 
     def _travel(self, address: str) -> Group:
         """Produce and consume side by side, while members leave and join."""
         group = Group(address, LINES_TOPIC, self._say)
         total = len(self._lines)
-        with report.make_progress(self._console) as progress:
+        with report.make_progress(self._console) as progress, ThreadPoolExecutor(1) as background:
             sent, read = (progress.add_task(name, total=total) for name in ("produced", "consumed"))
             for _ in range(2):
                 group.join()
-            producing = threading.Thread(target=self._produce, args=(address, progress, sent))
             started = time.monotonic()
-            producing.start()
-            self._follow(group, progress, read)
+            producing = background.submit(self._produce, address, progress, sent)
+            self._follow(group, producing, progress, read)
             self._rates["consumer group"] = (group.consumed, time.monotonic() - started)
-            producing.join()
+            producing.result()
             group.close()
         return group
 
@@ -88,12 +91,16 @@ class Journey:
             metadata = delivery.result(0)
             self._sent.add((metadata.partition, metadata.offset))
 
-    def _follow(self, group: Group, progress: Progress, task: TaskID) -> None:
+    def _follow(
+        self, group: Group, producing: Future[None], progress: Progress, task: TaskID
+    ) -> None:
         """Wait until the group has read everything; on the way a member leaves and one joins."""
         total, changes = len(self._lines), [(0.25, group.join), (0.5, group.leave)]
         last, moved_at = 0, time.monotonic()
         while last < total:
             group.check()
+            if producing.done():
+                producing.result()  # raises what ended it
             time.sleep(0.05)
             if group.consumed > last:
                 last, moved_at = group.consumed, time.monotonic()
@@ -104,19 +111,14 @@ class Journey:
             while changes and last >= changes[0][0] * total:
                 changes.pop(0)[1]()
 
-    def _query(self, address: str, session: Future[object]) -> object:
-        self._say("Spark counts the same lines as a stream and writes its counts to a topic")
-        spark = session.result()
+    def _query(self, address: str, session: SparkSession) -> None:
         started = time.monotonic()
         try:
-            batches = count_with_spark(spark, address, LINES_TOPIC, COUNTS_TOPIC, self._folder)
-            self._rates[f"Spark, {batches} batches"] = (
-                len(self._lines),
-                time.monotonic() - started,
-            )
+            batches = count_with_spark(session, address, LINES_TOPIC, COUNTS_TOPIC, self._folder)
+            seconds = time.monotonic() - started
+            self._rates[f"Spark, {batches} batches"] = (len(self._lines), seconds)
         finally:
-            spark.stop()
-        return read_counts(address, COUNTS_TOPIC)
+            session.stop()
 
 
 def main() -> int:

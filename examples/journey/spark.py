@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,25 +14,38 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+LOG_SETTINGS = """
+rootLogger.level = error
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %c{1}: %m%n
+"""
+
+
 def start_session(folder: Path) -> SparkSession:
     """Start Spark in this process, on a Java that pip brought where the machine has none."""
     from pyk.spark_connector.java import prepare_local_spark
 
     prepare_local_spark()
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    log_settings = folder / "log4j2.properties"
+    log_settings.write_text(LOG_SETTINGS)
     from pyspark.sql import SparkSession
 
-    session = (
+    return (
         SparkSession.builder.master("local[2]")
         .appName("journey")
         .config("spark.driver.memory", "1g")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log_settings}")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .getOrCreate()
     )
-    session.sparkContext.setLogLevel("ERROR")
-    return session
 
 
 def count_with_spark(
