@@ -1,4 +1,4 @@
-"""Requests that cannot be, and what each broker answers: the same codes, ours and Apache Kafka's."""
+"""Requests that cannot be, and the codes that answer them: ours are Apache Kafka's."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from support.raw_client import RawClient, batch
 E = ErrorCode
 TOPIC, BROKER = 2, 4
 Made = Callable[[str], Message]
-"""Makes a request; it is given the name of a topic with two partitions and two records in the first."""
+"""Makes a request, given the name of a topic: two partitions, two records in the first."""
 
 
 @pytest.fixture
@@ -180,7 +180,12 @@ def append(records: bytes, *, partition: int = 0, acks: int = -1, name: str | No
 
 
 def commit(
-    *, partition: int = 0, group: str = "answers", member: str = "", generation: int = -1, note: str = ""
+    *,
+    partition: int = 0,
+    group: str = "answers",
+    member: str = "",
+    generation: int = -1,
+    note: str = "",
 ) -> Made:
     def made(topic: str) -> Message:
         asked = OffsetCommitRequestPartition(

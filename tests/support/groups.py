@@ -253,7 +253,7 @@ class Groups:
     # -- whole groups ------------------------------------------------------------------------------
 
     def stable(self, count: int = 1, **more: Any) -> list[str]:
-        """Bring together a group of so many dynamic members; return their ids, the leader's first."""
+        """Bring so many dynamic members together; return their ids, the leader's first."""
         joined = [self.join_dynamic(**more) for _ in range(count)]
         self.advance(3 * (count + 1))
         return self.settle(joined)

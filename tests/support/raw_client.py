@@ -15,7 +15,7 @@ class RawClient:
     """A TCP connection that speaks in messages; ``client.reader`` and ``writer`` speak in bytes."""
 
     def __init__(self, bootstrap: str, client_id: str | None = "raw") -> None:
-        self._address = bootstrap.split(",")[0].rsplit(":", 1)
+        self._address = bootstrap.split(",", maxsplit=1)[0].rsplit(":", 1)
         self.connection = ClientConnection(client_id)
 
     async def __aenter__(self) -> Self:
