@@ -84,7 +84,7 @@ def damaged(frame: bytes, chance: random.Random) -> Iterator[bytes]:
 class Victim:
     """A broker without its sockets."""
 
-    host = "127.0.0.1"
+    host = local_host = "127.0.0.1"
 
     def __init__(self, cluster: AsyncCluster) -> None:
         (self._broker,) = cluster._brokers.values()
