@@ -15,8 +15,11 @@ MOST_ERRORS = 5
 # What the user's kafka.* options do not say.
 CONSUMER_DEFAULTS = {
     "client.id": CLIENT_ID,
-    # A task reads a few partitions to their end as fast as it can, not thousands a little.
-    "max.partition.fetch.bytes": str(8 * 1024 * 1024),
+    # A task reads few partitions to their end, not thousands a little each.
+    "max.partition.fetch.bytes": str(2 * 1024 * 1024),
+    # All that a range names is there already. Who waits at the end of the log for more, as a fetch
+    # ahead does, keeps the next task's first fetch waiting behind it.
+    "fetch.max.wait.ms": "10",
 }
 PRODUCER_DEFAULTS = {
     "client.id": CLIENT_ID,

@@ -24,14 +24,17 @@ DISCOVERY_INTERVAL = 1.0
 
 
 class KafkaCluster:
-    """Implements :class:`~pyk.spark_connector.resolving.Cluster`; connects when it is first asked.
+    """Implements :class:`~pyk.spark_connector.resolving.Cluster`.
 
-    ``wait`` is how it waits between attempts, in seconds.
+    ``admin`` is by default one that connects when it is first asked, ``wait`` is how to pass the
+    seconds between two attempts.
     """
 
     def __init__(
         self,
         options: SourceOptions,
+        *,
+        admin: Admin | None = None,
         clock: Clock | None = None,
         wait: Callable[[float], object] | None = None,
     ) -> None:
@@ -39,7 +42,7 @@ class KafkaCluster:
         self._attempts = options.fetch_offset_attempts
         self._retry_interval = options.fetch_offset_retry_interval_ms / 1000
         self._read_committed = options.kafka.get("isolation.level") == "read_committed"
-        self._admin = Admin.from_properties(admin_properties(options.kafka))
+        self._admin = admin or Admin.from_properties(admin_properties(options.kafka))
         self._clock = clock or SystemClock()
         self._wait = wait or Event().wait
         self._found: frozenset[TopicPartition] = frozenset()

@@ -1,0 +1,201 @@
+"""What the driver of a query learns from the cluster, and how patiently."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any, cast
+
+import attrs
+import pytest
+
+from pyk.clients import Admin, ListedOffset, OffsetSpec, TopicPartition
+from pyk.clients.errors import (
+    KafkaError,
+    SeveralErrors,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
+from pyk.spark_connector.errors import ReadError
+from pyk.spark_connector.kafka_cluster import KafkaCluster
+from pyk.spark_connector.options import source_options
+from support.virtual_time import VirtualClock
+
+A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+
+
+def unknown(topic: str) -> UnknownTopicOrPartitionError:
+    return UnknownTopicOrPartitionError("there is no such topic", topic=topic)
+
+
+@attrs.define
+class FakeAdmin:
+    """Topics by name with their end offsets; fails as often as it is told to."""
+
+    topics: dict[str, list[int]]
+    failures: list[KafkaError] = attrs.field(factory=list)
+    asked: list[str] = attrs.field(factory=list)
+    read_committed: bool | None = None
+
+    def describe_topics(self, names: Iterable[str]) -> dict[str, Any]:
+        self._ask("describe")
+        return {name: self._topic(name) for name in names}
+
+    def list_topics(self) -> dict[str, Any]:
+        self._ask("list")
+        return {name: self._topic(name) for name in self.topics}
+
+    def list_offsets(
+        self, times: Mapping[TopicPartition, int], *, read_committed: bool
+    ) -> dict[TopicPartition, ListedOffset | None]:
+        self._ask("offsets")
+        self.read_committed = read_committed
+        found = {one: self._offset(one, time) for one, time in times.items() if self._has(one)}
+        errors: dict[TopicPartition, KafkaError] = {
+            one: unknown(one.topic) for one in times if not self._has(one)
+        }
+        if not errors:
+            return found
+        raise SeveralErrors("some failed", errors, found) if found else unknown("a")
+
+    def close(self, timeout: float) -> None:
+        self.asked.append("close")
+
+    def _ask(self, what: str) -> None:
+        self.asked.append(what)
+        if self.failures:
+            raise self.failures.pop(0)
+
+    def _topic(self, name: str) -> SimpleNamespace:
+        count = len(self.topics[name])
+        return SimpleNamespace(name=name, partitions=range(count), partition_count=count)
+
+    def _has(self, partition: TopicPartition) -> bool:
+        return partition.partition < len(self.topics.get(partition.topic, ()))
+
+    def _offset(self, partition: TopicPartition, time: int) -> ListedOffset | None:
+        end = self.topics[partition.topic][partition.partition]
+        if time > end:
+            return None
+        places = {OffsetSpec.LATEST: end, OffsetSpec.EARLIEST: 0}
+        return ListedOffset(places.get(OffsetSpec(time), time) if time < 0 else time, None, None)
+
+
+class Harness:
+    """A cluster over a fake admin client, in virtual time."""
+
+    def __init__(self, admin: FakeAdmin, **options: str) -> None:
+        given = {"kafka.bootstrap.servers": "x:1"} | (options or {"subscribe": "a"})
+        self.clock = VirtualClock()
+        self.cluster = KafkaCluster(
+            source_options(given),
+            admin=cast(Admin, admin),
+            clock=self.clock,
+            wait=self.clock.advance,
+        )
+
+
+def test_partitions_are_those_of_the_topics() -> None:
+    assert Harness(FakeAdmin({"a": [5, 6]})).cluster.partitions() == {A0, A1}
+
+
+def test_new_partitions_are_looked_for_once_a_second() -> None:
+    admin = FakeAdmin({"a": [5]})
+    harness = Harness(admin)
+    harness.cluster.partitions()
+    admin.topics["a"].append(0)
+
+    harness.clock.advance(0.9)
+    assert harness.cluster.partitions() == {A0}
+    harness.clock.advance(0.1)
+    assert harness.cluster.partitions() == {A0, A1}
+    assert admin.asked == ["describe", "describe"]
+
+
+def test_a_pattern_matches_whole_names() -> None:
+    admin = FakeAdmin({"a": [5], "ab": [5], "ba": [5]})
+
+    cluster = Harness(admin, subscribePattern="a.?").cluster
+
+    assert {partition.topic for partition in cluster.partitions()} == {"a", "ab"}
+
+
+def test_assigned_partitions_need_no_look() -> None:
+    admin = FakeAdmin({"a": [5, 6]})
+
+    assert Harness(admin, assign='{"a":[1]}').cluster.partitions() == {A1}
+    assert admin.asked == []
+
+
+def test_a_topic_that_was_just_made_is_waited_for() -> None:
+    admin = FakeAdmin({"a": [5]}, failures=[unknown("a"), unknown("a")])
+    harness = Harness(admin)
+
+    assert harness.cluster.partitions() == {A0}
+    assert harness.clock.now() == 2
+
+
+def test_but_not_for_ever() -> None:
+    admin = FakeAdmin({}, failures=[unknown("a")] * 3)
+
+    with pytest.raises(ReadError, match=r"UNKNOWN_TOPIC_OR_PARTITION \(3\).*topic 'a'"):
+        Harness(admin).cluster.partitions()
+
+
+def test_what_does_not_pass_is_told_at_once() -> None:
+    admin = FakeAdmin({"a": [5]}, failures=[TopicAuthorizationFailedError("no", topic="a")])
+    harness = Harness(admin)
+
+    with pytest.raises(ReadError, match=re.escape("TOPIC_AUTHORIZATION_FAILED (29)")):
+        harness.cluster.partitions()
+
+    assert harness.clock.now() == 0
+
+
+def test_ends_are_those_of_committed_records_if_the_query_reads_these() -> None:
+    admin = FakeAdmin({"a": [5, 6]})
+    options = {"subscribe": "a", "kafka.isolation.level": "read_committed"}
+
+    assert Harness(admin, **options).cluster.latest([A0, A1]) == {A0: 5, A1: 6}
+    assert admin.read_committed
+
+
+def test_an_end_that_went_back_is_asked_for_again() -> None:
+    admin = FakeAdmin({"a": [5]})
+    harness = Harness(admin)
+    harness.cluster.latest([A0])
+    admin.topics["a"] = [3]
+
+    assert harness.cluster.latest([A0]) == {A0: 3}, "in the end it is believed"
+    assert harness.clock.now() == 2
+    assert admin.asked == ["offsets"] * 4
+
+
+def test_first_offsets_leave_out_what_is_gone() -> None:
+    cluster = Harness(FakeAdmin({"a": [5]})).cluster
+
+    assert cluster.log_start([A0, A1]) == {A0: 0}
+    assert cluster.log_start([A1]) == {}
+    assert cluster.log_start([]) == {}
+
+
+def test_times_that_no_record_has_reached_have_no_offset() -> None:
+    cluster = Harness(FakeAdmin({"a": [5, 6]})).cluster
+
+    assert cluster.at_times({A0: 4, A1: 7}) == {A0: 4, A1: None}
+
+
+def test_several_failures_are_told_together() -> None:
+    cluster = Harness(FakeAdmin({"a": [5]})).cluster
+
+    with pytest.raises(ReadError, match=r"UNKNOWN_TOPIC_OR_PARTITION \(3\)"):
+        cluster.latest([A0, A1])
+
+
+def test_closing_closes_the_client() -> None:
+    admin = FakeAdmin({})
+
+    Harness(admin).cluster.close()
+
+    assert admin.asked == ["close"]
