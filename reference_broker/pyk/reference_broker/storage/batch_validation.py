@@ -15,7 +15,6 @@ import struct
 from enum import Enum, auto
 
 import attrs
-from crc32c import crc32c
 
 from pyk.protocol.records import (
     Compression,
@@ -27,6 +26,7 @@ from pyk.protocol.records import (
     parse_batch,
     read_batches,
 )
+from pyk.protocol.records.checksum import crc32c
 from pyk.protocol.records.compression import compress, decompress
 from pyk.protocol.records.layout import COMPRESSION_MASK, HEADER_BYTES, LENGTH_END, LOG_APPEND_TIME
 from pyk.reference_broker.config import LogConfig

@@ -8,11 +8,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from crc32c import crc32c
-
 from pyk.protocol.errors import ProtocolError
 from pyk.protocol.messages.producer_snapshot import ProducerEntry as StoredEntry
 from pyk.protocol.messages.producer_snapshot import ProducerSnapshot
+from pyk.protocol.records.checksum import crc32c
 from pyk.reference_broker.filesystem import FileSystem, read_if_exists, write_atomically
 from pyk.reference_broker.storage.producer_state import (
     BatchMetadata,
