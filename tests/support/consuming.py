@@ -64,12 +64,13 @@ def make_consumer(cluster: Any, **options: Any) -> AsyncConsumer[bytes, bytes]:
 
 async def produce(cluster: AsyncCluster, topic: str, count: int, *, partitions: int = 1) -> None:
     """Write values 0, 1, 2 … to the partitions of a topic in turn."""
-    async with AsyncProducer(
+    producer: AsyncProducer[bytes, bytes] = AsyncProducer(
         cluster.bootstrap,
         clock=current_clock(),
         network=network_of(cluster),
         random=random.Random(1),
-    ) as producer:
+    )
+    async with producer:
         for number in range(count):
             await producer.send(topic, b"%d" % number, partition=number % partitions)
         await producer.flush()
@@ -204,7 +205,8 @@ async def fetching(
 ) -> AsyncIterator[tuple[FetchingCluster, AsyncConsumer[bytes, bytes]]]:
     """Run scripted brokers with a topic ``orders``, and a consumer that reads all of it."""
     network = MemoryNetwork(latency=0.001)
-    async with FetchingCluster(network, nodes) as cluster:
+    cluster = FetchingCluster(network, nodes)
+    async with cluster:
         cluster.add_topic("orders", list(leaders))
         consumer = make_consumer(cluster, **options)
         async with consumer:

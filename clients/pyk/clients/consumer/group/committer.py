@@ -89,6 +89,8 @@ class Committer:
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """Try once; return what is to be tried again, after a wait."""
         identity = self._identity()
+        if identity is None and not self._is_rebalancing():
+            raise commit_error(next(iter(offsets)), ErrorCode.UNKNOWN_MEMBER_ID)
         if identity is not None:
             outcome = await self._ask(identity, offsets, deadline)
             offsets = {p: offset for p, offset in offsets.items() if p not in outcome.stored}

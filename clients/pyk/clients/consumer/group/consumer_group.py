@@ -69,7 +69,11 @@ class ConsumerGroup:
         self._last_commit: asyncio.Task[None] | None = None
         self.group_id = config.group_id
         self.coordinator = GroupCoordinator(
-            client, member_options(client, config), self._handle, self._activity
+            client,
+            member_options(client, config),
+            self._handle,
+            lambda: buffer.call_attention(EVENT),
+            self._activity,
         )
         self.membership = self.coordinator.membership
         self.committer = Committer(

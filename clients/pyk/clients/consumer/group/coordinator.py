@@ -48,8 +48,9 @@ REBALANCING = frozenset(
 class GroupCoordinator:
     """Runs the membership of one consumer in its group.
 
-    ``on_event`` is told, on the loop, what the application has to hear or do. ``activity`` returns
-    a number that grows whenever the application comes for records, None while it waits for some.
+    ``on_event`` is told, on the loop, what the application has to hear or do; ``on_failure`` is
+    called when the membership has an ``error``. ``activity`` returns a number that grows whenever
+    the application comes for records, None while it waits for some.
     """
 
     def __init__(
@@ -57,11 +58,13 @@ class GroupCoordinator:
         client: Client,
         options: MemberOptions,
         on_event: Callable[[ApplicationEvent], None],
+        on_failure: Callable[[], None],
         activity: Callable[[], int | None],
     ) -> None:
         self._client = client
         self._options = options
         self._on_event = on_event
+        self._on_failure = on_failure
         self._activity = activity
         self._seen_activity = -1
         self._asking: asyncio.Task[Any] | None = None
@@ -127,6 +130,8 @@ class GroupCoordinator:
                 await self._wait_until(action.until)
             else:
                 await self._do(action)
+                if self.membership.error is not None:
+                    self._on_failure()
 
     def _observe_application(self) -> None:
         activity = self._activity()
