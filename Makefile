@@ -24,7 +24,7 @@ test: $(INSTALLED) ## run the tests that need nothing but this machine
 	@echo "== test: the hot modules ($(PYK_EXTENSIONS))"
 	@$(BIN)/python build_extensions.py
 	@echo "== test: everything but conformance"
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not conformance" $(TESTS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not conformance" $(TESTS)
 
 conformance: $(INSTALLED) $(PEERS) ## the same scenarios against Apache Kafka, and foreign clients against our broker
 	@$(BIN)/python build_extensions.py

@@ -46,7 +46,7 @@ def cluster() -> Iterator[Cluster]:
 def make_topic(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> Callable[..., Topic]:
     def make(partitions: int = 3) -> Topic:
         name = f"topic-{next(_numbers)}"
-        cluster.create_topic(name, partitions=partitions)
+        cluster.create_topic(name, partitions=partitions, configs={"retention.ms": -1})
         return Topic(spark, cluster, name, tmp_path)
 
     return make

@@ -84,8 +84,14 @@ class RealKafka:
 
 
 def make_topic(kafka: Kafka, name: str, *, partitions: int = 1, **configs: str) -> str:
-    """Create a topic and return its name, made unique."""
+    """Create a topic and return its name, made unique.
+
+    It keeps records of any age: those that tests write with old timestamps would else be deleted
+    by the first check of retention.
+    """
     unique = f"{name}-{next(_numbers)}"
     with Admin(kafka.bootstrap) as admin:
-        admin.create_topics([NewTopic(unique, partitions=partitions, configs=configs)])
+        admin.create_topics(
+            [NewTopic(unique, partitions=partitions, configs={"retention.ms": "-1", **configs})]
+        )
     return unique

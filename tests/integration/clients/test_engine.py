@@ -179,7 +179,8 @@ def test_ctrl_c_interrupts_a_blocking_call_at_once() -> None:
             began = time.monotonic()
             out, err = program.communicate(timeout=10)
 
-    assert (out, err) == ("interrupted\n", "")
+    assert out == "interrupted\n"
+    assert "Traceback" not in err  # a loaded machine may be told that asyncio was slow
     assert time.monotonic() - began < 2
 
 
