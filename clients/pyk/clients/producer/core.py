@@ -113,7 +113,7 @@ class ProducerCore:
             pass
         finally:
             self._sender_loop.abandon(
-                ClosedError("the producer was closed before this was acknowledged", definite=False)
+                ClosedError("the producer was closed before this was acknowledged")
             )
             await self.client.close(self._closing_seconds(deadline))
 

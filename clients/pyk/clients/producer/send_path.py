@@ -69,6 +69,8 @@ class SendPath:
         timestamp = self._now_ms() if timestamp_ms is None else timestamp_ms
         delivery = self._append(topic, value, key, partition, given, timestamp)
         if delivery is None:
+            if not isinstance(topic, str):
+                raise TypeError(f"a topic is a text, not {type(topic).__name__}")
             return self._send_slowly(WaitingRecord(topic, value, key, partition, given, timestamp))
         return delivery
 

@@ -26,6 +26,7 @@ from pyk.clients.errors import (
 )
 from pyk.clients.producer.accumulator import RecordAccumulator
 from pyk.clients.producer.batch import ProducerBatch, halve
+from pyk.clients.producer.delivery import fresh_copy
 from pyk.clients.producer.outcome import (
     Fate,
     Verdict,
@@ -311,20 +312,24 @@ class Sender:
         """Drop a batch; None if it was open and became full meanwhile: it comes again."""
         if batch is queue.due and not self._accumulator.close(batch):
             return None
+        own = fresh_copy(error)
+        own.definite = error.definite and not (batch.may_be_written or batch.is_in_flight)
         queue.drop(batch)
-        return Settlement(batch, error=error)
+        return Settlement(batch, error=own)
 
     def _timeout_of(self, batch: ProducerBatch) -> KafkaTimeoutError:
-        may_be_written = batch.may_be_written or batch.is_in_flight
-        reason = (
-            f"the last error was: {batch.last_error}" if batch.last_error else "it was never sent"
-        )
+        if batch.last_error is not None:
+            reason = f"the last error was: {batch.last_error}"
+        elif batch.attempts:
+            reason = "no answer came"
+        else:
+            reason = "it was never sent, for want of a leader or of room at its node"
         return KafkaTimeoutError(
             f"{batch.count} records for {batch.place} were not acknowledged within "
             f"delivery_timeout_ms={self._settings.delivery_timeout * 1000:.0f}; {reason}",
             topic=batch.topic,
             partition=batch.partition,
-            definite=not may_be_written,
+            definite=True,
         )
 
 
@@ -335,8 +340,8 @@ def _success(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> S
 
 
 def _failure(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> Settlement:
-    error = batch.last_error
-    assert error is not None
+    assert batch.last_error is not None
+    error = fresh_copy(batch.last_error)
     error.definite = not (batch.may_be_written or isinstance(error, UnknownCodeError))
     if answer is None or not answer.record_errors:
         return Settlement(batch, error=error)

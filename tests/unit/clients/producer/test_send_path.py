@@ -110,6 +110,7 @@ def test_a_full_buffer_is_left_to_the_part_that_waits():
         (("orders", b"v"), {"headers": {5: b""}}, TypeError),
         (("orders", b"v"), {"headers": {"h": 5}}, TypeError),
         (("orders", b"v"), {"headers": [("h", b"", b"")]}, ValueError),
+        ((b"orders", b"v"), {}, TypeError),
         ((), {}, TypeError),
         (("orders", b"v"), {"unknown": 1}, TypeError),
     ],
