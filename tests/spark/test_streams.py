@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import attrs
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
-from pyk.clients import Admin
+from pyk.clients import Admin, TopicPartition
 from pyk.reference_broker import Cluster
 from support.spark_topic import Topic
 
@@ -143,12 +142,35 @@ def test_topics_are_found_by_pattern(make_topic: Callable[..., Topic]) -> None:
     assert seen.counts == Counter(values(0, 9))
 
 
-def test_lost_records_end_the_query_with_code_and_place(topic: Topic, tmp_path: Path) -> None:
-    topic.produce(values(0, 5), partition=0)
-    offsets = json.dumps({topic.name: {"0": 9, "1": -2, "2": -2}})
+def test_lost_records_end_the_query_or_are_left_out(topic: Topic, cluster: Cluster) -> None:
+    seen = Seen()
+    topic.produce(values(0, 10), partition=0)
+    topic.run(topic.stream(startingOffsets="earliest"), seen)
+    topic.produce(values(10, 30), partition=0)
+    with Admin(cluster.bootstrap) as admin:
+        admin.delete_records({TopicPartition(topic.name, 0): 15})
 
-    with pytest.raises(StreamingQueryException, match=rf"\[PYK_DATA_LOSS\] {topic.name}-0 ends at"):
-        topic.run(topic.stream(startingOffsets=offsets), Seen())
+    place = rf"\[PYK_DATA_LOSS\] {topic.name}-0 offsets 10 to 14 are gone"
+    with pytest.raises(StreamingQueryException, match=place):
+        topic.run(topic.stream(), seen)
+    topic.run(topic.stream(failOnDataLoss="false"), seen)
+
+    assert seen.counts == Counter(values(0, 10) + values(15, 30))
+
+
+def test_a_group_shows_how_far_the_query_is(topic: Topic, cluster: Cluster) -> None:
+    topic.produce(values(0, 10), partition=1)
+    options = {"kafka.group.id": "watched", "commitOffsetsToGroup": "true"}
+
+    topic.run(topic.stream(startingOffsets="earliest", **options), Seen())
+
+    with Admin(cluster.bootstrap) as admin:
+        lag = admin.consumer_group_lag("watched")
+    assert {partition.partition: one.committed_offset for partition, one in lag.items()} == {
+        0: 0,
+        1: 10,
+        2: 0,
+    }
 
 
 def test_a_query_that_polls_sees_what_arrives(topic: Topic) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from pyk.clients import Consumer, ConsumerRecord, Producer, TopicPartition
 from pyk.reference_broker import Cluster
@@ -27,7 +27,7 @@ class Topic:
         self._checkpoint = str(folder / "checkpoint")
 
     def produce(self, values: Sequence[bytes], **record: Any) -> None:
-        with Producer(self._cluster.bootstrap) as producer:
+        with Producer[bytes, bytes](self._cluster.bootstrap) as producer:
             for value in values:
                 producer.send(self.name, value, **record)
 
@@ -72,7 +72,9 @@ class Topic:
 
     def read_back(self, count: int) -> list[ConsumerRecord]:
         """Return the records of the topic, of which there must be so many."""
-        with Consumer(self._cluster.bootstrap, auto_offset_reset="earliest") as consumer:
+        with Consumer[bytes, bytes](
+            self._cluster.bootstrap, auto_offset_reset="earliest"
+        ) as consumer:
             partitions = [TopicPartition(self.name, number) for number in range(3)]
             consumer.assign(partitions)
             ends = consumer.end_offsets(partitions)
