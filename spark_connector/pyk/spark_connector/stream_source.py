@@ -90,6 +90,12 @@ def _exit_on_sigterm() -> None:
     """Let SIGTERM end this process by an exception.
 
     Spark ends a stopped query's Python process with SIGTERM, whose default leaves no time to call
-    ``stop()``; with an exception Spark's own ``finally`` calls it.
+    ``stop()``; with an exception Spark's own ``finally`` calls it. Spark may send a second one,
+    which must not interrupt that.
     """
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+
+    def leave(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        sys.exit(0)
+
+    signal.signal(signal.SIGTERM, leave)

@@ -76,11 +76,12 @@ try:
     os.kill(os.getpid(), signal.SIGTERM)
     signal.pause()
 finally:
+    os.kill(os.getpid(), signal.SIGTERM)
     print("stopped")
 """
 
 
-def test_sigterm_leaves_time_to_stop() -> None:
+def test_sigterm_leaves_time_to_stop_even_if_it_comes_twice() -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=60
     )
