@@ -1,5 +1,6 @@
 cdef class Mutex:
     cdef bint _is_held
+    cdef unsigned long _owner
 
-    cdef void acquire(self) noexcept
+    cdef int acquire(self) except -1
     cdef void release(self) noexcept

@@ -1,11 +1,13 @@
 """The lock of the accumulator: two instructions where a lock of the operating system takes 40 ns.
 
-Compiled code that calls no Python runs under the GIL from end to end, so testing and setting a flag is one
-step. What little Python there is under this lock (making a batch) may hand the GIL to a thread that wants
-the lock too: that one lets go of the GIL until the flag falls. A free-threaded interpreter switches its
-GIL on to load this module.
+Compiled code that calls no Python runs under the GIL from end to end, so testing and setting a flag is
+one step. What little Python there is under this lock (making a batch) may hand the GIL to a thread that
+wants the lock too: that one lets go of the GIL until the flag falls. A free-threaded interpreter
+switches its GIL on to load this module.
 """
 
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident()
 
 cdef extern from *:
     """
@@ -21,11 +23,17 @@ cdef extern from *:
 
 
 cdef class Mutex:
-    cdef void acquire(self) noexcept:
+    cdef int acquire(self) except -1:
+        cdef unsigned long caller = PyThread_get_thread_ident()
         while self._is_held:
+            if self._owner == caller:
+                # A finalizer that the collector ran in here, say of a log handler that produces.
+                raise RuntimeError("a producer was used in the middle of its own send")
             with nogil:
                 pyk_yield()
         self._is_held = True
+        self._owner = caller
+        return 0
 
     cdef void release(self) noexcept:
         self._is_held = False
