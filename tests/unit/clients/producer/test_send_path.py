@@ -8,6 +8,7 @@ import inspect
 
 import pytest
 
+from pyk.clients import AsyncProducer, Producer
 from pyk.clients.errors import SerializationError
 from pyk.clients.producer.delivery import Delivery
 from pyk.clients.producer.send_path import (
@@ -154,6 +155,11 @@ def test_a_serializer_that_fails_is_named_with_its_cause():
         serialized(lambda value: 1 // 0, "orders", "boom", "key")
 
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_nothing_stands_before_the_send_of_the_compiled_class():
+    assert "send" not in vars(Producer)
+    assert "send" not in vars(AsyncProducer)
 
 
 async def test_an_async_send_is_over_at_once_and_may_be_made_a_task():
