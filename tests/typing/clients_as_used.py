@@ -5,8 +5,10 @@ from __future__ import annotations
 from pyk.clients import (
     Admin,
     AsyncAdmin,
+    AsyncConsumer,
     ConfigResource,
     Consumer,
+    ConsumerRecord,
     KafkaError,
     NewTopic,
     OffsetAndMetadata,
@@ -42,6 +44,41 @@ async def administer_async() -> None:
         names: list[str] = sorted(await admin.list_topics())
         print(names)
         admin.list_topics().items()  # wrong
+
+
+def consume(consumer: Consumer[str, dict[str, int]]) -> int:
+    partition = TopicPartition("orders", 0)
+    consumer.subscribe(["orders"])
+    consumer.subscribe(5)  # wrong
+    for record in consumer.poll(timeout=1.0, max_records=10):
+        key: str = record.key
+        print(key, record.value["amount"], record.headers, record.topic, record.offset)
+        print(record.value + 1)  # wrong
+    consumer.commit({partition: 5})
+    consumer.commit({partition: "5"})  # wrong
+    consumer.seek(partition, OffsetAndMetadata(7))
+    lags: dict[TopicPartition, int] = consumer.lag()
+    print(lags, consumer.poll().to_arrow(["key"]), consumer.health().is_healthy)
+    for record in consumer:
+        consumer.commit(record)
+        return record.value["amount"]
+    return 0
+
+
+async def consume_async() -> None:
+    consumer = AsyncConsumer("localhost:9092", group_id="group", topics=["orders"])
+    async with consumer:
+        async for record in consumer:
+            print(record.offset + 1, record.value)
+            await consumer.commit(record)
+        batch = await consumer.poll()
+        print(batch[0].offset, len(batch.of(TopicPartition("orders", 0))))
+        consumer.poll().to_arrow()  # wrong
+        await consumer.seek(TopicPartition("orders", 0), 5)
+
+
+def annotate(record: ConsumerRecord[str, int]) -> int:
+    return record.value
 
 
 Admin("localhost:9092", linger_ms=5)  # wrong

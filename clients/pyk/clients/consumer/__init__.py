@@ -9,8 +9,8 @@ from pyk.clients.consumer.health import (
     PartitionState,
 )
 from pyk.clients.consumer.rebalance_listener import RebalanceListener
+from pyk.clients.consumer.record import ConsumerRecord, TimestampType
 from pyk.clients.consumer.records import ConsumerRecords
-from pyk.protocol.records import ConsumerRecord, TimestampType
 
 __all__ = [
     "AsyncConsumer",

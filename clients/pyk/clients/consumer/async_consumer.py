@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncIterator, Collection, Generator, Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.consumer.core import ConsumerCore
@@ -20,14 +20,12 @@ from pyk.clients.consumer.offsets_argument import CommitArgument, offsets_to_com
 from pyk.clients.consumer.positions import EARLIEST, LATEST
 from pyk.clients.consumer.read_path import AsyncReadPath
 from pyk.clients.consumer.rebalance_listener import RebalanceListener
+from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
 from pyk.clients.errors import ClosedError, ConcurrentUseError, WakeupError
+from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from pyk.protocol.io import Clock, Network
-from pyk.protocol.records import ConsumerRecord
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 class AsyncConsumer(AsyncReadPath, Generic[K, V]):
@@ -155,7 +153,7 @@ class AsyncConsumer(AsyncReadPath, Generic[K, V]):
 
     if TYPE_CHECKING:
 
-        def __aiter__(self) -> AsyncIterator[ConsumerRecord]:  # type: ignore[override]
+        def __aiter__(self) -> AsyncIterator[ConsumerRecord[K, V]]:  # type: ignore[override]
             """Give records one by one, without end; taking one finishes the one before."""
             raise NotImplementedError
 
@@ -183,7 +181,7 @@ class AsyncConsumer(AsyncReadPath, Generic[K, V]):
         finally:
             self._leave()
 
-    async def _next_slowly(self) -> ConsumerRecord:
+    async def _next_slowly(self) -> ConsumerRecord[K, V]:
         self._enter()
         try:
             await self._turn()
@@ -193,7 +191,7 @@ class AsyncConsumer(AsyncReadPath, Generic[K, V]):
                 if not self._records.open_span():
                     await self._wait(None)
                     continue
-                record = self._records.next_record()
+                record: ConsumerRecord[K, V] | None = self._records.next_record()
                 if record is not None:
                     return record
         finally:

@@ -21,15 +21,14 @@ from pyk.clients.consumer.offsets_argument import CommitArgument, offsets_to_com
 from pyk.clients.consumer.positions import EARLIEST, LATEST
 from pyk.clients.consumer.read_path import BlockingReadPath
 from pyk.clients.consumer.rebalance_listener import RebalanceListener
+from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
+from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from pyk.protocol.io import Clock, Network
-from pyk.protocol.records import ConsumerRecord
 
-K = TypeVar("K")
-V = TypeVar("V")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -159,7 +158,7 @@ class Consumer(BlockingReadPath, Generic[K, V]):
 
     if TYPE_CHECKING:
 
-        def __iter__(self) -> Iterator[ConsumerRecord]:  # type: ignore[override]
+        def __iter__(self) -> Iterator[ConsumerRecord[K, V]]:  # type: ignore[override]
             """Give records one by one, without end; taking one finishes the one before."""
             raise NotImplementedError
 
@@ -184,7 +183,7 @@ class Consumer(BlockingReadPath, Generic[K, V]):
         finally:
             self._use.release()
 
-    def _next_slowly(self) -> ConsumerRecord:
+    def _next_slowly(self) -> ConsumerRecord[K, V]:
         self._enter()
         try:
             while True:
@@ -193,7 +192,7 @@ class Consumer(BlockingReadPath, Generic[K, V]):
                 if not self._records.open_span():
                     self._wait(None)
                     continue
-                record = self._records.next_record()
+                record: ConsumerRecord[K, V] | None = self._records.next_record()
                 if record is not None:
                     return record
         finally:

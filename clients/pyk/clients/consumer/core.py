@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
 from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.deserializers import Deserializers
 from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, FetchBuffer
 from pyk.clients.consumer.fetcher import Fetcher
 from pyk.clients.consumer.group.actions import ApplicationEvent, Revoke
@@ -69,8 +70,7 @@ class ConsumerCore:
         self.buffer = FetchBuffer(
             on_data,
             lambda: on_room(self._look),
-            config.key_deserializer,
-            config.value_deserializer,
+            Deserializers(config.key_deserializer, config.value_deserializer),
             config.max_poll_records,
         )
         self.listener: RebalanceListener | None = None

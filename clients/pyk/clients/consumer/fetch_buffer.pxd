@@ -37,8 +37,7 @@ cdef class FetchBuffer:
     cdef public bint wants_room
     cdef object _on_data
     cdef object _on_room
-    cdef object _key_deserializer
-    cdef object _value_deserializer
+    cdef object _deserializers
     cdef bint _deserializes
     cdef long _max_span
     cdef object _queue
@@ -57,6 +56,7 @@ cdef class FetchBuffer:
     cdef bint _is_current(self, PartitionBuffer partition)
     cdef _close_span(self)
     cdef _forget_span(self)
+    cdef RecordIterator _iterate(self, RecordSpan span)
     cdef PartitionBuffer _dequeue(self)
     cdef RecordSpan _next_span(self, PartitionBuffer partition, object max_records)
     cdef _was_told(self, PartitionBuffer partition, object error)

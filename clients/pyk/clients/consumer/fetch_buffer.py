@@ -24,12 +24,12 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
+from pyk.clients.consumer.deserializers import Deserializers
 from pyk.clients.consumer.unreadable import deserialization_error, unreadable_records_error
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.records.cursor import FetchedRecords
 from pyk.protocol.records.errors import RecordBatchError
 from pyk.protocol.records.reader import RecordIterator, RecordSpan
-from pyk.protocol.records.record import ConsumerRecord
 
 UNKNOWN = -1
 
@@ -93,8 +93,7 @@ class FetchBuffer:
         self,
         on_data: Callable[[], object],
         on_room: Callable[[], object],
-        key_deserializer: Callable[[bytes], Any] | None = None,
-        value_deserializer: Callable[[bytes], Any] | None = None,
+        deserializers: Deserializers | None = None,
         max_span: int = 500,
     ) -> None:
         self.partitions: dict[TopicPartition, PartitionBuffer] = {}
@@ -106,9 +105,8 @@ class FetchBuffer:
         self.wants_room = False
         self._on_data = on_data
         self._on_room = on_room
-        self._key_deserializer = key_deserializer
-        self._value_deserializer = value_deserializer
-        self._deserializes = key_deserializer is not None or value_deserializer is not None
+        self._deserializers = deserializers
+        self._deserializes = bool(deserializers)
         self._max_span = max_span
         self._queue: deque[PartitionBuffer] = deque()
         self._queue_lock = Lock()
@@ -266,7 +264,7 @@ class FetchBuffer:
 
     # -- one record at a time ----------------------------------------------------------------------
 
-    def next_record(self) -> ConsumerRecord | None:
+    def next_record(self) -> Any | None:
         """Return the next record of the span that is open; None when more than that is needed.
 
         Taking a record says that the one before is finished.
@@ -282,7 +280,7 @@ class FetchBuffer:
         self.taken += 1
         return record
 
-    def _next_deserialized(self) -> ConsumerRecord | None:
+    def _next_deserialized(self) -> Any | None:
         try:
             record = self._iterator.next_record()
         except Exception as cause:
@@ -319,9 +317,7 @@ class FetchBuffer:
                 self._current, self._current_version = partition, version
                 self._span = span
                 self._taken_before = self.taken
-                self._iterator = RecordIterator(
-                    (span,), self._key_deserializer, self._value_deserializer
-                )
+                self._iterator = self._iterate(span)
                 return True
         return False
 
@@ -351,7 +347,7 @@ class FetchBuffer:
 
     # -- many records ------------------------------------------------------------------------------
 
-    def take(self, max_records: int) -> tuple[list[RecordSpan], list[ConsumerRecord] | None]:
+    def take(self, max_records: int) -> tuple[list[RecordSpan], list[Any] | None]:
         """Return at most ``max_records`` in spans, none if there are none; and as records if they
         had to be made because there are deserializers.
 
@@ -362,7 +358,7 @@ class FetchBuffer:
         self.settle()
         self._close_span()
         spans: list[RecordSpan] = []
-        records: list[ConsumerRecord] | None = [] if self._deserializes else None
+        records: list[Any] | None = [] if self._deserializes else None
         for _ in range(len(self._queue)):
             partition = self._dequeue() if max_records > 0 else None
             if partition is None:
@@ -383,13 +379,13 @@ class FetchBuffer:
         partition: PartitionBuffer,
         max_records: int,
         spans: list[RecordSpan],
-        records: list[ConsumerRecord] | None,
+        records: list[Any] | None,
     ) -> int:
         """Take spans of one partition; return how many records they have."""
         left = max_records
         version = partition.version
         taken: list[RecordSpan] = []
-        made: list[ConsumerRecord] = []
+        made: list[Any] = []
         try:
             while left > 0:
                 span = self._next_span(partition, left)
@@ -409,10 +405,10 @@ class FetchBuffer:
         return max_records - left
 
     def _deserialized(
-        self, partition: PartitionBuffer, span: RecordSpan, made: list[ConsumerRecord]
+        self, partition: PartitionBuffer, span: RecordSpan, made: list[Any]
     ) -> RecordSpan:
         """Make records of a span; return the part before the first one that is refused."""
-        iterator = RecordIterator((span,), self._key_deserializer, self._value_deserializer)
+        iterator = self._iterate(span)
         count = 0
         try:
             for record in iterator:
@@ -428,6 +424,12 @@ class FetchBuffer:
                 return head
             raise deserialization_error(partition.topic_partition, offset, cause) from cause
         return span
+
+    def _iterate(self, span: RecordSpan) -> RecordIterator:
+        if self._deserializers is None:
+            return RecordIterator((span,))
+        key_deserializer, value_deserializer = self._deserializers.of(span.origin.topic)
+        return RecordIterator((span,), key_deserializer, value_deserializer)
 
     # -- one partition -----------------------------------------------------------------------------
 

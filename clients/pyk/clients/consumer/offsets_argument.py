@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
-from pyk.protocol.records import ConsumerRecord
 
 CommitArgument = (
-    ConsumerRecord
+    ConsumerRecord[Any, Any]
     | ConsumerRecords[Any, Any]
-    | Iterable[ConsumerRecord]
+    | Iterable[ConsumerRecord[Any, Any]]
     | Mapping[TopicPartition, OffsetAndMetadata | int]
 )
 
@@ -37,7 +37,7 @@ def offsets_to_commit(given: CommitArgument) -> dict[TopicPartition, OffsetAndMe
     return _behind(given)
 
 
-def _behind(records: Iterable[ConsumerRecord]) -> dict[TopicPartition, OffsetAndMetadata]:
+def _behind(records: Iterable[ConsumerRecord[Any, Any]]) -> dict[TopicPartition, OffsetAndMetadata]:
     offsets: dict[TopicPartition, OffsetAndMetadata] = {}
     for record in records:
         if not isinstance(record, ConsumerRecord):

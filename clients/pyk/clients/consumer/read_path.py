@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Generator
 from typing import Any
 
 from pyk.clients.consumer.fetch_buffer import FetchBuffer
-from pyk.protocol.records.record import ConsumerRecord
 
 
 class BlockingReadPath:
@@ -22,13 +21,13 @@ class BlockingReadPath:
     def __iter__(self) -> BlockingReadPath:
         return self
 
-    def __next__(self) -> ConsumerRecord:
+    def __next__(self) -> Any:
         record = self._buffer.next_record()
         if record is not None:
             return record
         return self._next_slowly()
 
-    def _next_slowly(self) -> ConsumerRecord:
+    def _next_slowly(self) -> Any:
         raise NotImplementedError
 
 
@@ -41,23 +40,23 @@ class AsyncReadPath:
     def __aiter__(self) -> AsyncReadPath:
         return self
 
-    def __anext__(self) -> Awaitable[ConsumerRecord]:
+    def __anext__(self) -> Awaitable[Any]:
         record = self._buffer.next_record()
         if record is not None:
             return ReadyRecord(record)
         return self._next_slowly()
 
-    def _next_slowly(self) -> Awaitable[ConsumerRecord]:
+    def _next_slowly(self) -> Awaitable[Any]:
         raise NotImplementedError
 
 
 class ReadyRecord:
     """An awaitable that is done already: awaiting it never goes through the event loop."""
 
-    def __init__(self, record: ConsumerRecord) -> None:
+    def __init__(self, record: Any) -> None:
         self._record = record
 
-    def __await__(self) -> Generator[Any, None, ConsumerRecord]:
+    def __await__(self) -> Generator[Any, None, Any]:
         return self  # type: ignore[return-value]
 
     def __iter__(self) -> ReadyRecord:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Generic, cast, overload
 
+from pyk.clients.consumer.record import ConsumerRecord
+from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import TopicPartition
-from pyk.protocol.records import ConsumerRecord, RecordIterator, RecordSpan
+from pyk.protocol.records import RecordIterator, RecordSpan
 
 if TYPE_CHECKING:
     import pyarrow
 
-K = TypeVar("K")
-V = TypeVar("V")
 
-Deserializer = Callable[[bytes], Any]
-
-
-class ConsumerRecords(Sequence[ConsumerRecord], Generic[K, V]):
+class ConsumerRecords(Sequence[ConsumerRecord[K, V]], Generic[K, V]):
     """Records in the order of their partitions: those of one partition stand together.
 
     A record is made when it is looked at; :meth:`to_arrow` makes none at all. With deserializers
@@ -27,7 +24,7 @@ class ConsumerRecords(Sequence[ConsumerRecord], Generic[K, V]):
     __slots__ = ("_records", "_spans")
 
     def __init__(
-        self, spans: Sequence[RecordSpan] = (), records: list[ConsumerRecord] | None = None
+        self, spans: Sequence[RecordSpan] = (), records: list[ConsumerRecord[K, V]] | None = None
     ) -> None:
         self._spans = spans
         self._records = records
@@ -38,16 +35,16 @@ class ConsumerRecords(Sequence[ConsumerRecord], Generic[K, V]):
     def __bool__(self) -> bool:
         return bool(self._spans)
 
-    def __iter__(self) -> Iterator[ConsumerRecord]:
+    def __iter__(self) -> Iterator[ConsumerRecord[K, V]]:
         if self._records is not None:
             return iter(self._records)
-        return RecordIterator(self._spans)
+        return cast(Iterator[ConsumerRecord[K, V]], RecordIterator(self._spans))
 
     @overload
-    def __getitem__(self, index: int) -> ConsumerRecord: ...
+    def __getitem__(self, index: int) -> ConsumerRecord[K, V]: ...
     @overload
-    def __getitem__(self, index: slice) -> list[ConsumerRecord]: ...
-    def __getitem__(self, index: int | slice) -> ConsumerRecord | list[ConsumerRecord]:
+    def __getitem__(self, index: slice) -> list[ConsumerRecord[K, V]]: ...
+    def __getitem__(self, index: int | slice) -> ConsumerRecord[K, V] | list[ConsumerRecord[K, V]]:
         if self._records is None:
             self._records = list(self)
         return self._records[index]

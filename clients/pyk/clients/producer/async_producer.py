@@ -6,10 +6,11 @@ import os
 import random as randomness
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ProducerConfig, ProducerOptions
 from pyk.clients.errors import KafkaError
+from pyk.clients.payload import K, V
 from pyk.clients.producer.batch_delivery import BatchDelivery
 from pyk.clients.producer.batch_send import RoomWait, send_records
 from pyk.clients.producer.budget import RoomRequest
@@ -19,9 +20,6 @@ from pyk.clients.producer.record import WaitingRecord
 from pyk.clients.producer.send_path import AsyncSendPath, HeadersLike
 from pyk.clients.producer.stats import ProducerStats
 from pyk.protocol.io import Clock, Network
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 class AsyncProducer(AsyncSendPath, Generic[K, V]):

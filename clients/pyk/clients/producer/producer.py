@@ -8,11 +8,12 @@ import random as randomness
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ProducerConfig, ProducerOptions
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
+from pyk.clients.payload import K, V
 from pyk.clients.producer.batch_delivery import BatchDelivery
 from pyk.clients.producer.batch_send import RoomWait, send_records
 from pyk.clients.producer.budget import RoomRequest
@@ -27,9 +28,6 @@ log = logging.getLogger(__name__)
 
 # A wait keeps its own time; this is for a loop that a user's callback holds up.
 GRACE_SECONDS = 0.5
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 class Producer(BlockingSendPath, Generic[K, V]):

@@ -8,6 +8,7 @@ once it is made.
 from __future__ import annotations
 
 from enum import IntEnum
+from types import GenericAlias
 from typing import Any
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -109,6 +110,11 @@ class ConsumerRecord:
         self.key = key
         self.value = value
         self.headers = headers
+
+    @classmethod
+    def __class_getitem__(cls, kinds: Any) -> Any:
+        """Return ``ConsumerRecord[K, V]``, for annotations."""
+        return GenericAlias(cls, kinds)
 
     @property
     def topic(self) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pyk.clients.consumer.deserializers import Deserializers
 from pyk.clients.consumer.fetch_buffer import EVENT, FetchBuffer
 from pyk.clients.errors import CorruptRecordError, DeserializationError
 from pyk.clients.topic_partition import TopicPartition
@@ -33,8 +34,7 @@ class Reader:
         self.buffer = FetchBuffer(
             lambda: self.calls.append("data"),
             lambda: self.calls.append("room"),
-            None,
-            value_deserializer,
+            Deserializers(None, value_deserializer),
             max_span,
         )
         for partition in partitions or (A0,):

@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from pyk.clients.consumer.offsets_argument import offsets_to_commit
+from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
-from pyk.protocol.records import ConsumerRecord, FetchedRecords
+from pyk.protocol.records import FetchedRecords
 from support.batches import batch
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)

@@ -7,9 +7,10 @@ import sys
 import pyarrow as pa
 import pytest
 
+from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
 from pyk.clients.topic_partition import TopicPartition
-from pyk.protocol.records import ConsumerRecord, FetchedRecords, RecordSpan
+from pyk.protocol.records import FetchedRecords, RecordSpan
 from support.batches import batch, batches
 
 A0, B1 = TopicPartition("a", 0), TopicPartition("b", 1)
