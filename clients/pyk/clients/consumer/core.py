@@ -377,7 +377,7 @@ class ConsumerCore:
         unknown: dict[TopicPartition, int] = {}
         for place in list(self.positions):
             position = await self.position(place.topic_partition, timeout)
-            known = lag_of(place, reads_committed=reads_committed)
+            known = lag_of(place, position, reads_committed=reads_committed)
             if known is None or place.buffer.is_paused:
                 unknown[place.topic_partition] = position
             else:

@@ -86,10 +86,9 @@ class ConsumerStats:
     """Bytes that are fetched and wait for the application."""
 
 
-def lag_of(place: Place, *, reads_committed: bool) -> int | None:
-    """Return how many offsets lie before the application, None while that is not known."""
+def lag_of(place: Place, position: int, *, reads_committed: bool) -> int | None:
+    """Return how many offsets lie behind ``position``, None while the log's end is not known."""
     end = place.last_stable_offset if reads_committed else place.high_watermark
-    position = place.buffer.position
     return max(0, end - position) if end >= 0 and position >= 0 else None
 
 
@@ -97,8 +96,8 @@ def partition_health(
     place: Place, now: float, *, has_leader: bool, reads_committed: bool
 ) -> PartitionHealth:
     """Return how one partition stands."""
-    lag = lag_of(place, reads_committed=reads_committed)
     position = place.buffer.position
+    lag = lag_of(place, position, reads_committed=reads_committed)
     return PartitionHealth(
         state=_state(place, now, lag, has_leader=has_leader),
         position=position if position >= 0 else None,

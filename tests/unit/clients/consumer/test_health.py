@@ -90,12 +90,12 @@ def test_lag_counts_to_the_last_stable_offset_when_only_committed_is_read() -> N
     place: Place = Setting().place
     place.last_stable_offset = 7
 
-    assert lag_of(place, reads_committed=True) == 2
-    assert lag_of(place, reads_committed=False) == 5
+    assert lag_of(place, 5, reads_committed=True) == 2
+    assert lag_of(place, 5, reads_committed=False) == 5
     place.high_watermark = 3
-    assert lag_of(place, reads_committed=False) == 0
+    assert lag_of(place, 5, reads_committed=False) == 0
     place.high_watermark = -1
-    assert lag_of(place, reads_committed=False) is None
+    assert lag_of(place, 5, reads_committed=False) is None
 
 
 @pytest.mark.parametrize("state", list(PartitionState))
