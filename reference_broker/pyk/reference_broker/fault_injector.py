@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -72,8 +73,8 @@ class FaultInjector:
         self._broker = broker
         self._rules = rules
         self._request_log = request_log
-        self._effects: dict[int, Effect] = {}
-        """Effects on responses to come, by the identity of their request."""
+        self._effects: WeakKeyDictionary[Connection, tuple[Request, Effect]] = WeakKeyDictionary()
+        """Effects on responses to come. A connection that ends before takes its effect along."""
 
     def handle(self, request: Request, connection: Connection) -> Reply:
         self._request_log.add(self._received(request))
@@ -90,8 +91,8 @@ class FaultInjector:
         return self._inner.refuse(error)
 
     def outgoing(self, request: Request, connection: Connection, parts: list[Any]) -> list[Any]:
-        effect = self._effects.pop(id(request), None)
-        if effect is None:
+        expected, effect = self._effects.pop(connection, (None, None))
+        if effect is None or expected is not request:
             return parts
         if effect.is_response_lost:
             if not effect.is_half_open:
@@ -172,7 +173,7 @@ class FaultInjector:
             connection.fall_silent()
             return Deferred()
         if effect.ends_request and effect.error is None:
-            self._effects[id(request)] = effect
+            self._effects[connection] = (request, effect)
         if effect.error is None:
             reply = self._inner.handle(request, connection)
         else:
