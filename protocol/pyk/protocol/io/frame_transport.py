@@ -9,6 +9,7 @@ arrive, so a peer that *declares* 100 MiB costs nothing until it sends them.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Iterable
 from typing import BinaryIO, Protocol, cast
@@ -231,9 +232,12 @@ class FrameTransport(asyncio.BufferedProtocol):
     async def _send_file(self, region: FileRegion) -> None:
         if self._transport is None or not region.size:
             return
-        await asyncio.get_running_loop().sendfile(
-            self._transport, region.file, region.offset, region.size
-        )
+        loop, file = asyncio.get_running_loop(), region.file
+        try:
+            await loop.sendfile(self._transport, file, region.offset, region.size, fallback=False)
+        except asyncio.SendfileNotAvailableError:
+            # No sendfile for this file, or, which the event loop tells no better, no peer any more.
+            self.write([os.pread(file.fileno(), region.size, region.offset)])
 
 
 class _Scratch(threading.local):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import asyncio.constants
+import os
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,16 @@ class Receiver:
     def connection_lost(self, error: Exception | None) -> None:
         self.error = error
         self.lost.set()
+
+
+class FileWithoutSeek:
+    """What a broker's file system hands out: a descriptor, no position."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def fileno(self) -> int:
+        return self._fd
 
 
 class ClosableTransport(asyncio.Transport):
@@ -95,6 +107,44 @@ def test_a_size_that_no_frame_may_have_ends_the_connection(size: int) -> None:
     assert connection.aborted
     assert isinstance(receiver.error, FrameSizeError)
     assert receiver.error.size == size
+
+
+class TransportOfALostPeer(asyncio.Transport):
+    """A connection whose peer has gone, as the event loop's ``sendfile`` finds out."""
+
+    _sendfile_compatible = asyncio.constants._SendfileMode.TRY_NATIVE
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+
+    def is_closing(self) -> bool:
+        return False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written.append(bytes(data))
+
+
+async def test_a_file_that_cannot_be_sent_by_the_system_is_read_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "segment"
+    path.write_bytes(b"0123456789")
+    connection = TransportOfALostPeer()
+    transport = FrameTransport(Receiver(), max_frame_bytes=1000)
+    transport.connection_made(connection)
+
+    async def refuse(*_: object) -> int:
+        raise asyncio.SendfileNotAvailableError
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "_sendfile_native", refuse)
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        await transport.send([FileRegion(FileWithoutSeek(fd), 2, 5)])
+    finally:
+        os.close(fd)
+
+    assert connection.written == [b"23456"]
 
 
 async def test_parts_and_file_regions_arrive_in_order(tmp_path: Path) -> None:
