@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections import defaultdict
@@ -65,6 +66,7 @@ def run(connector: str, bootstrap: str, *arguments: str) -> list[dict[str, float
 def measure(bootstrap: str, options: argparse.Namespace) -> Measurements:
     found: Measurements = defaultdict(list)
     arguments = ["--records", str(options.records), "--cores", str(options.cores)]
+    arguments += ["--topic", f"bench-{os.getpid()}"]
     run("kafka", bootstrap, *arguments, "--fill")
     for number in range(options.runs):
         for connector in CONNECTORS:

@@ -44,6 +44,7 @@ class Cases:
         self._connector = connector
         self._bootstrap = options.bootstrap
         self._records = options.records
+        self._topic = options.topic
 
     def all(self) -> dict[str, Callable[[], None]]:
         return {
@@ -56,7 +57,7 @@ class Cases:
         reader = (
             self._spark.read.format(self._connector)
             .option("kafka.bootstrap.servers", self._bootstrap)
-            .option("subscribe", "full")
+            .option("subscribe", self._topic)
         )
         return (reader.schema(schema) if schema else reader).load()
 
@@ -70,11 +71,14 @@ class Cases:
         frame.write.format("noop").mode("overwrite").save()
 
     def _write(self) -> None:
-        self.write_generated("written", self._records)
+        self._write_generated(f"{self._topic}-written")
 
-    def write_generated(self, topic: str, records: int) -> None:
+    def fill(self) -> None:
+        self._write_generated(self._topic)
+
+    def _write_generated(self, topic: str) -> None:
         text = sf.lpad(sf.col("id").cast("string"), 16, "0")
-        frame = self._spark.range(0, records, numPartitions=1).select(
+        frame = self._spark.range(0, self._records, numPartitions=1).select(
             text.alias("key"), sf.concat(sf.lit("x" * (VALUE_BYTES - 16)), text).alias("value")
         )
         (
@@ -102,6 +106,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("connector", choices=["kafka", "pyk"])
     parser.add_argument("--bootstrap", required=True)
+    parser.add_argument("--topic", required=True)
     parser.add_argument("--records", type=int, required=True)
     parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=3)
@@ -110,7 +115,7 @@ def main() -> None:
     options = parser.parse_args()
     cases = Cases(session(options.connector, options.cores), options.connector, options)
     if options.fill:
-        cases.write_generated("full", options.records)
+        cases.fill()
         return
     for name, run in cases.all().items():
         if options.only in name:
