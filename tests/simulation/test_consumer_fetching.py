@@ -65,6 +65,18 @@ async def test_records_of_all_partitions_come_in_their_order():
 
 
 @virtual_time
+async def test_the_first_records_of_all_partitions_come_after_a_few_round_trips():
+    async with fetching(leaders=(1,) * 50) as (cluster, consumer):
+        for number in range(50):
+            cluster.append([b"a"], partition=number)
+        began = current_clock().now()
+
+        await read(consumer, 50)
+
+        assert current_clock().now() - began < 0.03  # one round trip takes 2 ms
+
+
+@virtual_time
 async def test_a_caught_up_consumer_asks_for_nothing_it_was_told_already():
     async with fetching(leaders=(1, 1)) as (cluster, consumer):
         cluster.append([b"a"])

@@ -99,7 +99,7 @@ class Fetcher:
         for place in self._positions:
             leader = self._client.metadata.leader(place.topic_partition)
             if leader is None and place.failing_since is None:
-                self._positions.failed(place, place.version, _leaderless(place), now)
+                place.waits(_leaderless(place), now)
             if place.is_behind and now - place.progressed_at > STALL_SECONDS:
                 self._begin_anew(place, now)
             self._tell_of_lasting_failure(place, now)

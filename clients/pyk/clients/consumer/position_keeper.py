@@ -87,8 +87,14 @@ class PositionKeeper:
     # -- questions ---------------------------------------------------------------------------------
 
     def _ask(self, state: PlaceState, ask: Callable[[list[Place]], Awaitable[None]]) -> None:
-        """Begin to ask for the places in a state, unless that is under way."""
+        """Begin to ask for the places in a state, unless that is under way.
+
+        Leaders can only be asked once they are known, which metadata tell soon.
+        """
         places = self._positions.in_state(state, self._client.clock.now())
+        if state is not PlaceState.COMMITTED:
+            leader = self._client.metadata.leader
+            places = [place for place in places if leader(place.topic_partition) is not None]
         running = self._asking.get(state)
         if places and (running is None or running.done()):
             name = f"{state.value} ({len(places)} partitions)"

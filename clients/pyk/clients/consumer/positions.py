@@ -89,6 +89,12 @@ class Place:
         if not self.is_behind:
             self.progressed(now)
 
+    def waits(self, error: KafkaError, now: float) -> None:
+        """Take note of what keeps the partition from being read."""
+        self.error = error
+        if self.failing_since is None:
+            self.failing_since = now
+
     def progressed(self, now: float) -> None:
         """Take note of new records, or that there are none."""
         self.progressed_at = now
@@ -220,9 +226,7 @@ class Positions:
             return
         place.failures += 1
         place.retry_at = now + self._backoff.delay(place.failures, self._chance())
-        place.error = error
-        if place.failing_since is None:
-            place.failing_since = now
+        place.waits(error, now)
 
     def out_of_range(self, place: Place, now: float) -> None:
         """Begin elsewhere, or fail: the log has no such offset."""
