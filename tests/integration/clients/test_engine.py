@@ -24,6 +24,9 @@ import pytest
 from pyk.clients import Admin, AsyncAdmin, BootstrapError, NewTopic
 from pyk.reference_broker import Cluster
 
+# Far below every default timeout, far above what a busy machine takes: it did not hang.
+IN_TIME = 8
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
@@ -181,7 +184,7 @@ def test_ctrl_c_interrupts_a_blocking_call_at_once() -> None:
 
     assert out == "interrupted\n"
     assert "Traceback" not in err  # a loaded machine may be told that asyncio was slow
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < IN_TIME
 
 
 def test_a_program_that_forgets_to_close_its_client_still_ends(cluster: Cluster) -> None:
