@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -135,7 +138,7 @@ def _their_rows(
             name = path + json_name(field)
             yield Row(
                 name,
-                field["type"],
+                _class_name(schema, field["type"]),
                 contains(field.get("nullableVersions"), version),
                 field["tag"] if contains(field.get("taggedVersions"), version) else None,
                 flexible and field.get("flexibleVersions") != "none",
@@ -168,12 +171,43 @@ def _their_defaults(
         is_struct = field["type"].removeprefix("[]")[0].isupper()
         is_struct_of_defaults = is_struct and field.get("default") != "null"
         if is_struct_of_defaults and not field["type"].startswith("[]"):
-            default: Any = field["type"]
+            default: Any = _class_name(schema, field["type"])
         else:
             default = default_of(schema, field, 0)
         yield name, default, field.get("ignorable", False)
         if is_struct:
             yield from _their_defaults(schema, fields_at(schema, field), f"{name}.")
+
+
+def _class_name(schema: Facts, kind: str) -> str:
+    """Return what we call a type.
+
+    Where request and response each have a struct of their own under one name, ours says whose.
+    """
+    name = kind.removeprefix("[]")
+    of_api = re.fullmatch("(.+)(Request|Response)", schema["name"])
+    if of_api is None:
+        return kind
+    api, side = of_api.groups()
+    request, response = (_struct_fields(f"{api}{end}").get(name) for end in ("Request", "Response"))
+    if request is None or response is None or request == response:
+        return kind
+    return kind.replace(name, side + name)
+
+
+@cache
+def _struct_fields(message: str) -> dict[str, list[Facts]]:
+    """Return the fields of each struct in a message by the struct's name."""
+
+    def found(fields: list[Facts]) -> Iterator[tuple[str, list[Facts]]]:
+        for field in fields:
+            yield field["type"].removeprefix("[]"), field.get("fields", [])
+            yield from found(field.get("fields", []))
+
+    schema = schemas()[message]
+    common = {struct["name"]: struct["fields"] for struct in schema.get("commonStructs", [])}
+    named = [*found(schema["fields"]), *chain(*map(found, common.values())), *common.items()]
+    return {name: fields for name, fields in named if name[0].isupper()}
 
 
 def _our_defaults(struct: type[Struct], path: str) -> Iterator[tuple[str, Any, bool]]:
