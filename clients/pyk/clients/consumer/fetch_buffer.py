@@ -5,13 +5,6 @@ fair turn for each partition, and makes records of them in its own thread. It cr
 only when something other than the next record is due (``attention``), and when a partition has
 room again.
 
-For each partition three offsets matter:
-
-* ``position``: the next record that the application gets.
-* ``finished``: where another member would go on, because the application is done with all before.
-  What it got last it is not done with: that is what at-least-once means.
-* ``fetch_offset``: where the next fetch begins, -1 while only reading can tell.
-
 Two threads meet here. The lock guards the queue of partitions and the sizes; it is never held while
 records are read. Each change that the loop makes to a partition's place counts its ``version`` up,
 so that the application notices when what it was about to hand out is void.
@@ -25,61 +18,15 @@ from threading import Lock
 from typing import Any
 
 from pyk.clients.consumer.deserializers import Deserializers
+from pyk.clients.consumer.partition_buffer import UNKNOWN, PartitionBuffer
 from pyk.clients.consumer.unreadable import deserialization_error, unreadable_records_error
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.records.cursor import FetchedRecords
 from pyk.protocol.records.errors import RecordBatchError
 from pyk.protocol.records.reader import RecordIterator, RecordSpan
 
-UNKNOWN = -1
-
 # Reasons to leave the fast path. CLOSED and FORKED never go away.
 EVENT, WAKEUP, CLOSED, FORKED = 1, 2, 4, 8
-
-
-class PartitionBuffer:
-    """One assigned partition: its place, and what is fetched of it."""
-
-    def __init__(self, topic_partition: TopicPartition) -> None:
-        self.topic_partition = topic_partition
-        self.position = UNKNOWN
-        self.position_epoch = UNKNOWN
-        self.finished = UNKNOWN
-        self.finished_epoch = UNKNOWN
-        self.fetch_offset = UNKNOWN
-        self.version = 0
-        self.is_paused = False
-        self.is_held = False
-        self.is_queued = False
-        self.is_unreadable = False
-        self.error: BaseException | None = None
-        self.error_lasts = False
-        self.buffered_bytes = 0
-        self.fetches: deque[tuple[FetchedRecords, int]] = deque()
-        self.is_opened = False
-        self.unread: RecordSpan | None = None
-
-    @property
-    def has_room(self) -> bool:
-        """Tell whether to fetch more: nothing waits behind the fetch that is being read."""
-        return len(self.fetches) <= (1 if self.is_opened else 0)
-
-    def clear(self) -> None:
-        """Drop what is fetched, and void what the application is about to take."""
-        self.version += 1
-        self.fetch_offset = self.position
-        self.fetches = deque()
-        self.is_opened = False
-        self.unread = None
-        self.error = None
-        self.is_unreadable = False
-        self.buffered_bytes = 0
-
-    def has_something(self) -> bool:
-        """Tell whether the application may take a record, or an error, now."""
-        if self.is_paused or self.is_held:
-            return False
-        return self.unread is not None or bool(self.fetches) or self.error is not None
 
 
 class FetchBuffer:

@@ -21,7 +21,8 @@ from enum import Enum
 
 import attrs
 
-from pyk.clients.consumer.fetch_buffer import UNKNOWN, FetchBuffer, PartitionBuffer
+from pyk.clients.consumer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.partition_buffer import UNKNOWN, PartitionBuffer
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.errors import (
     KafkaError,
