@@ -55,6 +55,9 @@ requirements: $(INSTALLED) ## pin the newest versions that pyproject.toml allows
 	$(BIN)/uv pip compile pyproject.toml --extra peers --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q \
 	  -c requirements/dev.txt -o requirements/peers.txt
+	$(BIN)/uv pip compile pyproject.toml requirements/spark-4.2.in --extra spark --universal --python-version 3.11 \
+	  --upgrade --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q \
+	  -o requirements/spark-4.2.txt
 
 clean: ## remove what was built; keep the virtual environment
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,14 +12,13 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 from statistics import median
 
 import attrs
 
-from benchmarks.spark import jars
+from benchmarks.spark import environment, jars
 from support import apache_kafka
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "spark.json"
@@ -54,10 +53,17 @@ Measurements = dict[tuple[str, str], list[dict[str, float]]]
 
 def run(connector: str, bootstrap: str, *arguments: str) -> list[dict[str, float | str]]:
     command = [
-        sys.executable, "-m", "benchmarks.spark.run", connector,
+        environment.python(), "-m", "benchmarks.spark.run", connector,
         "--bootstrap", bootstrap, *arguments,
     ]  # fmt: skip
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(
+        command,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        env=environment.variables(),
+    )
     if done.returncode:
         raise SystemExit(f"{connector} failed:\n{done.stderr[-3000:]}")
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
