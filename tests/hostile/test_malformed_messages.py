@@ -91,6 +91,24 @@ REFUSED = {
         "01" + "000007d0" + "fe" + "00",
         "marker -2",
     ),
+    "tagged nullable struct with marker 2": (
+        "ConsumerGroupMemberMetadataValue",
+        0,
+        "010101010101" + "ffffffff" + "01" + "01" + "0001" + "02",
+        "marker 2",
+    ),
+    "tagged nullable struct with marker -1": (
+        "ConsumerGroupMemberMetadataValue",
+        0,
+        "010101010101" + "ffffffff" + "01" + "01" + "0001" + "ff",
+        "marker 255",
+    ),
+    "null tagged struct with more behind it": (
+        "ConsumerGroupMemberMetadataValue",
+        0,
+        "010101010101" + "ffffffff" + "01" + "01" + "0002" + "0000",
+        "before its declared size",
+    ),
     "records length 200, 5 bytes left": (
         "ProduceRequest",
         3,

@@ -16,13 +16,18 @@ from typing import TypeVar
 from .codec import wire
 from .errors import MalformedMessageError, UnknownMessageError, UnsupportedVersionError
 from .messages.consumer_protocol import StickyAssignorUserData
-from .registry import record_classes
+from .registry import message_class, record_classes
 from .schema import Message, MessageKind
 
 M = TypeVar("M", bound=Message)
 
 _INT16 = Struct(">h")
 _METADATA_FRAME_VERSION = 1
+
+# The modules with the records of each topic; one is loaded when those before it lack a type.
+_FAMILIES = {
+    "__consumer_offsets": ("group_records", "consumer_group_records"),
+}
 
 
 def encode_versioned(message: Message, version: int) -> bytes:
@@ -48,25 +53,24 @@ def encode_coordinator_key(key: Message) -> bytes:
     return _INT16.pack(key.api_key) + key.encode(0)
 
 
-def decode_coordinator_key(data: bytes | memoryview, family: str = "group_records") -> Message:
-    """Return the key of a coordinator record; raise UnknownMessageError for an unknown type.
+def decode_coordinator_key(data: bytes | memoryview, topic: str = "__consumer_offsets") -> Message:
+    """Return the key of a record in a coordinator's topic; each topic counts types for itself.
 
-    ``family`` is the module of :mod:`pyk.protocol.messages` that holds the records of the topic.
+    Raises UnknownMessageError for an unknown type.
     """
     record_type = _int16("coordinator key", data)
-    cls = record_classes(family, MessageKind.COORDINATOR_KEY).get(record_type)
-    if cls is None:
-        raise UnknownMessageError(f"no coordinator record of type {record_type} in {family}")
-    return cls.decode(memoryview(data)[2:], 0)
+    for family in _FAMILIES.get(topic, ()):
+        cls = record_classes(family, MessageKind.COORDINATOR_KEY).get(record_type)
+        if cls is not None:
+            return cls.decode(memoryview(data)[2:], 0)
+    raise UnknownMessageError(f"no coordinator record of type {record_type} in {topic}")
 
 
-def decode_coordinator_value(
-    key: Message, data: bytes | memoryview | None, family: str = "group_records"
-) -> Message | None:
+def decode_coordinator_value(key: Message, data: bytes | memoryview | None) -> Message | None:
     """Return the value that belongs to ``key``; None if there is none, which deletes the key."""
     if data is None:
         return None
-    cls = record_classes(family, MessageKind.COORDINATOR_VALUE)[key.api_key]
+    cls = message_class(f"{type(key).__name__.removesuffix('Key')}Value")
     return decode_versioned(cls, data)
 
 

@@ -12,6 +12,10 @@ import pytest
 
 from pyk.protocol import EncodeError, MalformedMessageError, Message, UnsupportedVersionError
 from pyk.protocol.codec import decoder_source, encoder_source
+from pyk.protocol.messages.consumer_group_records import (
+    ClassicMemberMetadata,
+    ConsumerGroupMemberMetadataValue,
+)
 from pyk.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from pyk.protocol.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest
 from pyk.protocol.messages.fetch import FetchableTopicResponse, LeaderIdAndEpoch, PartitionData
@@ -95,6 +99,26 @@ def test_unknown_tagged_fields_are_kept_and_written_back() -> None:
 def test_the_tagged_fields_of_a_message_without_any_are_shared_and_read_only() -> None:
     with pytest.raises(TypeError):
         HeartbeatRequest().unknown_tagged_fields[1] = b""  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "tagged_section"),
+    [
+        (ClassicMemberMetadata(), "00"),
+        (None, "01 00 01 00"),
+        (ClassicMemberMetadata(session_timeout_ms=7), "01 00 07 01 00000007 01 00"),
+    ],
+)
+def test_a_tagged_struct_may_be_left_out_null_or_present(
+    metadata: ClassicMemberMetadata | None, tagged_section: str
+) -> None:
+    member = ConsumerGroupMemberMetadataValue(classic_member_metadata=metadata)
+
+    data = member.encode(0)
+
+    rest = bytes.fromhex("01 01 01 01 01 01 ffffffff 01")
+    assert data == rest + bytes.fromhex(tagged_section)
+    assert ConsumerGroupMemberMetadataValue.decode(data, 0) == member
 
 
 def test_record_data_is_decoded_without_a_copy() -> None:

@@ -8,6 +8,10 @@ from pyk.protocol import (
     UnknownMessageError,
     UnsupportedVersionError,
 )
+from pyk.protocol.messages.consumer_group_records import (
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+)
 from pyk.protocol.messages.consumer_protocol import (
     ConsumerProtocolSubscription,
     StickyAssignorUserData,
@@ -74,6 +78,7 @@ def test_what_is_too_short_for_its_version_is_refused(data: bytes) -> None:
         OffsetCommitKey(group="g", topic="t", partition=1),
         LegacyOffsetCommitKey(group="g", topic="t", partition=1),
         GroupMetadataKey(group="g"),
+        ConsumerGroupMetadataKey(group_id="g"),
     ],
 )
 def test_a_coordinator_key_stands_behind_its_type(key: Message) -> None:
@@ -88,12 +93,24 @@ def test_a_coordinator_key_of_unknown_type_is_named() -> None:
         decode_coordinator_key(b"\0\x63")
 
 
-def test_a_coordinator_value_is_read_as_its_key_says() -> None:
-    value = GroupMetadataValue(protocol_type="consumer", generation=3)
+def test_a_coordinator_key_of_a_topic_that_no_coordinator_has_is_refused() -> None:
+    with pytest.raises(UnknownMessageError, match="type 2 in orders"):
+        decode_coordinator_key(encode_coordinator_key(GroupMetadataKey()), "orders")
 
-    data = encode_versioned(value, 4)
 
-    assert decode_coordinator_value(GroupMetadataKey(group="g"), data) == value
+@pytest.mark.parametrize(
+    ("key", "value", "version"),
+    [
+        (GroupMetadataKey(group="g"), GroupMetadataValue(generation=3), 4),
+        (ConsumerGroupMetadataKey(group_id="g"), ConsumerGroupMetadataValue(epoch=3), 0),
+    ],
+)
+def test_a_coordinator_value_is_read_as_its_key_says(
+    key: Message, value: Message, version: int
+) -> None:
+    data = encode_versioned(value, version)
+
+    assert decode_coordinator_value(key, data) == value
 
 
 def test_a_coordinator_record_without_value_is_a_deletion() -> None:
