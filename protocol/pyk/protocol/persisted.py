@@ -5,6 +5,7 @@
                               records, control records, producer snapshots
 coordinator key               int16 record type, body at version 0
 metadata record               unsigned varints: frame version 1, record type, version; body
+``raft_records``              nothing in front: the body begins with its version
 ============================  ==========================================================
 """
 

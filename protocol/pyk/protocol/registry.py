@@ -49,6 +49,13 @@ _MODULES = {
         "ConsumerGroupCurrentMemberAssignmentValue",
     ),
     "control_records": ("ControlRecordTypeSchema", "EndTxnMarker", "LeaderChangeMessage"),
+    "raft_records": (
+        "KRaftVersionRecord",
+        "SnapshotHeaderRecord",
+        "SnapshotFooterRecord",
+        "VotersRecord",
+    ),
+    "quorum_state": ("QuorumStateData",),
     "producer_snapshot": ("ProducerSnapshot",),
     "metadata_records": (
         "RegisterBrokerRecord",
