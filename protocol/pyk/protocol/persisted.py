@@ -2,7 +2,7 @@
 
 ============================  ==========================================================
 ``versioned``                 int16 version, body: consumer protocol, values of coordinator
-                              records, control records, producer snapshots
+                              records, control records, producer snapshots, transaction index
 coordinator key               int16 record type, body at version 0
 metadata record               unsigned varints: frame version 1, record type, version; body
 ``raft_records``              nothing in front: the body begins with its version
@@ -28,6 +28,7 @@ _METADATA_FRAME_VERSION = 1
 # The modules with the records of each topic; one is loaded when those before it lack a type.
 _FAMILIES = {
     "__consumer_offsets": ("group_records", "consumer_group_records"),
+    "__transaction_state": ("transaction_records",),
 }
 
 

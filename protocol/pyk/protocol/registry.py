@@ -57,6 +57,8 @@ _MODULES = {
     ),
     "quorum_state": ("QuorumStateData",),
     "producer_snapshot": ("ProducerSnapshot",),
+    "transaction_records": ("TransactionLogKey", "TransactionLogValue"),
+    "transaction_index": ("AbortedTxn",),
     "metadata_records": (
         "RegisterBrokerRecord",
         "UnregisterBrokerRecord",

@@ -26,6 +26,7 @@ from pyk.protocol.messages.group_records import (
     OffsetCommitValue,
 )
 from pyk.protocol.messages.metadata_records import NoOpRecord, TopicRecord
+from pyk.protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
 from pyk.protocol.persisted import (
     decode_coordinator_key,
     decode_coordinator_value,
@@ -115,6 +116,16 @@ def test_a_coordinator_value_is_read_as_its_key_says(
 
 def test_a_coordinator_record_without_value_is_a_deletion() -> None:
     assert decode_coordinator_value(GroupMetadataKey(group="g"), None) is None
+
+
+def test_each_internal_topic_counts_record_types_for_itself() -> None:
+    key, value = TransactionLogKey(transactional_id="t"), TransactionLogValue(producer_id=7)
+
+    data = encode_coordinator_key(key)
+
+    assert data[:2] == encode_coordinator_key(LegacyOffsetCommitKey())[:2]
+    assert decode_coordinator_key(data, "__transaction_state") == key
+    assert decode_coordinator_value(key, encode_versioned(value, 1)) == value
 
 
 @pytest.mark.parametrize("record", [TopicRecord(name="t"), NoOpRecord()])
