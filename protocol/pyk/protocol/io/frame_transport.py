@@ -3,7 +3,8 @@
 A frame is an int32 size and that many bytes. Between frames, all connections of a thread receive
 into one scratch buffer, so an idle connection holds no memory. A frame that has not arrived whole
 gets a buffer of its own, into which the event loop then receives directly; it grows as its bytes
-arrive, so a peer that *declares* 100 MiB costs nothing until it sends them.
+arrive, to ``GROWTH`` times as many, so a peer that *declares* 100 MiB costs little until it sends
+them.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from typing import BinaryIO, Protocol, cast
 import attrs
 
 from pyk.protocol.errors import ProtocolError
+from pyk.protocol.io.frame_buffer import grow, new_buffer
 
 SCRATCH_BYTES = 64 * 1024
 FIRST_FRAME_BUFFER_BYTES = 256 * 1024
 SMALLEST_FRAME_BUFFER_BYTES = 4 * 1024
 JOIN_BELOW_BYTES = 16 * 1024
+GROWTH = 4
 LENGTH_BYTES = 4
 
 
@@ -102,7 +105,7 @@ class FrameTransport(asyncio.BufferedProtocol):
             return memoryview(self._scratch)[len(self._prefix) :]
         if self._frame_filled == len(self._frame):
             # Not in buffer_updated(), during which the event loop still holds a view.
-            self._frame.extend(bytes(min(len(self._frame), self._frame_size - len(self._frame))))
+            grow(self._frame, min(GROWTH * len(self._frame), self._frame_size))
         return memoryview(self._frame)[self._frame_filled :]
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -224,8 +227,8 @@ class FrameTransport(asyncio.BufferedProtocol):
 
     def _begin_frame(self, arrived: memoryview, size: int) -> None:
         # A peer that sends in bulk has filled the scratch buffer; one that trickles gets little.
-        expected = max(SMALLEST_FRAME_BUFFER_BYTES, 4 * len(arrived))
-        self._frame = bytearray(min(size, expected, FIRST_FRAME_BUFFER_BYTES))
+        expected = max(SMALLEST_FRAME_BUFFER_BYTES, GROWTH * len(arrived))
+        self._frame = new_buffer(min(size, expected, FIRST_FRAME_BUFFER_BYTES))
         self._frame[: len(arrived)] = arrived
         self._frame_size, self._frame_filled = size, len(arrived)
 

@@ -1,0 +1,19 @@
+"""Memory for a frame that is about to be received into it.
+
+This is the plain form; ``frame_buffer.pyx`` is the compiled one, which does not clear memory first.
+"""
+
+from __future__ import annotations
+
+_ZEROS = memoryview(bytes(64 * 1024))
+
+
+def new_buffer(size: int) -> bytearray:
+    """Return ``size`` bytes to receive into; what they hold until then is not defined."""
+    return bytearray(size)
+
+
+def grow(buffer: bytearray, size: int) -> None:
+    """Make ``buffer`` ``size`` bytes long and keep what it has; the rest is not defined."""
+    while len(buffer) < size:
+        buffer += _ZEROS[: size - len(buffer)]
