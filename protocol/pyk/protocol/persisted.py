@@ -2,7 +2,8 @@
 
 ============================  ==========================================================
 ``versioned``                 int16 version, body: consumer protocol, values of coordinator
-                              records, control records, producer snapshots, transaction index
+                              records, control records, producer snapshots, transaction index,
+                              principals
 coordinator key               int16 record type, body at version 0
 metadata record               unsigned varints: frame version 1, record type, version; body
 ``raft_records``              nothing in front: the body begins with its version

@@ -56,6 +56,7 @@ _MODULES = {
         "VotersRecord",
     ),
     "quorum_state": ("QuorumStateData",),
+    "envelope": ("DefaultPrincipalData",),
     "producer_snapshot": ("ProducerSnapshot",),
     "transaction_records": ("TransactionLogKey", "TransactionLogValue"),
     "transaction_index": ("AbortedTxn",),
