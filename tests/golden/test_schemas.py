@@ -25,6 +25,8 @@ from pyk.protocol import (
 from pyk.protocol.fields import ArrayKind, Kind, StructKind
 from support.table_codec import contains, default_of, fields_at, json_name, versions_of
 
+SECRETS = {"auth_bytes", "hmac", "salt", "salted_password", "server_key", "stored_key"}
+
 
 class Row(NamedTuple):
     """What one field is at one version."""
@@ -77,6 +79,13 @@ def test_annotations_say_what_the_fields_hold(name: str) -> None:
             if not field.nullable.is_empty and expected != "RecordData":
                 expected += " | None"
             assert annotation == expected, f"{struct.__name__}.{field.name}"
+
+
+@pytest.mark.parametrize("name", known_messages())
+def test_what_lets_somebody_log_in_is_secret(name: str) -> None:
+    for struct in _structs(message_class(name)):
+        for field in struct.fields:
+            assert field.secret or field.name not in SECRETS, f"{struct.__name__}.{field.name}"
 
 
 def test_the_copied_facts_cover_every_message() -> None:
