@@ -12,7 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from pyk.protocol.records import Compression, read_batches
 from pyk.reference_broker.config import BrokerConfig, LogConfig
-from pyk.reference_broker.filesystem import FaultyFileSystem, MemoryFileSystem
+from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
+from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import LogError, LogManager, OutOfOrderSequenceError, Task
 from support.logs import DIRECTORY, ORDERS, append, batch, open_log, values
 from support.virtual_time import START_MS, VirtualClock

@@ -7,7 +7,8 @@ from typing import Any
 
 from pyk.protocol.records import Compression, RecordBatchBuilder, read_batches
 from pyk.reference_broker.config import LogConfig
-from pyk.reference_broker.filesystem import FileSystem, MemoryFileSystem
+from pyk.reference_broker.filesystem import FileSystem
+from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import Log
 from pyk.reference_broker.topic_partition import TopicPartition
 from support.virtual_time import START_MS, VirtualClock

@@ -14,18 +14,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
 
 from .api_keys import ApiKey
 from .errors import ErrorCode, MalformedMessageError, ProtocolError
 from .messages.headers import RequestHeader, ResponseHeader
-from .messages.produce import ProduceRequest
 from .negotiation import request_header_version, response_header_version
 from .registry import request_class, response_class
 from .schema import Message
 from .versions import NO_VERSIONS, VersionRange
+
+if TYPE_CHECKING:
+    from .messages.produce import ProduceRequest
 
 _SIZE = Struct(">i")
 _ERROR_CODE = Struct(">h")
@@ -242,7 +244,7 @@ def _frame(header: Message, header_version: int, body: Message, version: int) ->
 
 
 def _expects_response(request: Message) -> bool:
-    return not (isinstance(request, ProduceRequest) and request.acks == 0)
+    return request.api_key != ApiKey.PRODUCE or cast("ProduceRequest", request).acks != 0
 
 
 def _is_refusal(body: memoryview) -> bool:

@@ -13,13 +13,15 @@ metadata record               unsigned varints: frame version 1, record type, ve
 from __future__ import annotations
 
 from struct import Struct
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from .codec import wire
 from .errors import MalformedMessageError, UnknownMessageError, UnsupportedVersionError
-from .messages.consumer_protocol import StickyAssignorUserData
 from .registry import message_class, record_classes
 from .schema import Message, MessageKind
+
+if TYPE_CHECKING:
+    from .messages.consumer_protocol import StickyAssignorUserData
 
 M = TypeVar("M", bound=Message)
 
@@ -106,6 +108,8 @@ def decode_sticky_user_data(data: bytes | memoryview) -> StickyAssignorUserData:
 
     The format does not tell its version: what is not version 1 may be version 0.
     """
+    from .messages.consumer_protocol import StickyAssignorUserData
+
     for version in (1, 0):
         try:
             return StickyAssignorUserData.decode(data, version)

@@ -16,7 +16,7 @@ from .broker import Broker, Seams
 from .config import BrokerConfigLayers
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
-from .filesystem import FileSystem, MemoryFileSystem, OsFileSystem
+from .filesystem import FileSystem, OsFileSystem
 
 R = TypeVar("R")
 
@@ -54,8 +54,7 @@ class AsyncCluster:
             )
         clock = clock or SystemClock()
         if filesystem is None:
-            in_memory = data_dir is None
-            filesystem = MemoryFileSystem(clock.time_ms) if in_memory else OsFileSystem()
+            filesystem = OsFileSystem() if data_dir is not None else _memory(clock)
         self._seams = Seams(
             clock=clock,
             random=random or SystemRandom(),
@@ -266,3 +265,9 @@ class Cluster:
         self._thread.join()
         self._loop.close()
         self._loop = self._thread = None
+
+
+def _memory(clock: Clock) -> FileSystem:
+    from .filesystem.memory import MemoryFileSystem
+
+    return MemoryFileSystem(clock.time_ms)

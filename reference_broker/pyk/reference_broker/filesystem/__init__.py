@@ -1,7 +1,9 @@
-"""The file system seam: what the broker needs of one, and three that provide it."""
+"""The file system seam: what the broker needs of one, and the one that it runs on.
+
+:mod:`.memory` and :mod:`.faulty` provide others, imported only where they are used.
+"""
 
 from pyk.reference_broker.filesystem.atomic_write import read_if_exists, write_atomically
-from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
 from pyk.reference_broker.filesystem.interface import (
     Buffer,
     DirectoryLockedError,
@@ -9,17 +11,14 @@ from pyk.reference_broker.filesystem.interface import (
     FileSystem,
     Lock,
 )
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.filesystem.operating_system import OsFileSystem
 
 __all__ = [
     "Buffer",
     "DirectoryLockedError",
-    "FaultyFileSystem",
     "File",
     "FileSystem",
     "Lock",
-    "MemoryFileSystem",
     "OsFileSystem",
     "read_if_exists",
     "write_atomically",

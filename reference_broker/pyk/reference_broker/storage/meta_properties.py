@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
 from pyk.reference_broker.filesystem import FileSystem, read_if_exists, write_atomically
@@ -63,6 +62,8 @@ def take_clean_shutdown(filesystem: FileSystem, directory: str) -> int | None:
         return None
     filesystem.remove(path)
     filesystem.sync_directory(directory)
+    import json
+
     try:
         return int(json.loads(content)["brokerEpoch"])
     except (ValueError, KeyError, TypeError):
@@ -71,5 +72,7 @@ def take_clean_shutdown(filesystem: FileSystem, directory: str) -> int | None:
 
 def mark_clean_shutdown(filesystem: FileSystem, directory: str, broker_epoch: int) -> None:
     """Leave the mark that everything was written before the broker stopped (KIP-966)."""
+    import json
+
     content = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
     write_atomically(filesystem, f"{directory}/{CLEAN_SHUTDOWN_FILE}", content.encode())

@@ -11,13 +11,13 @@ import pytest
 
 from pyk.reference_broker.filesystem import (
     DirectoryLockedError,
-    FaultyFileSystem,
     FileSystem,
-    MemoryFileSystem,
     OsFileSystem,
     read_if_exists,
     write_atomically,
 )
+from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
+from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 
 
 @pytest.fixture(params=["operating system", "memory", "faulty"])

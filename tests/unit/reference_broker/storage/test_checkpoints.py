@@ -6,7 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from pyk.reference_broker.filesystem import MemoryFileSystem, read_if_exists, write_atomically
+from pyk.reference_broker.filesystem import read_if_exists, write_atomically
+from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import StorageError
 from pyk.reference_broker.storage.checkpoint import OffsetCheckpoint
 from pyk.reference_broker.storage.leader_epochs import LeaderEpochs

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.reference_broker.filesystem import MemoryFileSystem, read_if_exists
+from pyk.reference_broker.filesystem import read_if_exists
+from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage.offset_index import OffsetIndex
 from pyk.reference_broker.storage.time_index import TimeIndex
 

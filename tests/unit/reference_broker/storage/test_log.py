@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyk.protocol.records import read_batches
-from pyk.reference_broker.filesystem import MemoryFileSystem
+from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import (
     CorruptRecordsError,
     OffsetOutOfRangeError,

@@ -8,11 +8,9 @@ from uuid import UUID
 import pytest
 
 from pyk.reference_broker.config import BrokerConfigLayers, parse_topic_configs
-from pyk.reference_broker.filesystem import (
-    FaultyFileSystem,
-    MemoryFileSystem,
-    read_if_exists,
-)
+from pyk.reference_broker.filesystem import read_if_exists
+from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
+from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import LogManager, StorageError, Task
 from pyk.reference_broker.topic_partition import TopicPartition
 from support.logs import ORDERS, append, values

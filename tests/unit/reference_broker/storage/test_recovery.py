@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from pyk.reference_broker.filesystem import MemoryFileSystem
+from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import StorageError
 from support.logs import DIRECTORY, append, batch, open_log, values
 
