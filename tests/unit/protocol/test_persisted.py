@@ -7,6 +7,8 @@ from pyk.protocol import (
     Message,
     UnknownMessageError,
     UnsupportedVersionError,
+    known_messages,
+    message_class,
 )
 from pyk.protocol.messages.consumer_group_records import (
     ConsumerGroupMetadataKey,
@@ -37,7 +39,16 @@ from pyk.protocol.persisted import (
     encode_metadata_record,
     encode_versioned,
 )
+from pyk.protocol.schema import MessageKind
 
+COORDINATOR_KEYS = [
+    name for name in known_messages() if message_class(name).kind is MessageKind.COORDINATOR_KEY
+]
+TOPICS = {
+    "ShareSnapshotKey": "__share_group_state",
+    "ShareUpdateKey": "__share_group_state",
+    "TransactionLogKey": "__transaction_state",
+}
 SUBSCRIPTION = ConsumerProtocolSubscription(topics=["t"], rack_id="r")
 
 
@@ -126,6 +137,16 @@ def test_each_internal_topic_counts_record_types_for_itself() -> None:
     assert data[:2] == encode_coordinator_key(LegacyOffsetCommitKey())[:2]
     assert decode_coordinator_key(data, "__transaction_state") == key
     assert decode_coordinator_value(key, encode_versioned(value, 1)) == value
+
+
+@pytest.mark.parametrize("key_name", COORDINATOR_KEYS)
+def test_every_coordinator_record_is_found_by_its_topic_and_type(key_name: str) -> None:
+    key = message_class(key_name)()
+    value = message_class(f"{key_name.removesuffix('Key')}Value")()
+    topic = TOPICS.get(key_name, "__consumer_offsets")
+
+    assert decode_coordinator_key(encode_coordinator_key(key), topic) == key
+    assert decode_coordinator_value(key, encode_versioned(value, 0)) == value
 
 
 @pytest.mark.parametrize("record", [TopicRecord(name="t"), NoOpRecord()])
