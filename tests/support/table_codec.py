@@ -1,7 +1,7 @@
 """The judge: messages to bytes and back, straight from Kafka's definitions, slow and obvious.
 
 It shares nothing with ``pyk.protocol``. Values are in the JSON form of the golden vectors. The
-writer notes where each piece of the message came to lie, so that a test can break them one by one.
+writer keeps the pieces that a message is made of, so that a test can break them one by one.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ UNKNOWN_TAGS = "_unknownTaggedFields"
 
 
 class Piece(NamedTuple):
-    """Where something lies in an encoded message."""
+    """The smallest part of an encoded message that means something; all of them make it up."""
 
     role: str
-    """``classic length``, ``compact length``, ``marker``, ``tag count``, ``text``, ``value`` …"""
+    """``classic length``, ``compact count``, ``marker``, ``tag size``, ``text``, ``number`` …"""
     field: str
-    start: int
-    end: int
+    data: bytes
+    behind: int
+    """The number of the first piece behind what this one tells about: a length about its value."""
+    is_nullable: bool = False
 
 
 def contains(versions: str | None, version: int) -> bool:
@@ -96,12 +98,14 @@ class Writer:
     def __init__(self, schema: Facts, version: int) -> None:
         self.schema, self.version = schema, version
         self.flexible = contains(schema["flexibleVersions"], version)
-        self.out = bytearray()
         self.pieces: list[Piece] = []
 
     def message(self, value: Any) -> bytes:
         self.struct(self.schema["fields"], value)
-        return bytes(self.out)
+        return self.written()
+
+    def written(self) -> bytes:
+        return b"".join(piece.data for piece in self.pieces)
 
     def struct(self, fields: list[Facts], value: Any) -> None:
         tags: dict[int, Writer] = {}
@@ -120,19 +124,23 @@ class Writer:
             self.tagged_section(tags)
 
     def tagged_section(self, tags: dict[int, Writer]) -> None:
-        self.varint("tag count", "", len(tags))
+        count = self.put("tag count", "", varint(len(tags)))
         for tag, inner in sorted(tags.items()):
-            self.varint("tag", "", tag)
-            self.varint("tag size", "", len(inner.out))
-            for piece in inner.pieces:
-                self.put(piece.role, piece.field, inner.out[piece.start : piece.end])
+            announced = self.put("tag", "", varint(tag))
+            size = self.put("tag size", "", varint(len(inner.written())))
+            base = len(self.pieces)
+            self.pieces += [piece._replace(behind=base + piece.behind) for piece in inner.pieces]
+            self.ends(announced, size)
+        self.ends(count)
 
     def tagged_value(self, field: Facts, value: Any) -> Writer:
         inner = Writer(self.schema, self.version)
         if is_struct(field["type"]) and contains(field.get("nullableVersions"), self.version):
-            inner.varint("tagged marker", field["name"], 0 if value is None else 1)
+            present = b"\0" if value is None else b"\1"
+            marker = inner.put("tagged marker", field["name"], present, True)
             if value is not None:
                 inner.struct(fields_at(self.schema, field), value)
+            inner.ends(marker)
         else:
             inner.field(field, value)
         return inner
@@ -140,50 +148,61 @@ class Writer:
     def field(self, field: Facts, value: Any) -> None:
         kind, name = field["type"], field["name"]
         compact = self.flexible and field.get("flexibleVersions") != "none"
-        if value is None:
-            assert contains(field.get("nullableVersions"), self.version), name
+        is_nullable = contains(field.get("nullableVersions"), self.version)
+        assert value is not None or is_nullable, name
         if kind.startswith("[]"):
-            self.length(name, value, "i", compact)
+            count = self.length("count", name, value, "i", compact, is_nullable)
             for item in value or []:
                 self.field({**field, "type": kind[2:], "nullableVersions": "none"}, item)
+            self.ends(count)
         elif is_struct(kind):
-            if contains(field.get("nullableVersions"), self.version):
-                self.put("marker", name, struct.pack(">b", -1 if value is None else 1))
+            if is_nullable:
+                marker = self.put("marker", name, b"\xff" if value is None else b"\1", True)
             if value is not None:
                 self.struct(fields_at(self.schema, field), value)
-        elif kind == "string":
-            data = None if value is None else value.encode("utf-8")
-            self.length(name, data, "h", compact)
-            self.put("text", name, data or b"")
-        elif kind in ("bytes", "records"):
-            data = None if value is None else bytes.fromhex(value)
-            self.length(name, data, "i", compact)
-            self.put("value", name, data or b"")
+            if is_nullable:
+                self.ends(marker)
+        elif kind in ("string", "bytes", "records"):
+            data = value and (value.encode() if kind == "string" else bytes.fromhex(value))
+            size = "h" if kind == "string" else "i"
+            length = self.length("length", name, data, size, compact, is_nullable)
+            self.put("text" if kind == "string" else "data", name, data or b"")
+            self.ends(length)
         elif kind == "bool":
-            self.put("value", name, b"\1" if value else b"\0")
+            self.put("bool", name, b"\1" if value else b"\0")
         elif kind == "uuid":
-            self.put("value", name, UUID(value).bytes)
+            self.put("uuid", name, UUID(value).bytes)
         else:
-            self.put("value", name, struct.pack(">" + NUMBERS[kind], value))
+            self.put("number", name, struct.pack(">" + NUMBERS[kind], value))
 
-    def length(self, name: str, value: Any, classic_format: str, compact: bool) -> None:
+    def length(
+        self, role: str, name: str, value: Any, size: str, compact: bool, is_nullable: bool
+    ) -> int:
         if compact:
-            self.varint("compact length", name, 0 if value is None else len(value) + 1)
-        else:
-            length = struct.pack(">" + classic_format, -1 if value is None else len(value))
-            self.put("classic length", name, length)
+            length = varint(0 if value is None else len(value) + 1)
+            return self.put(f"compact {role}", name, length, is_nullable)
+        length = struct.pack(">" + size, -1 if value is None else len(value))
+        return self.put(f"classic {role}", name, length, is_nullable)
 
-    def varint(self, role: str, name: str, value: int) -> None:
-        data = bytearray()
-        while value >= 0x80:
-            data.append(value % 0x80 + 0x80)
-            value //= 0x80
-        data.append(value)
-        self.put(role, name, bytes(data))
+    def put(self, role: str, name: str, data: bytes, is_nullable: bool = False) -> int:
+        """Append a piece and return its number."""
+        number = len(self.pieces)
+        self.pieces.append(Piece(role, name, data, number + 1, is_nullable))
+        return number
 
-    def put(self, role: str, name: str, data: bytes | bytearray) -> None:
-        self.pieces.append(Piece(role, name, len(self.out), len(self.out) + len(data)))
-        self.out += data
+    def ends(self, *numbers: int) -> None:
+        """Note that what these pieces tell about ends here."""
+        for number in numbers:
+            self.pieces[number] = self.pieces[number]._replace(behind=len(self.pieces))
+
+
+def varint(value: int) -> bytes:
+    """Return ``value`` as an unsigned varint."""
+    data = bytearray()
+    while value >= 0x80:
+        data.append(value % 0x80 + 0x80)
+        value //= 0x80
+    return bytes((*data, value))
 
 
 class Reader:
