@@ -76,11 +76,14 @@ def _copy(name: str) -> Any:
 
 
 def copied_messages() -> set[str]:
-    """Return the names of the messages whose facts and vectors stand in the copies."""
-    return {schema["name"] for schema in _copy("facts.json.gz")["messages"]} & {
-        *_copied_vectors(),
-        *(vector["message"] for vector in _copy("facts.json.gz")["large"]["vectors"]),
-    }
+    """Return the names of the messages whose facts stand in the copies."""
+    return {schema["name"] for schema in _copy("facts.json.gz")["messages"]}
+
+
+def messages_with_copied_vectors() -> set[str]:
+    """Return the names of the messages of which vectors stand in the copies."""
+    large = _copy("facts.json.gz")["large"]["vectors"]
+    return {*_copied_vectors(), *(vector["message"] for vector in large)}
 
 
 def copy_shared_facts() -> None:

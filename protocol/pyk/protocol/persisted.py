@@ -6,7 +6,8 @@
                               principals
 coordinator key               int16 record type, body at version 0
 metadata record               unsigned varints: frame version 1, record type, version; body
-``raft_records``              nothing in front: the body begins with its version
+``raft_records``              nothing in front: the body begins with its version, which is an int16
+``streams_protocol``          the same, with an int32
 ============================  ==========================================================
 """
 
@@ -33,6 +34,8 @@ _FAMILIES = {
     "__consumer_offsets": ("group_records", "consumer_group_records", "share_group_records"),
     "__share_group_state": ("share_state_records",),
     "__transaction_state": ("transaction_records",),
+    "__cluster_metadata": ("metadata_records", "access_records"),
+    "__remote_log_metadata": ("remote_log_records",),
 }
 
 
@@ -65,11 +68,8 @@ def decode_coordinator_key(data: bytes | memoryview, topic: str = "__consumer_of
     Raises UnknownMessageError for an unknown type.
     """
     record_type = _int16("coordinator key", data)
-    for family in _FAMILIES.get(topic, ()):
-        cls = record_classes(family, MessageKind.COORDINATOR_KEY).get(record_type)
-        if cls is not None:
-            return cls.decode(memoryview(data)[2:], 0)
-    raise UnknownMessageError(f"no coordinator record of type {record_type} in {topic}")
+    cls = _record_class(topic, MessageKind.COORDINATOR_KEY, record_type)
+    return cls.decode(memoryview(data)[2:], 0)
 
 
 def decode_coordinator_value(key: Message, data: bytes | memoryview | None) -> Message | None:
@@ -81,13 +81,16 @@ def decode_coordinator_value(key: Message, data: bytes | memoryview | None) -> M
 
 
 def encode_metadata_record(record: Message, version: int) -> bytes:
-    """Return the value of a record of ``__cluster_metadata``."""
+    """Return the value of a record of ``__cluster_metadata`` or ``__remote_log_metadata``."""
     frame = (_METADATA_FRAME_VERSION, record.api_key, version)
     return b"".join(map(wire.varint, frame)) + record.encode(version)
 
 
-def decode_metadata_record(data: bytes | memoryview) -> Message:
-    """Return the metadata record in ``data``; raise UnknownMessageError for an unknown type."""
+def decode_metadata_record(data: bytes | memoryview, topic: str = "__cluster_metadata") -> Message:
+    """Return the metadata record in ``data``; ``__remote_log_metadata`` has types of its own.
+
+    Raises UnknownMessageError for an unknown type.
+    """
     numbers, position = [], 0
     try:
         for _ in range(3):
@@ -98,9 +101,7 @@ def decode_metadata_record(data: bytes | memoryview) -> Message:
     frame_version, record_type, version = numbers
     if frame_version != _METADATA_FRAME_VERSION:
         raise UnsupportedVersionError(f"metadata record: frame version {frame_version}, not 1")
-    cls = record_classes("metadata_records", MessageKind.METADATA).get(record_type)
-    if cls is None:
-        raise UnknownMessageError(f"no metadata record of type {record_type}")
+    cls = _record_class(topic, MessageKind.METADATA, record_type)
     return cls.decode(memoryview(data)[position:], version)
 
 
@@ -117,6 +118,14 @@ def decode_sticky_user_data(data: bytes | memoryview) -> StickyAssignorUserData:
         except MalformedMessageError:
             continue
     return StickyAssignorUserData()
+
+
+def _record_class(topic: str, kind: MessageKind, record_type: int) -> type[Message]:
+    for family in _FAMILIES.get(topic, ()):
+        cls = record_classes(family, kind).get(record_type)
+        if cls is not None:
+            return cls
+    raise UnknownMessageError(f"no record of type {record_type} in {topic}")
 
 
 def _int16(what: str, data: bytes | memoryview) -> int:

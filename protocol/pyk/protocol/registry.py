@@ -94,7 +94,30 @@ _MODULES = {
         "ProducerIdsRecord",
         "BrokerRegistrationChangeRecord",
         "NoOpRecord",
+        "RegisterControllerRecord",
+        "UnregisterControllerRecord",
+        "ClearElrRecord",
+        "BeginTransactionRecord",
+        "EndTransactionRecord",
+        "AbortTransactionRecord",
+        "ZkMigrationStateRecord",
     ),
+    "access_records": (
+        "AccessControlEntryRecord",
+        "RemoveAccessControlEntryRecord",
+        "UserScramCredentialRecord",
+        "RemoveUserScramCredentialRecord",
+        "DelegationTokenRecord",
+        "RemoveDelegationTokenRecord",
+        "ClientQuotaRecord",
+    ),
+    "remote_log_records": (
+        "RemoteLogSegmentMetadataRecord",
+        "RemoteLogSegmentMetadataUpdateRecord",
+        "RemotePartitionDeleteMetadataRecord",
+        "RemoteLogSegmentMetadataSnapshotRecord",
+    ),
+    "streams_protocol": ("SubscriptionInfoData",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

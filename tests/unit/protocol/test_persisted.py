@@ -10,6 +10,7 @@ from pyk.protocol import (
     known_messages,
     message_class,
 )
+from pyk.protocol.messages.access_records import ClientQuotaRecord
 from pyk.protocol.messages.consumer_group_records import (
     ConsumerGroupMetadataKey,
     ConsumerGroupMetadataValue,
@@ -28,6 +29,7 @@ from pyk.protocol.messages.group_records import (
     OffsetCommitValue,
 )
 from pyk.protocol.messages.metadata_records import NoOpRecord, TopicRecord
+from pyk.protocol.messages.remote_log_records import RemotePartitionDeleteMetadataRecord
 from pyk.protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
 from pyk.protocol.persisted import (
     decode_coordinator_key,
@@ -149,12 +151,26 @@ def test_every_coordinator_record_is_found_by_its_topic_and_type(key_name: str) 
     assert decode_coordinator_value(key, encode_versioned(value, 0)) == value
 
 
-@pytest.mark.parametrize("record", [TopicRecord(name="t"), NoOpRecord()])
+@pytest.mark.parametrize("record", [TopicRecord(name="t"), NoOpRecord(), ClientQuotaRecord()])
 def test_a_metadata_record_stands_behind_its_frame(record: Message) -> None:
     data = encode_metadata_record(record, 0)
 
     assert data[:3] == bytes([1, record.api_key, 0])
     assert decode_metadata_record(data) == record
+
+
+def test_records_of_remote_storage_count_their_types_for_themselves() -> None:
+    record = RemotePartitionDeleteMetadataRecord(broker_id=7)
+
+    data = encode_metadata_record(record, 0)
+
+    assert data[1] == TopicRecord.api_key == record.api_key
+    assert decode_metadata_record(data, "__remote_log_metadata") == record
+
+
+def test_a_metadata_record_of_unknown_type_is_named_with_its_topic() -> None:
+    with pytest.raises(UnknownMessageError, match="type 9 in __remote_log_metadata"):
+        decode_metadata_record(b"\x01\x09\x00", "__remote_log_metadata")
 
 
 @pytest.mark.parametrize(

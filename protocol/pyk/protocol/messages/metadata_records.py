@@ -71,6 +71,45 @@ class UnregisterBrokerRecord(Message):
     broker_epoch: int = int64()
 
 
+@struct
+class ControllerEndpoint(Struct):
+    """A listener of a controller."""
+
+    name: str = string()
+    host: str = string()
+    port: int = uint16()
+    security_protocol: int = int16()
+
+
+@struct
+class ControllerFeature(Struct):
+    """The levels of a feature that a controller's software could run."""
+
+    name: str = string()
+    min_supported_version: int = int16()
+    max_supported_version: int = int16()
+
+
+@metadata_record(27, versions="0", flexible="0+")
+class RegisterControllerRecord(Message):
+    """A controller has registered (KIP-919)."""
+
+    controller_id: int = int32()
+    incarnation_id: UUID = uuid()
+    """New with every start of the controller process."""
+    zk_migration_ready: bool = boolean()
+    """The controller is configured to migrate from ZooKeeper (KIP-866)."""
+    end_points: list[ControllerEndpoint] = array(ControllerEndpoint)
+    features: list[ControllerFeature] = array(ControllerFeature)
+
+
+@metadata_record(29, versions="0", flexible="0+")
+class UnregisterControllerRecord(Message):
+    """A controller has been removed from the cluster for good (KIP-1312)."""
+
+    controller_id: int = int32()
+
+
 @metadata_record(2, versions="0", flexible="0+")
 class TopicRecord(Message):
     """A topic exists."""
@@ -126,6 +165,14 @@ class PartitionChangeRecord(Message):
     last_known_elr: list[int] | None = array(
         int32, versions="2+", nullable="2+", tag=7, default=None
     )
+
+
+@metadata_record(28, versions="0", flexible="0+")
+class ClearElrRecord(Message):
+    """Eligible leader replicas are forgotten: the rule that made them so has changed (KIP-966)."""
+
+    topic_name: str = string()
+    """Empty: of all topics."""
 
 
 @metadata_record(4, versions="0", flexible="0+")
@@ -199,3 +246,34 @@ class UnfenceBrokerRecord(Message):
 
     id: int = int32()
     epoch: int = int64()
+
+
+@metadata_record(23, versions="0", flexible="0+")
+class BeginTransactionRecord(Message):
+    """The records that follow take effect together or not at all (KIP-868).
+
+    So a controller writes what does not fit into one batch.
+    """
+
+    name: str | None = string(nullable="0+", tag=0, default=None)
+    """What the transaction is for, for people who read the log."""
+
+
+@metadata_record(24, versions="0", flexible="0+")
+class EndTransactionRecord(Message):
+    """The records since BeginTransactionRecord take effect."""
+
+
+@metadata_record(25, versions="0", flexible="0+")
+class AbortTransactionRecord(Message):
+    """The records since BeginTransactionRecord never take effect."""
+
+    reason: str | None = string(nullable="0+", tag=0, default=None)
+
+
+@metadata_record(21, versions="0", flexible="0+")
+class ZkMigrationStateRecord(Message):
+    """How far the cluster's migration from ZooKeeper has come (KIP-866)."""
+
+    zk_migration_state: int = int8()
+    """0 never was on ZooKeeper, 2 waits for brokers, 1 writes to both, 3 done."""
