@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.api_versions import ApiVersionsRequest
 from pyk.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from pyk.protocol.messages.offset_commit import (
@@ -62,6 +63,18 @@ async def test_a_group_may_be_called_anything(
     assert committed.topics[0].partitions[0].error_code == ErrorCode.NONE
     assert told.error_code == ErrorCode.MEMBER_ID_REQUIRED
     assert directories(tmp_path) == {"inside"}
+
+
+@pytest.mark.parametrize("name", ["", "-x", "x_", "x\n", "x" * 20_000 + "!"])
+async def test_a_client_whose_software_has_no_proper_name_is_refused(
+    client: RawClient, name: str
+) -> None:
+    answered = await client.ask(
+        ApiVersionsRequest(client_software_name=name, client_software_version="1"), 3
+    )
+
+    assert answered.error_code == ErrorCode.INVALID_REQUEST
+    assert answered.api_keys == []
 
 
 async def test_too_many_topics_at_once_are_refused_whole_and_soon(client: RawClient) -> None:

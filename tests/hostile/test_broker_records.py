@@ -44,6 +44,8 @@ HOSTILE = {
     "length beyond the end": (changed(8, b"\0\0\xff\xff"), None),
     "two batches": (batch(b"one") + batch(b"two"), ErrorCode.INVALID_RECORD),
     "nothing": (b"", ErrorCode.INVALID_RECORD),
+    "null": (None, ErrorCode.INVALID_RECORD),
+    "a batch and a part of one": (batch(b"one") + batch(b"two")[:10], ErrorCode.INVALID_RECORD),
     "half a header": (batch(b"one")[:30], None),
     "too large": (batch(bytes(20_000)), ErrorCode.MESSAGE_TOO_LARGE),
     "transaction without an id": (
@@ -68,6 +70,20 @@ async def test_a_batch_that_lies_is_refused(client: RawClient, tmp_path: Path, n
     assert expected is None or error == expected
     assert log.read_bytes() == before
     assert await values(client) == [b"good"]
+
+
+@pytest.mark.parametrize("version", [3, 6])
+async def test_zstd_is_refused_where_the_version_does_not_have_it(
+    client: RawClient, version: int
+) -> None:
+    builder = RecordBatchBuilder(Compression.ZSTD)
+    builder.append(0, b"key", b"value")
+
+    produced = await client.ask(produce(bytes(builder.seal())), version)
+
+    error = produced.responses[0].partition_responses[0].error_code
+    assert error == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    assert await values(client) == []
 
 
 async def test_a_batch_that_would_unpack_to_more_than_memory_is_refused(client: RawClient) -> None:

@@ -50,6 +50,7 @@ REFUSED = {
     "varint above 32 bits": ("MetadataRequest", 9, "8080808010", "32 bits"),
     "compact count of 2**32 - 1": ("MetadataRequest", 9, "ffffffff0f", "elements"),
     "trailing bytes": ("SaslHandshakeRequest", 0, "000161" + "00", "1 bytes follow"),
+    "trailing bytes of a response": ("HeartbeatResponse", 0, "0000" + "00", "1 bytes follow"),
     "unknown tag twice": ("MetadataRequest", 9, "00000000" + "02" + "c80100" * 2, "rise"),
     "falling tags": ("MetadataRequest", 9, "00000000" + "02" + "c90100" + "c80100", "rise"),
     "known tag twice": (
@@ -125,6 +126,26 @@ def test_malformed_message_is_refused(name: str, version: int, data: str, words:
         message_class(name).decode(bytes.fromhex(data), version)
 
     assert f"{name} v{version}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "start", "element"),
+    [
+        ("DescribeGroupsRequest", 0, b"", b"\0\0"),
+        ("OffsetFetchRequest", 0, b"\0\1g" + b"\0\0\0\1" + b"\0\1t", b"\0\0\0\7"),
+    ],
+    ids=["texts", "numbers"],
+)
+def test_an_array_of_more_elements_than_anybody_needs_is_refused_though_it_is_all_there(
+    name: str, version: int, start: bytes, element: bytes
+) -> None:
+    most = 1 << 20
+    at_most = start + most.to_bytes(4) + element * most
+    too_many = start + (most + 1).to_bytes(4) + element * (most + 1)
+
+    message_class(name).decode(at_most, version)
+    with pytest.raises(MalformedMessageError, match=r"1048577 (elements|numbers)"):
+        message_class(name).decode(too_many, version)
 
 
 def test_any_byte_but_zero_is_true() -> None:
@@ -237,6 +258,14 @@ def test_a_response_to_another_request_is_refused() -> None:
         client.receive(bytes.fromhex("00000005" + "0000"))
 
     assert client.in_flight_count == 1
+
+
+def test_bytes_behind_a_response_are_refused() -> None:
+    client = ClientConnection("me")
+    client.send(HeartbeatRequest(), 0)
+
+    with pytest.raises(MalformedMessageError, match=r"HeartbeatResponse v0 .* 4 bytes follow"):
+        client.receive(bytes.fromhex("00000000" + "0000" + "feedbeef"))
 
 
 def test_a_response_that_nobody_asked_for_is_refused() -> None:

@@ -38,7 +38,7 @@ def create_topic(name: str = TOPIC, partitions: int = 1) -> CreateTopicsRequest:
 
 
 def produce(
-    records: bytes, *, acks: int = -1, topic: str = TOPIC, partition: int = 0
+    records: bytes | None, *, acks: int = -1, topic: str = TOPIC, partition: int = 0
 ) -> ProduceRequest:
     """Send it with version 12: from 13 on topics go by their ids."""
     data = PartitionProduceData(index=partition, records=records)

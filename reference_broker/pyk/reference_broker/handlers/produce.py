@@ -17,12 +17,19 @@ from pyk.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from pyk.protocol.records import Compression
+from pyk.protocol.records.layout import COMPRESSION_MASK
 from pyk.protocol.schema import Message
 from pyk.reference_broker.controller.names import INTERNAL_TOPICS
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError, ConnectionClosedError
 from pyk.reference_broker.partition import Partition
-from pyk.reference_broker.storage.errors import LogError, NotLeaderError
+from pyk.reference_broker.storage.batch_validation import parse_single_batch
+from pyk.reference_broker.storage.errors import (
+    LogError,
+    NotLeaderError,
+    UnsupportedCompressionTypeError,
+)
 from pyk.reference_broker.topic_partition import TopicPartition
 
 from .context import Reply, RequestContext
@@ -31,6 +38,7 @@ from .error_responses import error_response
 if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker
 
+FIRST_VERSION_WITH_ZSTD = 7
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 ALL_REPLICAS = -1
 
@@ -93,10 +101,10 @@ def _append(
             raise ApiError(
                 ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}"
             )
-        appended = partition.append(
-            b"" if data.records is None else data.records,
-            needs_all_replicas=acks == ALL_REPLICAS,
-        )
+        records = b"" if data.records is None else data.records
+        if context.version < FIRST_VERSION_WITH_ZSTD:
+            _check_not_zstd(records, partition.topic_partition)
+        appended = partition.append(records, needs_all_replicas=acks == ALL_REPLICAS)
     except (ApiError, LogError) as error:
         return _failed(broker, result, error, partition), None
     result.base_offset = appended.base_offset
@@ -106,6 +114,16 @@ def _append(
     if partition.high_watermark >= next_offset:
         return result, None
     return result, _WaitingPartition(partition, next_offset, result)
+
+
+def _check_not_zstd(records: bytes | memoryview, partition: TopicPartition) -> None:
+    """Refuse what clients of the producer's age could not read (KIP-110)."""
+    batch = parse_single_batch(records, partition)
+    if batch.attributes & COMPRESSION_MASK == Compression.ZSTD.codec:
+        raise UnsupportedCompressionTypeError(
+            f"batch for {partition} refused: Produce has zstd from version "
+            f"{FIRST_VERSION_WITH_ZSTD} on"
+        )
 
 
 def _failed(
