@@ -167,7 +167,8 @@ class FrameTransport(asyncio.BufferedProtocol):
     async def send(self, parts: Iterable[Part]) -> None:
         """Send a frame's parts, file regions from the page cache; return when there is room again.
 
-        Calls must not overlap: a driver sends from one task.
+        Calls must not overlap: a driver sends from one task. Raises OSError when the peer is gone
+        before a file region is sent.
         """
         waiting: list[bytes | bytearray | memoryview] = []
         for part in parts:
@@ -233,8 +234,11 @@ class FrameTransport(asyncio.BufferedProtocol):
         self._frame_size, self._frame_filled = size, len(arrived)
 
     async def _send_file(self, region: FileRegion) -> None:
-        if self._transport is None or not region.size:
+        if not region.size:
             return
+        if self._transport is None or self._transport.is_closing():
+            # Half a frame is written. Were this part left out, the next would stand in its place.
+            raise ConnectionResetError(f"{self._peer} has left")
         loop, file = asyncio.get_running_loop(), region.file
         try:
             await loop.sendfile(self._transport, file, region.offset, region.size, fallback=False)

@@ -43,9 +43,16 @@ class ClosableTransport(asyncio.Transport):
     """What the frame transport believes to be its connection."""
 
     aborted = False
+    closed = False
 
     def abort(self) -> None:
         self.aborted = True
+
+    def close(self) -> None:
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
 
 
 def framed(*bodies: bytes) -> bytes:
@@ -145,6 +152,18 @@ async def test_a_file_that_cannot_be_sent_by_the_system_is_read_and_written(
         os.close(fd)
 
     assert connection.written == [b"23456"]
+
+
+async def test_a_file_for_a_peer_that_has_left_is_a_connection_error(tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    path.write_bytes(b"0123456789")
+    connection = ClosableTransport()
+    transport = FrameTransport(Receiver(), max_frame_bytes=1000)
+    transport.connection_made(connection)
+    connection.close()
+
+    with path.open("rb") as file, pytest.raises(ConnectionResetError):
+        await transport.send([FileRegion(file, 2, 5)])
 
 
 async def test_parts_and_file_regions_arrive_in_order(tmp_path: Path) -> None:
