@@ -34,6 +34,7 @@ from support.table_codec import contains, default_of, fields_at, json_name, vers
 
 SECRETS = {"auth_bytes", "hmac", "salt", "salted_password", "server_key", "stored_key"}
 WITHOUT_VECTORS = {"SubscriptionInfoData"}  # it belongs to Kafka Streams, which wrote none
+RENAMED = {("StreamsGroupCurrentMemberAssignmentValue", "TaskIds"): "CurrentTaskIds"}
 
 
 class Row(NamedTuple):
@@ -203,9 +204,11 @@ def _their_defaults(
 def _class_name(schema: Facts, kind: str) -> str:
     """Return what we call a type.
 
-    Where request and response each have a struct of their own under one name, ours says whose.
+    Where two messages of a module each have a struct of their own under one name, ours says whose.
     """
     name = kind.removeprefix("[]")
+    if (schema["name"], name) in RENAMED:
+        return kind.replace(name, RENAMED[schema["name"], name])
     of_api = re.fullmatch("(.+)(Request|Response)", schema["name"])
     if of_api is None:
         return kind

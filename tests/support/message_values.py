@@ -56,7 +56,7 @@ def _field(schema: Facts, field: Facts, version: int) -> st.SearchStrategy[Any]:
 def _of_type(schema: Facts, field: Facts, kind: str, version: int) -> st.SearchStrategy[Any]:
     if kind.startswith("[]"):
         item = _of_type(schema, field, kind[2:], version)
-        most = 3 if is_struct(kind) else 130
+        most = 3 if is_struct(kind[2:]) else 130
         return st.lists(item, max_size=3) | st.lists(item, min_size=most, max_size=most)
     if is_struct(kind):
         return _struct(schema, fields_at(schema, field), version)

@@ -67,7 +67,7 @@ def json_name(field: Facts) -> str:
 
 
 def is_struct(field_type: str) -> bool:
-    return field_type.removeprefix("[]")[0].isupper()
+    return field_type[0].isupper()
 
 
 def default_of(schema: Facts, field: Facts, version: int) -> Any:

@@ -31,7 +31,12 @@ _METADATA_FRAME_VERSION = 1
 
 # The modules with the records of each topic; one is loaded when those before it lack a type.
 _FAMILIES = {
-    "__consumer_offsets": ("group_records", "consumer_group_records", "share_group_records"),
+    "__consumer_offsets": (
+        "group_records",
+        "consumer_group_records",
+        "share_group_records",
+        "streams_group_records",
+    ),
     "__share_group_state": ("share_state_records",),
     "__transaction_state": ("transaction_records",),
     "__cluster_metadata": ("metadata_records", "access_records"),
