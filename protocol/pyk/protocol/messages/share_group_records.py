@@ -151,8 +151,7 @@ class TopicInfo(Struct):
 
 @coordinator_value(15, versions="0", flexible="0+")
 class ShareGroupStatePartitionMetadataValue(Message):
-    """What the group coordinator has asked the share coordinator to begin, to keep and to
-    forget."""
+    """The state that the group has at the share coordinator, or is about to get or to lose."""
 
     initializing_topics: list[TopicPartitionsInfo] = array(TopicPartitionsInfo)
     """Asked for with InitializeShareGroupState, not confirmed yet."""

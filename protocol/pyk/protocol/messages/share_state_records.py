@@ -1,5 +1,4 @@
-"""Records of ``__share_group_state``: how far deliveries in share-partitions have come
-(KIP-932)."""
+"""Records of ``__share_group_state``: how far share groups have come (KIP-932)."""
 
 from __future__ import annotations
 
