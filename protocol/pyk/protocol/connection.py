@@ -65,6 +65,8 @@ class Reply(NamedTuple):
     correlation_id: int
     response: Any
     """The response message of the request's API."""
+    version: int
+    """Of the response: that of the request, but 0 for a refused ApiVersions."""
     context: Any
 
 
@@ -126,7 +128,7 @@ class ClientConnection:
             version = 0
         response = response_class(api_key).decode(body, version)
         self._in_flight.popleft()
-        return Reply(correlation_id, response, context)
+        return Reply(correlation_id, response, version, context)
 
     def abandon(self) -> list[Any]:
         """Return the contexts of all requests in flight, oldest first, and forget them."""

@@ -65,6 +65,7 @@ def test_a_request_travels_and_its_response_comes_back_with_the_context(
     assert (request.api_key, request.version) == (ApiKey.HEARTBEAT, version)
     assert request.header.client_id == "me"
     assert reply.response == HeartbeatResponse(error_code=27)
+    assert reply.version == version
     assert reply.context is context
 
 
@@ -216,6 +217,7 @@ def test_an_unsupported_api_versions_is_answered_in_version_0(
     reply = client.receive(frame)
 
     assert reply.response.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert reply.version == 0
     assert reply.response.api_keys[0].max_version == 4
 
 

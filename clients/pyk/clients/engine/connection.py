@@ -25,6 +25,7 @@ from pyk.protocol.errors import ProtocolError
 from pyk.protocol.io import Clock, FrameSizeError, FrameTransport
 from pyk.protocol.negotiation import PeerVersions
 from pyk.protocol.schema import Message
+from pyk.protocol.throttling import client_must_wait
 from pyk.protocol.versions import ALL_VERSIONS, VersionRange
 
 log = logging.getLogger(__name__)
@@ -178,9 +179,9 @@ class Connection:
         self.last_used = self._clock.now()
         self._note_use()
         throttle_time_ms = getattr(reply.response, "throttle_time_ms", 0)
-        if throttle_time_ms > 0:
+        if throttle_time_ms > 0 and client_must_wait(reply.context.api_key, reply.version):
             wait = min(throttle_time_ms, LONGEST_THROTTLE_MS) / 1000
-            self.throttled_until = self.last_used + wait
+            self.throttled_until = max(self.throttled_until, self.last_used + wait)
         reply.context.settle(reply.response)
 
     def connection_lost(self, error: Exception | None) -> None:

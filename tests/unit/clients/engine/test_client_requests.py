@@ -245,6 +245,35 @@ async def test_a_broker_that_asks_for_patience_gets_it() -> None:
 
 
 @virtual_time
+async def test_a_broker_that_has_held_its_answer_back_already_is_not_waited_for_again() -> None:
+    async with running() as (cluster, client):
+        cluster.on(HeartbeatRequest, HeartbeatResponse(throttle_time_ms=2_000))
+        await client.send(1, HeartbeatRequest(), max_version=1)
+
+        await client.send(1, HeartbeatRequest(), max_version=1)
+
+        first, second = cluster.requests(HeartbeatRequest)
+        assert second.at - first.at == pytest.approx(0.0, abs=0.01)
+
+
+@virtual_time
+async def test_a_short_throttle_does_not_cut_a_longer_one_short() -> None:
+    async with running() as (cluster, client):
+        cluster.on(HeartbeatRequest, HeartbeatResponse())
+        cluster.once(
+            HeartbeatRequest,
+            HeartbeatResponse(throttle_time_ms=2_000),
+            HeartbeatResponse(throttle_time_ms=10),
+        )
+        await asyncio.gather(*(client.send(1, HeartbeatRequest()) for _ in range(2)))
+
+        await client.send(1, HeartbeatRequest())
+
+        first, _, third = cluster.requests(HeartbeatRequest)
+        assert third.at - first.at == pytest.approx(2.0, abs=0.01)
+
+
+@virtual_time
 async def test_an_idle_connection_is_closed_and_made_again_when_needed() -> None:
     async with running(connections_max_idle_ms=60_000) as (cluster, client):
         cluster.on(HeartbeatRequest, HeartbeatResponse())
