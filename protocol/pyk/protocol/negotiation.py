@@ -36,15 +36,39 @@ _BEFORE_TRANSACTION_V2 = {
 
 
 @attrs.frozen
+class FinalizedFeatures:
+    """The levels at which a cluster runs its features, as one of its brokers has told."""
+
+    levels: Mapping[str, int] = attrs.field(factory=dict)
+    epoch: int = -1
+    """Grows with every change; -1 if the broker could not tell."""
+
+    @classmethod
+    def from_response(cls, response: ApiVersionsResponse) -> Self:
+        if response.finalized_features_epoch < 0:
+            return cls()
+        features = response.finalized_features
+        return cls(
+            {feature.name: feature.max_version_level for feature in features},
+            response.finalized_features_epoch,
+        )
+
+    def level(self, name: str) -> int:
+        """Return the level of a feature, 0 if it is off."""
+        return self.levels.get(name, 0)
+
+    def newer(self, told: FinalizedFeatures) -> FinalizedFeatures:
+        """Return what is newer; brokers hear of a change one after the other."""
+        return told if told.epoch > self.epoch else self
+
+
+@attrs.frozen
 class PeerVersions:
     """What a broker said it speaks."""
 
     apis: Mapping[ApiKey, VersionRange]
     """APIs that pyk does not know are left out."""
-    finalized_features: Mapping[str, int] = attrs.field(factory=dict)
-    """The level of each feature that the cluster has switched on."""
-    finalized_features_epoch: int = -1
-    """Of two answers the one with the higher epoch tells the features; -1 tells nothing."""
+    features: FinalizedFeatures = attrs.field(factory=FinalizedFeatures)
 
     @classmethod
     def from_response(cls, response: ApiVersionsResponse) -> Self:
@@ -53,8 +77,7 @@ class PeerVersions:
         }
         return cls(
             {key: offered[key] for key in ApiKey if key in offered},
-            {feature.name: feature.max_version_level for feature in response.finalized_features},
-            response.finalized_features_epoch,
+            FinalizedFeatures.from_response(response),
         )
 
     def version_for(
@@ -62,17 +85,19 @@ class PeerVersions:
         api_key: ApiKey,
         within: VersionRange = ALL_VERSIONS,
         *,
+        transaction_version: int | None = None,
         is_transactional: bool = False,
     ) -> int:
         """Return the highest version of a request that both sides know and ``within`` allows.
 
-        Raises UnsupportedVersionError if there is none. ``is_transactional`` tells that a Produce
-        belongs to a transaction; the other requests of transactions always do.
+        Raises UnsupportedVersionError if there is none. ``transaction_version`` is the level that
+        the sender's transaction began with, None for what this broker said. ``is_transactional``
+        tells that a Produce belongs to a transaction; the other requests of transactions always do.
         """
+        if transaction_version is None:
+            transaction_version = self.features.level(TRANSACTION_VERSION)
         ours = client_versions(
-            api_key,
-            transaction_version=self.finalized_features.get(TRANSACTION_VERSION, 0),
-            is_transactional=is_transactional,
+            api_key, transaction_version=transaction_version, is_transactional=is_transactional
         )
         offered = self.apis.get(api_key, NO_VERSIONS)
         common = ours & offered & within

@@ -9,6 +9,7 @@ from pyk.protocol.messages.api_versions import (
     FinalizedFeatureKey,
 )
 from pyk.protocol.negotiation import (
+    FinalizedFeatures,
     PeerVersions,
     client_versions,
     downgraded_api_versions,
@@ -17,7 +18,9 @@ from pyk.protocol.negotiation import (
 )
 
 
-def response(*apis: tuple[int, int, int], transaction_version: int = 0) -> ApiVersionsResponse:
+def response(
+    *apis: tuple[int, int, int], transaction_version: int = 0, epoch: int = 5
+) -> ApiVersionsResponse:
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=key, min_version=lowest, max_version=highest)
@@ -30,7 +33,7 @@ def response(*apis: tuple[int, int, int], transaction_version: int = 0) -> ApiVe
                 min_version_level=transaction_version,
             )
         ],
-        finalized_features_epoch=5,
+        finalized_features_epoch=epoch,
     )
 
 
@@ -75,8 +78,29 @@ def test_apis_from_the_future_are_left_out() -> None:
 def test_features_that_the_cluster_has_switched_on_are_known() -> None:
     peer = PeerVersions.from_response(response(transaction_version=2))
 
-    assert peer.finalized_features == {"transaction.version": 2}
-    assert peer.finalized_features_epoch == 5
+    assert peer.features == FinalizedFeatures({"transaction.version": 2}, epoch=5)
+    assert peer.features.level("transaction.version") == 2
+    assert peer.features.level("never.heard.of") == 0
+
+
+def test_features_without_an_epoch_are_not_believed() -> None:
+    peer = PeerVersions.from_response(response((26, 0, 5), transaction_version=2, epoch=-1))
+
+    assert peer.features == FinalizedFeatures()
+    assert peer.version_for(ApiKey.END_TXN) == 4
+
+
+@pytest.mark.parametrize(
+    ("known_epoch", "told_epoch", "is_news"),
+    [(-1, 0, True), (5, 6, True), (5, 5, False), (5, 4, False), (5, -1, False)],
+)
+def test_of_what_two_brokers_say_of_features_the_newer_counts(
+    known_epoch: int, told_epoch: int, is_news: bool
+) -> None:
+    known = FinalizedFeatures({"transaction.version": 1}, known_epoch)
+    told = FinalizedFeatures({"transaction.version": 2}, told_epoch)
+
+    assert known.newer(told) is (told if is_news else known)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +128,15 @@ def test_new_transactions_need_the_whole_cluster(
     assert peer.version_for(api_key, is_transactional=is_transactional) == highest
 
 
+@pytest.mark.parametrize(("told", "goes_by", "version"), [(1, 2, 5), (2, 1, 4), (2, 2, 5)])
+def test_a_producer_ends_a_transaction_as_it_began_it_whatever_the_broker_says_now(
+    told: int, goes_by: int, version: int
+) -> None:
+    peer = PeerVersions.from_response(response((26, 0, 5), transaction_version=told))
+
+    assert peer.version_for(ApiKey.END_TXN, transaction_version=goes_by) == version
+
+
 def test_clients_send_no_version_that_brokers_serve_in_another_way() -> None:
     assert client_versions(ApiKey.PRODUCE).lowest == 3
     assert client_versions(ApiKey.FETCH).lowest == 4
@@ -114,6 +147,7 @@ def test_clients_send_no_version_that_brokers_serve_in_another_way() -> None:
     ("refusal", "version"),
     [
         (response((18, 0, 3)), 3),
+        (response((18, 0, 4)), 4),
         (response(), 0),
         (response((18, 0, 99)), ApiKey.API_VERSIONS.versions.highest),
         (response((18, 50, 99)), 0),
