@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import signal
-import tempfile
 from collections.abc import Iterable
 from contextlib import ExitStack
 
@@ -38,6 +37,8 @@ def broker(
     config = dict(map(_parse_config, configs))
     with ExitStack() as stack:
         if data_dir is None:
+            import tempfile
+
             data_dir = stack.enter_context(tempfile.TemporaryDirectory(prefix="pyk-broker-"))
         try:
             cluster = AsyncCluster(brokers, data_dir=data_dir, config=config, host=host, port=port)

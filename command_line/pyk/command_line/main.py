@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib import import_module
 
@@ -22,7 +23,10 @@ class _Commands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        gc.disable()  # what imports make stays: to look for garbage in it only takes time
         command: click.Command = getattr(import_module(f"pyk.command_line.{name}"), name)
+        gc.freeze()
+        gc.enable()
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

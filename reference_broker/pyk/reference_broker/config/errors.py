@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from pyk.protocol.errors import ErrorCode
 
@@ -20,6 +19,8 @@ class InvalidConfigError(ValueError):
     @classmethod
     def unknown(cls, name: str, kind: str, known: Iterable[str]) -> InvalidConfigError:
         """Return the error for a name that is in no table, with the nearest that is."""
+        from difflib import get_close_matches
+
         nearest = get_close_matches(name, known, n=1)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
         return cls(f"unknown {kind} configuration {name[:100]!r}{hint}", name=name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Sequence
@@ -113,6 +112,8 @@ class OsFileSystem:
         os.unlink(path)
 
     def remove_tree(self, path: str) -> None:
+        import shutil
+
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(path)
 
