@@ -305,4 +305,4 @@ def test_tracebacks_show_the_generated_source() -> None:
     linecache.checkcache()
     lines = "".join(traceback.format_exception(caught.value))
     assert "<pyk decoder of HeartbeatRequest v0>" in lines
-    assert "unpack_from_h(data, position)" in lines
+    assert "length = data[position + 1]" in lines

@@ -33,8 +33,10 @@ Decode: TypeAlias = Callable[[bytes | bytearray | memoryview, int], tuple[Any, i
 
 _HELPERS = (
     wire.read_varint,
-    wire.read_string_varint,
+    wire.read_length,
+    wire.read_string_length,
     wire.read_tag,
+    wire.read_unknown_tags,
     wire.uuid_of,
     wire.bad_length,
     wire.bad_count,
@@ -42,6 +44,8 @@ _HELPERS = (
     wire.bad_tag_size,
     wire.malformed,
 )
+
+_LOCALS = ("data", "position", "size", "length", "following", "count", "end", "marker")
 
 
 def compile_decoder(cls: type[Message], version: int) -> Decode:
@@ -69,7 +73,7 @@ class _DecoderWriter:
         self._version = version
         self._is_flexible = version in cls.flexible
         self._is_view = _keeps_views(cls)
-        self._source = Source(("data", "position", "size", "length", "count", "end", "marker"))
+        self._source = Source(_LOCALS)
         self._run: list[tuple[str, str]] = []  # format and target of each value to unpack together
         self._after_run: list[str] = []  # lines that need those values
 
@@ -157,41 +161,76 @@ class _DecoderWriter:
         with source.block("else"):
             source.line(f"raise bad_marker({path!r}, marker)")
 
-    def _prefix(self, name: str, shape: Shape) -> None:
-        """Write the reading of a length or count, and of all that waits before it."""
-        self._run.append((shape.prefix_format, name))
-        self._flush()
-        if shape.is_compact:
-            reader = "read_string_varint" if shape.kind.name == "string" else "read_varint"
-            with self._source.block(f"if {name} > 127"):
-                self._source.line(f"{name}, position = {reader}(data, position - 1)")
-
     def _sized(self, shape: Shape, target: str, path: str) -> None:
-        self._prefix("length", shape)
+        if shape.is_compact:
+            self._compact_length(shape)
+        else:
+            self._classic_length(shape)
         if not shape.is_nullable:
             self._sized_body(shape, target, path)
             return
         with self._source.block(f"if length == {shape.null_prefix}"):
             self._source.line(f"{target} = None")
+            if shape.is_compact:
+                self._source.line("position += 1")
         with self._source.block("else"):
             self._sized_body(shape, target, path)
 
-    def _sized_body(self, shape: Shape, target: str, path: str) -> None:
+    def _compact_length(self, shape: Shape) -> None:
+        """Write the reading of a length + 1; ``position`` stays at the last byte of it.
+
+        From there on the length + 1 tells where the value ends.
+        """
+        self._run.append(("B", "length"))
+        self._flush(stay=1)
         source = self._source
-        source.line(f"end = position + length{' - 1' if shape.is_compact else ''}")
-        with source.block("if not position <= end <= size"):
-            source.line(f"raise bad_length({path!r}, end - position, size - position)")
-        source.line(f"{target} = {self._converted(shape.kind, 'data[position:end]')}")
+        with source.block("if length > 127"):
+            if shape.kind.name == "string":
+                source.line("length, position = read_string_length(data, position)")
+                return
+            source.line("following = data[position + 1]")
+            with source.block("if 0 < following < 128"):
+                source.line("length += (following - 1) << 7")
+                source.line("position += 1")
+            with source.block("else"):
+                source.line("length, position = read_length(data, position)")
+
+    def _classic_length(self, shape: Shape) -> None:
+        if shape.kind.name == "string" and not shape.is_nullable and not self._run:
+            # Nearly all strings are shorter than 256 bytes: look at the two bytes by themselves.
+            unpack = self._source.struct("h", "unpack_from")
+            self._source.line("length = data[position + 1]")
+            with self._source.block("if data[position]"):
+                self._source.line(f"length, = {unpack}(data, position)")
+            self._source.line("position += 2")
+            return
+        self._run.append((shape.prefix_format, "length"))
+        self._flush()
+
+    def _sized_body(self, shape: Shape, target: str, path: str) -> None:
+        source, start = self._source, "position + 1" if shape.is_compact else "position"
+        source.line("end = position + length")
+        if shape.is_compact:
+            check = "end > size" if shape.is_nullable else "length == 0 or end > size"
+        else:
+            check = "not position <= end <= size"
+        with source.block(f"if {check}"):
+            source.line(f"raise bad_length({path!r}, end - ({start}), size - ({start}))")
+        source.line(f"{target} = {self._converted(shape.kind, f'data[{start}:end]')}")
         source.line("position = end")
 
     def _converted(self, kind: Kind, piece: str) -> str:
         if kind.name == "string":
-            return f'str({piece}, "utf-8")' if self._is_view else f"{piece}.decode()"
-        return f"bytes({piece})" if kind.name == "bytes" and self._is_view else piece
+            return f"{piece}.tobytes().decode()" if self._is_view else f"{piece}.decode()"
+        return f"{piece}.tobytes()" if kind.name == "bytes" and self._is_view else piece
 
     def _array(self, shape: Shape, target: str, path: str) -> None:
         source, empty = self._source, shape.null_prefix + 1
-        self._prefix("count", shape)
+        self._run.append((shape.prefix_format, "count"))
+        self._flush()
+        if shape.is_compact:
+            with source.block("if count > 127"):
+                source.line("count, position = read_varint(data, position - 1)")
         with source.block(f"if count > {empty}"):
             if shape.is_compact:
                 source.line("count -= 1")
@@ -236,12 +275,17 @@ class _DecoderWriter:
 
     def _tagged_section(self, tagged: list[Field], target: str, path: str) -> None:
         source = self._source
+        if not tagged:
+            self._run.append(("B", "count"))
+            self._flush()
+            with source.block("if count"):
+                source.line(f"position = read_unknown_tags(data, position - 1, {target})")
+            return
         count, tag, end, unknown = map(source.local, ("tag_count", "tag", "tag_end", "unknown"))
         self._run.append(("B", count))
         self._flush()
         with source.block(f"if {count}"):
-            with source.block(f"if {count} > 127"):
-                source.line(f"{count}, position = read_varint(data, position - 1)")
+            source.line(f"{count}, position = read_varint(data, position - 1)")
             source.line(f"{tag}, {unknown} = -1, {{}}")
             with source.block(f"for _ in range({count})"):
                 source.line(f"{tag}, position, {end} = read_tag(data, position, {tag})")
@@ -261,8 +305,11 @@ class _DecoderWriter:
         with self._source.block(f"if position != {end}"):
             self._source.line(f"raise bad_tag_size({tag}, position - {end})")
 
-    def _flush(self) -> None:
-        """Write the unpacking of the run that has been collected."""
+    def _flush(self, stay: int = 0) -> None:
+        """Write the unpacking of the run that has been collected, and the step behind it.
+
+        The step ends ``stay`` bytes before.
+        """
         if self._run:
             fixed_format = "".join(item for item, _ in self._run)
             targets = ", ".join(target for _, target in self._run)
@@ -273,7 +320,8 @@ class _DecoderWriter:
                 self._source.line(
                     f"{targets}{',' * (len(self._run) == 1)} = {unpack}(data, position)"
                 )
-            self._source.line(f"position += {calcsize('>' + fixed_format)}")
+            if step := calcsize(f">{fixed_format}") - stay:
+                self._source.line(f"position += {step}")
         for line in self._after_run:
             self._source.line(line)
         self._run, self._after_run = [], []

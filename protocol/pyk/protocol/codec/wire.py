@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from struct import Struct
+from struct import Struct as NumberStruct
 from struct import error as StructError  # noqa: N812
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from uuid import UUID
 
 from pyk.protocol.errors import MalformedMessageError
+
+if TYPE_CHECKING:
+    from pyk.protocol.schema import Struct
 
 Data: TypeAlias = bytes | memoryview
 
@@ -39,7 +42,7 @@ class NumberArrays(dict[int, Callable[..., Any]]):
     def __missing__(self, count: int) -> Callable[..., Any]:
         if count > MOST_ELEMENTS:
             raise BadBytesError(f"an array of {count} numbers, more than {MOST_ELEMENTS}")
-        method = getattr(Struct(f">{count}{self._number_format}"), self._method)
+        method = getattr(NumberStruct(f">{count}{self._number_format}"), self._method)
         if count <= MOST_PREPARED:
             self[count] = method
         return cast(Callable[..., Any], method)
@@ -63,6 +66,8 @@ def read_varint(data: Data, position: int) -> tuple[int, int]:
         return value, position + 1
     byte = data[position + 1]
     value += (byte - 1) << 7  # the 1 takes back the top bit of the byte before
+    if 0 < byte < 0x80:
+        return value, position + 2
     shift, position = 14, position + 2
     while byte >= 0x80:
         if shift > 28:
@@ -77,12 +82,18 @@ def read_varint(data: Data, position: int) -> tuple[int, int]:
     return value, position
 
 
-def read_string_varint(data: Data, position: int) -> tuple[int, int]:
-    """Return the length + 1 of a compact string and the position after it."""
+def read_length(data: Data, position: int) -> tuple[int, int]:
+    """Return a length + 1 and the position of its last byte, from which it counts."""
+    length, position = read_varint(data, position)
+    return length, position - 1
+
+
+def read_string_length(data: Data, position: int) -> tuple[int, int]:
+    """Return what :func:`read_length` does, for a compact string."""
     length, position = read_varint(data, position)
     if length > LONGEST_STRING + 1:
         raise BadBytesError(f"a string of {length - 1} bytes, more than {LONGEST_STRING}")
-    return length, position
+    return length, position - 1
 
 
 def read_tag(data: Data, position: int, last_tag: int) -> tuple[int, int, int]:
@@ -95,6 +106,19 @@ def read_tag(data: Data, position: int, last_tag: int) -> tuple[int, int, int]:
     if end > len(data):
         raise BadBytesError(f"tag {tag} of {size} bytes, but {len(data) - position} are left")
     return tag, position, end
+
+
+def read_unknown_tags(data: Data, position: int, struct: Struct) -> int:
+    """Read the tagged section of a struct that knows no tags; return the position after it."""
+    count, position = read_varint(data, position)
+    tag, unknown = -1, {}
+    for _ in range(count):
+        tag, position, end = read_tag(data, position, tag)
+        unknown[tag] = bytes(data[position:end])
+        position = end
+    if unknown:
+        struct.unknown_tagged_fields = unknown
+    return position
 
 
 def varint(value: int) -> bytes:
