@@ -11,7 +11,11 @@ try:
 except ModuleNotFoundError:
     sys.exit("pyk: the command line needs click; install it with  pip install 'pyk-kafka[cli]'")
 
-COMMANDS = {"broker": "Run a broker for development and tests."}
+COMMANDS = {
+    "broker": "Run a broker for development and tests.",
+    "decode": "Show bytes of the Kafka protocol as text.",
+    "dump-log": "Show what the files of a log hold.",
+}
 
 
 class _Commands(click.Group):
@@ -23,8 +27,9 @@ class _Commands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        module = name.replace("-", "_")
         gc.disable()  # what imports make stays: to look for garbage in it only takes time
-        command: click.Command = getattr(import_module(f"pyk.command_line.{name}"), name)
+        command: click.Command = getattr(import_module(f"pyk.command_line.{module}"), module)
         gc.freeze()
         gc.enable()
         return command

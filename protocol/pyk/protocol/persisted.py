@@ -96,6 +96,13 @@ def decode_metadata_record(data: bytes | memoryview, topic: str = "__cluster_met
 
     Raises UnknownMessageError for an unknown type.
     """
+    record_type, version, position = read_metadata_frame(data)
+    cls = _record_class(topic, MessageKind.METADATA, record_type)
+    return cls.decode(memoryview(data)[position:], version)
+
+
+def read_metadata_frame(data: bytes | memoryview) -> tuple[int, int, int]:
+    """Return type and version of the metadata record in ``data``, and where its body begins."""
     numbers, position = [], 0
     try:
         for _ in range(3):
@@ -106,8 +113,7 @@ def decode_metadata_record(data: bytes | memoryview, topic: str = "__cluster_met
     frame_version, record_type, version = numbers
     if frame_version != _METADATA_FRAME_VERSION:
         raise UnsupportedVersionError(f"metadata record: frame version {frame_version}, not 1")
-    cls = _record_class(topic, MessageKind.METADATA, record_type)
-    return cls.decode(memoryview(data)[position:], version)
+    return record_type, version, position
 
 
 def decode_sticky_user_data(data: bytes | memoryview) -> StickyAssignorUserData:

@@ -1,0 +1,268 @@
+"""``pyk decode``: bytes of the Kafka protocol as text."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Container, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import attrs
+import click
+
+from pyk.command_line.readable import Style, printable, to_line
+from pyk.command_line.wire.capture import Capture, Said
+from pyk.command_line.wire.conversation import (
+    Direction,
+    WireMessage,
+    decode_request,
+    decode_response,
+)
+from pyk.command_line.wire.frames import SIZE
+from pyk.command_line.wire.packet_files import CaptureError, is_capture, read_packets
+from pyk.protocol import ApiKey, MalformedMessageError, ProtocolError, message_class
+
+LARGEST_INPUT = 256 << 20
+"""Bytes of what is not a capture; a capture is read piece by piece."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_HEX_TEXT = frozenset(b"0123456789abcdefABCDEF \t\r\n")
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[MESSAGE VERSION] SOURCE")
+@click.option("--api", metavar="NAME", help="SOURCE is a response of this API, such as Fetch.")
+@click.option("--version", type=int, help="The version of the request that was answered.")
+@click.option("--request", "asked", metavar="SOURCE", help="SOURCE is the response to this frame.")
+@click.option(
+    "--port",
+    default="9092",
+    show_default=True,
+    metavar="PORT[,PORT…]|any",
+    help="Where the brokers of a capture listen.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line.")
+@click.option("--full", is_flag=True, help="Cut no bytes and leave out no records.")
+@click.option("--show-secrets", is_flag=True, help="Show passwords and tokens, too.")
+def decode(
+    *,
+    words: tuple[str, ...],
+    api: str | None,
+    version: int | None,
+    asked: str | None,
+    port: str,
+    as_json: bool,
+    full: bool,
+    show_secrets: bool,
+) -> None:
+    """Show bytes of the Kafka protocol as text.
+
+    SOURCE is hex text, a file (hex text, binary, or a capture in pcap or pcapng), or - for standard
+    input. Its bytes are frames, each with its header, with or without the length in front. A
+    request says itself what it is; for a response give --api and --version, or --request. After a
+    MESSAGE and its VERSION, such as FetchRequest 12, they are that message without a header.
+
+    In a capture, what was said on connections to --port is put together, each response with its
+    request.
+    """
+    printer = _Printer(Style(is_full=full, shows_secrets=show_secrets), as_json)
+    try:
+        if len(words) > 2 and words[1].isdigit() and not _is_hex(words[0].encode()):
+            printer.body(words[0], int(words[1]), _bytes_of(words[2:]))
+            return
+        with _open(words) as file:
+            start = file.read(4)
+            if is_capture(start):
+                _decode_capture(printer, file, start, _ports(port))
+            else:
+                what = _answered(api, version, asked)
+                _decode_frames(printer, _all_bytes(file, start), what)
+    except (ProtocolError, CaptureError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _decode_frames(printer: _Printer, data: bytes, answered: tuple[ApiKey, int] | None) -> None:
+    for frame in _frames(data):
+        message = decode_response(frame, *answered) if answered else decode_request(frame)
+        if message.body is None:
+            hint = "" if answered else "; is it a response? Then --api and --version are needed"
+            raise MalformedMessageError(f"{message.problem}{hint}")
+        printer.message(message)
+
+
+def _decode_capture(
+    printer: _Printer, file: BinaryIO, start: bytes, ports: Container[int] | None
+) -> None:
+    capture = Capture(ports)
+    try:
+        for said in capture.read(read_packets(file, start)):
+            printer.said(said)
+    finally:
+        for said in capture.finish():
+            printer.said(said)
+    if capture.connection_count == 0:
+        what = "connection to --port" if capture.segment_count else "TCP connection"
+        raise CaptureError(f"the capture has no {what}")
+
+
+@attrs.frozen
+class _Printer:
+    """Prints messages one after the other, as text or as JSON."""
+
+    style: Style
+    as_json: bool
+
+    def body(self, name: str, version: int, data: bytes) -> None:
+        message = message_class(name).decode(data, version)
+        if self.as_json:
+            click.echo(to_line(self.style.json_form(message, version)))
+            return
+        click.echo(f"{name} v{version}, {len(data)} bytes")
+        self._indented(self.style.lines(message, version))
+
+    def message(self, message: WireMessage) -> None:
+        if self.as_json:
+            click.echo(to_line(self._message_form(message)))
+            return
+        click.echo(_title(message))
+        self._message_text(message)
+
+    def said(self, said: Said) -> None:
+        """Print what a capture holds."""
+        if self.as_json:
+            form = {"time": _time(said.time_ns), "client": f"{said.client}"}
+            form["server"] = f"{said.server}"
+            what = said.what
+            rest = self._message_form(what) if isinstance(what, WireMessage) else {"note": what}
+            click.echo(to_line(form | rest))
+        elif isinstance(said.what, WireMessage):
+            arrow = "→" if said.what.direction is Direction.REQUEST else "←"
+            place = f"{_time(said.time_ns)} {said.client} {arrow} {said.server}"
+            click.echo(f"{place} {_title(said.what)}")
+            self._message_text(said.what)
+        else:
+            click.echo(f"{_time(said.time_ns)} {said.client} — {said.server} {said.what}")
+
+    def _message_text(self, message: WireMessage) -> None:
+        if message.body is not None:
+            self._indented(self.style.lines(message.body, message.body_version))
+        if message.problem is not None:
+            self._indented([f"({printable(message.problem)})"])
+
+    def _message_form(self, message: WireMessage) -> dict[str, Any]:
+        api = message.api_key
+        form: dict[str, Any] = {
+            "type": message.direction.value,
+            "api": None if api is None else api.api_name,
+            "version": message.version,
+            "correlationId": message.correlation_id,
+            "clientId": message.client_id,
+            "size": message.size,
+            "waitedMs": None if message.waited_ns is None else message.waited_ns / 1e6,
+            "problem": message.problem,
+        }
+        form = {name: value for name, value in form.items() if value is not None}
+        if message.body is not None:
+            form["body"] = self.style.json_form(message.body, message.body_version)
+        return form
+
+    def _indented(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            click.echo(f"    {line}")
+
+
+def _title(message: WireMessage) -> str:
+    api = "" if message.api_key is None else f"{message.api_key.api_name} v{message.version} "
+    number = "" if message.correlation_id is None else f" {message.correlation_id}"
+    client = "" if message.client_id is None else f" of {message.client_id!r}"
+    waited = "" if message.waited_ns is None else f", after {message.waited_ns / 1e6:.3f} ms"
+    return f"{api}{message.direction.value}{number}{client}, {message.size} bytes{waited}"
+
+
+def _time(time_ns: int) -> str:
+    try:
+        at = _EPOCH + timedelta(microseconds=time_ns // 1000)
+    except OverflowError:
+        return f"{time_ns} ns"
+    return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _ports(text: str) -> Container[int] | None:
+    if text == "any":
+        return None
+    try:
+        return {int(port) for port in text.split(",")}
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no port", param_hint="--port") from None
+
+
+def _answered(api: str | None, version: int | None, asked: str | None) -> tuple[ApiKey, int] | None:
+    """Return API and version of the response to decode; None if requests are to be decoded."""
+    if asked is not None:
+        request = decode_request(next(_frames(_bytes_of((asked,)))))
+        if request.api_key is None or request.version is None:
+            raise MalformedMessageError(f"--request: {request.problem}")
+        return request.api_key, request.version
+    if api is None and version is None:
+        return None
+    if api is None or version is None:
+        raise click.UsageError("--api and --version belong together")
+    names = {each.api_name.lower(): each for each in ApiKey} | {str(int(k)): k for k in ApiKey}
+    if api.lower() not in names:
+        raise click.BadParameter(f"{api!r} is no API of Kafka", param_hint="--api")
+    return names[api.lower()], version
+
+
+def _frames(data: bytes) -> Iterator[bytes]:
+    """Yield the frames in ``data``: several with their lengths, or one without."""
+    ends, end = [], 0
+    while len(data) - end >= SIZE.size:
+        [size] = SIZE.unpack_from(data, end)
+        if size < 0:
+            break
+        ends.append((end + SIZE.size, end := end + SIZE.size + size))
+    if end != len(data) or not ends:
+        ends = [(0, len(data))]
+    for start, stop in ends:
+        yield data[start:stop]
+
+
+def _open(words: tuple[str, ...]) -> BinaryIO:
+    """Return what SOURCE names as a file, hex text as it stands."""
+    if words == ("-",):
+        return sys.stdin.buffer
+    try:
+        if len(words) == 1 and (path := Path(words[0])).exists() and not path.is_dir():
+            return path.open("rb")
+    except OSError as error:
+        raise click.ClickException(f"{words[0]}: {error.strerror or error}") from error
+    try:
+        text = "".join(words)
+        bytes.fromhex(text)
+        return io.BytesIO(text.encode())
+    except ValueError:
+        shown = printable(" ".join(words)[:40])
+        raise click.BadParameter(f"{shown!r} is no file and no hex text") from None
+
+
+def _bytes_of(words: tuple[str, ...]) -> bytes:
+    with _open(words) as file:
+        return _all_bytes(file)
+
+
+def _all_bytes(file: BinaryIO, start: bytes = b"") -> bytes:
+    data = start + file.read(LARGEST_INPUT)
+    if len(data) >= LARGEST_INPUT:
+        raise click.ClickException(f"more than {LARGEST_INPUT} bytes, and no capture")
+    if not _is_hex(data):
+        return data
+    try:
+        return bytes.fromhex(data.decode())
+    except ValueError as error:
+        raise click.ClickException(f"half a byte in the hex text: {error}") from None
+
+
+def _is_hex(text: bytes) -> bool:
+    return _HEX_TEXT.issuperset(text)

@@ -1,0 +1,1 @@
+"""What the files of a log hold: segments, their indexes, snapshots. Pure."""

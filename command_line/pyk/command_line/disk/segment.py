@@ -1,0 +1,165 @@
+"""A segment, batch by batch, from wherever it can be read to where it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from struct import Struct
+from typing import Any, BinaryIO
+
+import attrs
+
+from pyk.command_line.disk.control_records import control_facts
+from pyk.command_line.disk.internal_topics import Decoder
+from pyk.command_line.disk.lines import Dumped, Line, Problem
+from pyk.command_line.readable import Style, codec_name
+from pyk.protocol.records import (
+    Record,
+    RecordBatch,
+    RecordBatchError,
+    TimestampType,
+    parse_batch,
+)
+
+_START = Struct(">qi")
+_SHORTEST_BATCH = 14  # of any format, behind its length
+_LOOKED_AT = 4096
+
+
+@attrs.frozen
+class StoredBatch:
+    """A batch, where it lies, and why its records cannot be trusted, if so."""
+
+    position: int
+    batch: RecordBatch
+    problem: RecordBatchError | None
+
+
+def read_segment(
+    file: BinaryIO, size: int, max_bytes: int | None = None
+) -> Iterator[StoredBatch | Problem]:
+    """Yield the batches of a segment of ``size`` bytes, one in memory at a time.
+
+    A damaged batch comes with its problem, and what is behind it is read on. Where a length cannot
+    be right, or the file ends within a batch, a Problem is the last thing yielded. Batches that end
+    behind ``max_bytes`` are left out.
+    """
+    end = size if max_bytes is None else min(size, max_bytes)
+    position = 0
+    while position < end:
+        file.seek(position)
+        start = file.read(_START.size)
+        length = _START.unpack(start)[1] if len(start) == _START.size else -1
+        following = position + _START.size + length
+        if length < _SHORTEST_BATCH or following > size:
+            yield Problem(_what_is_left(file, position, size))
+            return
+        if following > end:
+            return
+        yield _stored(position, start + file.read(length))
+        position = following
+
+
+def dump_segment(
+    batches: Iterable[StoredBatch | Problem],
+    style: Style,
+    *,
+    deep: bool,
+    decoder: Decoder | None = None,
+) -> Iterator[Dumped]:
+    """Yield a line for each batch and, if ``deep``, one for each record.
+
+    ``decoder`` shows keys and values; without it they are left out.
+    """
+    end_offset: int | None = None
+    for stored in batches:
+        if isinstance(stored, Problem):
+            yield stored
+            continue
+        batch, place = stored.batch, f"position {stored.position}"
+        yield Line(_batch_facts(stored))
+        if stored.problem is not None:
+            yield Problem(f"{place}: {stored.problem}")
+        elif deep:
+            yield from _dump_records(stored, style, decoder)
+        if end_offset is not None and batch.base_offset < end_offset:
+            yield Problem(f"{place}: begins at offset {batch.base_offset}, not at {end_offset}")
+        end_offset = batch.next_offset
+
+
+def _stored(position: int, data: bytes) -> StoredBatch | Problem:
+    try:
+        batch = parse_batch(memoryview(data))
+    except RecordBatchError as error:
+        return Problem(f"position {position}: {error}")
+    assert batch is not None, "all of its bytes are there"
+    try:
+        batch.check()
+    except RecordBatchError as error:
+        return StoredBatch(position, batch, error)
+    return StoredBatch(position, batch, None)
+
+
+def _what_is_left(file: BinaryIO, position: int, size: int) -> str:
+    file.seek(position)
+    is_empty = not any(file.read(_LOOKED_AT))
+    what = "zeros, allocated in advance" if is_empty else "not a whole batch: torn or damaged"
+    return f"position {position}: the last {size - position} bytes are {what}"
+
+
+def _batch_facts(stored: StoredBatch) -> dict[str, Any]:
+    batch = stored.batch
+    return {
+        "baseOffset": batch.base_offset,
+        "lastOffset": batch.last_offset,
+        "count": batch.count,
+        "baseSequence": batch.base_sequence,
+        "lastSequence": batch.last_sequence,
+        "producerId": batch.producer_id,
+        "producerEpoch": batch.producer_epoch,
+        "partitionLeaderEpoch": batch.partition_leader_epoch,
+        "isTransactional": batch.is_transactional,
+        "isControl": batch.is_control,
+        "deleteHorizonMs": batch.delete_horizon_ms,
+        "position": stored.position,
+        _time_name(batch): batch.max_timestamp,
+        "size": batch.size_in_bytes,
+        "magic": batch.magic,
+        "compresscodec": codec_name(batch),
+        "crc": batch.crc,
+        "isvalid": stored.problem is None,
+    }
+
+
+def _dump_records(stored: StoredBatch, style: Style, decoder: Decoder | None) -> Iterator[Dumped]:
+    batch = stored.batch
+    try:
+        block = batch.open()
+    except RecordBatchError as error:
+        yield Problem(f"position {stored.position}: {error}")
+        return
+    for record in block:
+        facts = _record_facts(batch, record)
+        if batch.is_control:
+            facts |= control_facts(record, style)
+        elif decoder is not None:
+            facts |= decoder(record)
+        yield Line(facts, prefix="| ")
+
+
+def _record_facts(batch: RecordBatch, record: Record) -> dict[str, Any]:
+    sequence = batch.base_sequence
+    if sequence >= 0:
+        sequence = (sequence + record.offset - batch.base_offset) & 0x7FFFFFFF
+    return {
+        "offset": record.offset,
+        _time_name(batch): record.timestamp,
+        "keySize": -1 if record.key is None else len(record.key),
+        "valueSize": -1 if record.value is None else len(record.value),
+        "sequence": sequence,
+        "headerKeys": [name for name, _ in record.headers],
+    }
+
+
+def _time_name(batch: RecordBatch) -> str:
+    is_create_time = batch.timestamp_type is TimestampType.CREATE_TIME
+    return "CreateTime" if is_create_time else "LogAppendTime"

@@ -1,0 +1,153 @@
+"""``pyk dump-log``: the files of a log as text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import click
+
+from pyk.command_line.disk.indexes import (
+    OFFSET_ENTRY,
+    TIME_ENTRY,
+    dump_offset_index,
+    dump_time_index,
+    dump_transaction_index,
+    sanity_problem,
+)
+from pyk.command_line.disk.internal_topics import decoder_for
+from pyk.command_line.disk.lines import Dumped, Problem
+from pyk.command_line.disk.producers import dump_producer_snapshot
+from pyk.command_line.disk.segment import StoredBatch, dump_segment, read_segment
+from pyk.command_line.readable import Style
+
+_INDEXES: dict[str, Any] = {
+    ".index": (OFFSET_ENTRY, dump_offset_index),
+    ".timeindex": (TIME_ENTRY, dump_time_index),
+}
+_OTHERS = {".txnindex": dump_transaction_index, ".snapshot": dump_producer_snapshot}
+_SEGMENTS = (".log", ".checkpoint")
+_KNOWN = {*_INDEXES, *_OTHERS, *_SEGMENTS}
+
+
+def _decoder(name: str, topic: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(
+        f"--{name}-decoder",
+        "topic",
+        flag_value=topic,
+        help=f"Read records as those of {topic}, whatever the folder is called.",
+    )
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--print-data-log", is_flag=True, help="Print the records, with key and value.")
+@click.option("--deep-iteration", is_flag=True, help="Print the records, without key and value.")
+@click.option("--max-bytes", type=click.IntRange(min=0), help="Read so much of a segment.")
+@click.option("--verify-index-only", is_flag=True, help="Check indexes, print no entries.")
+@click.option(
+    "--index-sanity-check", is_flag=True, help="Make only the check that a starting broker makes."
+)
+@_decoder("offsets", "__consumer_offsets")
+@_decoder("transaction-log", "__transaction_state")
+@_decoder("cluster-metadata", "__cluster_metadata")
+@_decoder("share-group-state", "__share_group_state")
+@_decoder("remote-log-metadata", "__remote_log_metadata")
+@click.option("--raw", "topic", flag_value="", help="Read records of internal topics as text.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line.")
+@click.option("--show-secrets", is_flag=True, help="Show credentials in metadata, too.")
+def dump_log(files: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
+    """Show what the files of a log hold, as kafka-dump-log does.
+
+    FILES are segments (.log), snapshots of metadata (.checkpoint), indexes (.index, .timeindex,
+    .txnindex) and snapshots of producers (.snapshot). An index is held against the segment beside
+    it. Records of internal topics, known by the name of their folder, are shown as the messages
+    they are.
+
+    The exit status is 1 if anything is wrong with a file; standard error says what.
+    """
+    dump = _Dump(**options)
+    has_problems = False
+    for path in files:
+        if path.suffix not in _KNOWN:
+            click.echo(f"{path}: no file of records, left out", err=True)
+            continue
+        if not as_json:
+            click.echo(f"Dumping {path}")
+        for dumped in _or_problem(dump.file, path):
+            if isinstance(dumped, Problem):
+                has_problems = True
+                click.echo(f"{path}: {dumped.text}", err=True)
+            else:
+                click.echo(dumped.as_json(str(path)) if as_json else dumped.as_text())
+    sys.exit(int(has_problems))
+
+
+@attrs.frozen(kw_only=True)
+class _Dump:
+    """What is to be shown of each file."""
+
+    print_data_log: bool
+    deep_iteration: bool
+    max_bytes: int | None
+    verify_index_only: bool
+    index_sanity_check: bool
+    topic: str | None
+    """Whose records they are; None goes by the folder."""
+    show_secrets: bool
+
+    def file(self, path: Path) -> Iterator[Dumped]:
+        if path.suffix in _SEGMENTS:
+            return self._segment(path)
+        if path.suffix in _INDEXES:
+            return self._index(path)
+        return _OTHERS[path.suffix](path.read_bytes())
+
+    def _segment(self, path: Path) -> Iterator[Dumped]:
+        style = Style(is_full=True, shows_secrets=self.show_secrets)
+        is_printed = self.print_data_log or bool(self.topic)
+        topic = _topic_of(path) if self.topic is None else self.topic
+        decoder = decoder_for(topic, style) if is_printed else None
+        with path.open("rb") as file:
+            batches = read_segment(file, path.stat().st_size, self.max_bytes)
+            deep = is_printed or self.deep_iteration
+            yield from dump_segment(batches, style, deep=deep, decoder=decoder)
+
+    def _index(self, path: Path) -> Iterator[Dumped]:
+        entry, dump = _INDEXES[path.suffix]
+        data = path.read_bytes()
+        if (problem := sanity_problem(entry, data)) is not None:
+            yield Problem(f"a broker that starts builds it anew: {problem}")
+        if self.index_sanity_check:
+            return
+        log = path.with_suffix(".log")
+        batches = _batches(log) if log.exists() else None
+        if batches is None:
+            yield Problem(f"there is no {log.name} beside it to hold it against")
+        for dumped in dump(data, int(path.stem), batches):
+            if isinstance(dumped, Problem) or not self.verify_index_only:
+                yield dumped
+
+
+def _batches(log: Path) -> Iterator[StoredBatch]:
+    with log.open("rb") as file:
+        for stored in read_segment(file, log.stat().st_size):
+            if isinstance(stored, StoredBatch):
+                yield stored
+
+
+def _topic_of(path: Path) -> str:
+    """Return the topic that the folder of ``path`` is named after."""
+    return path.absolute().parent.name.rpartition("-")[0]
+
+
+def _or_problem(dump: Callable[[Path], Iterator[Dumped]], path: Path) -> Iterator[Dumped]:
+    try:
+        yield from dump(path)
+    except OSError as error:
+        yield Problem(error.strerror or str(error))
+    except ValueError:
+        yield Problem("its name does not begin with an offset")

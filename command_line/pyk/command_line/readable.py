@@ -1,0 +1,199 @@
+"""Messages and record batches as text for people: what stands on the wire, field by field.
+
+Short values share a line; long ones, and those of a struct with structs inside, get lines of their
+own. A field that the version lacks, or a tagged one left at its default, is not on the wire and not
+shown. ``secret`` fields are hidden.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import attrs
+
+from pyk.protocol import ApiKey, ErrorCode, Message, Struct
+from pyk.protocol.fields import ArrayKind, Field, Kind, StructKind
+from pyk.protocol.records import Compression, Record, RecordBatch, RecordBatchError, parse_batch
+from pyk.protocol.records.layout import COMPRESSION_MASK
+
+WIDTH = 100
+LONGEST_BYTES = 64
+MOST_RECORDS = 10
+
+_CODECS = {each.codec: str(each) for each in Compression}
+
+
+@attrs.frozen
+class Style:
+    """How much to show."""
+
+    is_full: bool = False
+    """Nothing is cut."""
+    shows_secrets: bool = False
+
+    def lines(self, message: Struct, version: int) -> Iterator[str]:
+        """Yield the fields of ``message`` as it is in ``version``."""
+        for field in message.fields:
+            value = getattr(message, field.name)
+            if version in field.versions and not _is_left_out(field, value):
+                yield from self._field(field, value, version)
+        for tag, data in sorted(message.unknown_tagged_fields.items()):
+            yield f"unknown tagged field {tag}: {self.data(data)}"
+
+    def data(self, value: bytes | memoryview) -> str:
+        """Return bytes as a Python literal, the beginning of them if they are long."""
+        if self.is_full or len(value) <= LONGEST_BYTES:
+            return repr(bytes(value))
+        return f"{bytes(value[:LONGEST_BYTES])!r}… {len(value)} bytes"
+
+    def json_form(self, message: Message, version: int) -> dict[str, Any]:
+        """Return the JSON form of Kafka's tools, secrets hidden."""
+        form = message.to_json(version)
+        if not self.shows_secrets:
+            _hide(form, type(message))
+        return form
+
+    def _field(self, field: Field, value: Any, version: int) -> Iterator[str]:
+        if field.secret and value and not self.shows_secrets:
+            yield f"{field.name}: <{len(value)} hidden>"
+        elif value is None:
+            yield f"{field.name}: null"
+        elif isinstance(field.kind, StructKind):
+            yield from self._nested(f"{field.name}:", list(self.lines(value, version)))
+        elif isinstance(field.kind, ArrayKind) and isinstance(field.kind.of, StructKind):
+            yield f"{field.name}:" if value else f"{field.name}: []"
+            for item in value:
+                yield from self._nested("  -", list(self.lines(item, version)))
+        elif field.kind.name == "records":
+            yield from self._records(field.name, value)
+        else:
+            yield f"{field.name}: {self._scalar(field, field.kind, value)}"
+
+    def _nested(self, head: str, lines: list[str]) -> Iterator[str]:
+        joined = f"{head} {', '.join(lines)}"
+        is_flat = not any(line.startswith(" ") or line.endswith(":") for line in lines)
+        if is_flat and len(joined) <= WIDTH:
+            yield joined
+            return
+        indent = " " * (head.index("-") + 2 if head.endswith("-") else 2)
+        if head.endswith("-"):
+            yield f"{head} {lines[0]}"
+            lines = lines[1:]
+        else:
+            yield head
+        yield from (indent + line for line in lines)
+
+    def _scalar(self, field: Field, kind: Kind, value: Any) -> str:
+        if isinstance(kind, ArrayKind):
+            return f"[{', '.join(self._scalar(field, kind.of, item) for item in value)}]"
+        if kind.name == "bytes":
+            return self.data(value)
+        if kind.name in {"uuid", "bool"}:
+            return str(value).lower()
+        if field.name == "api_key":
+            return f"{value} {_member(ApiKey, value, 'api_name')}".rstrip()
+        is_error = field.name.endswith("error_code") and value != 0
+        return f"{value} {_member(ErrorCode, value, 'name')}".rstrip() if is_error else repr(value)
+
+    def _records(self, name: str, data: Any) -> Iterator[str]:
+        view = memoryview(data)
+        yield f"{name}: {len(view)} bytes"
+        position = 0
+        try:
+            while (batch := parse_batch(view, position)) is not None:
+                yield from (f"  {line}" for line in self._batch(batch))
+                position += batch.size_in_bytes
+        except RecordBatchError as error:
+            yield f"  not to be read on at byte {position}: {error}"
+            return
+        if position < len(view):
+            yield f"  - {len(view) - position} bytes of a batch cut short"
+
+    def _batch(self, batch: RecordBatch) -> Iterator[str]:
+        yield f"- batch: {', '.join(_facts(batch))}"
+        try:
+            batch.check()
+            block = batch.open()
+        except RecordBatchError as error:
+            yield f"  not readable: {error.reason}"
+            return
+        shown = batch.count if self.is_full else min(batch.count, MOST_RECORDS)
+        for record in islice(block, shown):
+            yield f"  {record.offset}: {self._record(record)}"
+        if batch.count > shown:
+            yield f"  … {batch.count - shown} more; --full shows all"
+
+    def _record(self, record: Record) -> str:
+        key, value = (
+            "null" if each is None else self.data(each) for each in (record.key, record.value)
+        )
+        headers = "".join(
+            f", {name!r}: {'null' if each is None else self.data(each)}"
+            for name, each in record.headers
+        )
+        return f"{key} → {value}, timestamp {record.timestamp}{headers}"
+
+
+def to_line(form: Any) -> str:
+    """Return JSON on one line; control characters of terminals are escaped with all the rest."""
+    return json.dumps(form, separators=(",", ":"))
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with all that a terminal would not simply show escaped."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _facts(batch: RecordBatch) -> Iterator[str]:
+    yield f"offsets {batch.base_offset} to {batch.last_offset}"
+    yield f"{batch.count} records"
+    yield f"{batch.size_in_bytes} bytes"
+    yield f"leader epoch {batch.partition_leader_epoch}"
+    if batch.has_producer_id:
+        yield (
+            f"producer {batch.producer_id} epoch {batch.producer_epoch} "
+            f"sequence {batch.base_sequence}"
+        )
+    if batch.is_transactional:
+        yield "transactional"
+    if batch.is_control:
+        yield "control"
+    if batch.attributes & COMPRESSION_MASK:
+        yield codec_name(batch)
+
+
+def codec_name(batch: RecordBatch) -> str:
+    """Return the name of the batch's codec, its number where there is none."""
+    codec = batch.attributes & COMPRESSION_MASK
+    return _CODECS.get(codec, f"codec {codec}")
+
+
+def _is_left_out(field: Field, value: Any) -> bool:
+    default = [] if field.default == () else field.default
+    return field.tag is not None and bool(value == default)
+
+
+def _hide(form: dict[str, Any], cls: type[Struct]) -> None:
+    for field in cls.fields:
+        value = form.get(field.json_name)
+        if not value:
+            continue
+        if field.secret:
+            form[field.json_name] = "<hidden>"
+        elif isinstance(field.kind, StructKind):
+            _hide(value, field.kind.struct)
+        elif isinstance(field.kind, ArrayKind) and isinstance(field.kind.of, StructKind):
+            for item in value:
+                _hide(item, field.kind.of.struct)
+
+
+def _member(cls: type[ErrorCode] | type[ApiKey], value: int, name: str) -> str:
+    try:
+        return str(getattr(cls(value), name))
+    except ValueError:
+        return ""

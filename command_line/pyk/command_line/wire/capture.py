@@ -1,0 +1,172 @@
+"""From the packets of a capture to what was said on its Kafka connections, in order of time."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Container, Iterable, Iterator
+from typing import TypeAlias
+
+import attrs
+
+from pyk.command_line.wire.conversation import (
+    Conversation,
+    Direction,
+    Note,
+    WireMessage,
+    looks_like_request,
+)
+from pyk.command_line.wire.frames import DEFAULT_MAX_FRAME_BYTES
+from pyk.command_line.wire.packet_files import Packet
+from pyk.command_line.wire.segments import Endpoint, Segment, tcp_segment
+from pyk.command_line.wire.streams import ByteStream, Gap
+
+MOST_CONNECTIONS = 10_000
+"""Connections followed at the same time. Of more, the one silent longest is dropped."""
+MOST_WAITING_BYTES = 512 << 20
+"""Bytes of unfinished frames in all connections. With more, those silent longest are dropped."""
+
+_Ends: TypeAlias = frozenset[Endpoint]
+
+
+@attrs.frozen
+class Said:
+    """A message or a note, with its time and its connection."""
+
+    time_ns: int
+    client: Endpoint
+    server: Endpoint
+    what: WireMessage | Note
+
+
+class Capture:
+    """The connections of a capture.
+
+    ``ports`` are those that brokers listen on; None looks at all connections, and takes for Kafka's
+    those on which a client begins with a request.
+    """
+
+    def __init__(
+        self,
+        ports: Container[int] | None,
+        *,
+        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+    ) -> None:
+        self._ports = ports
+        self._max_frame_bytes = max_frame_bytes
+        self._connections: OrderedDict[_Ends, _Connection] = OrderedDict()
+        self._waiting_bytes = 0
+        self.segment_count = 0
+        """TCP segments seen, of whatever port."""
+        self.connection_count = 0
+
+    def read(self, packets: Iterable[Packet]) -> Iterator[Said]:
+        """Yield what was said; raise CaptureError where the capture cannot be read on.
+
+        Call :meth:`finish` afterwards, in either case.
+        """
+        for packet in packets:
+            segment = tcp_segment(packet)
+            if segment is None:
+                continue
+            self.segment_count += 1
+            ends = frozenset((segment.source, segment.destination))
+            if segment.opens:
+                yield from self._close_earlier(ends, segment)
+            connection = self._connections.get(ends) or self._open(ends, segment)
+            if connection is not None:
+                self._connections.move_to_end(ends)
+                yield from self._take(connection, segment, packet.time_ns)
+
+    def finish(self) -> Iterator[Said]:
+        """Yield what can be said only at the end: what waited, and what was never answered."""
+        while self._connections:
+            yield from self._drop_oldest()
+
+    def _close_earlier(self, ends: _Ends, segment: Segment) -> Iterator[Said]:
+        """Drop the connection that had the same ends before, if this is not its own SYN again."""
+        earlier = self._connections.get(ends)
+        if earlier is not None and earlier.opened_at != segment.sequence:
+            self._connections.move_to_end(ends, last=False)
+            yield from self._drop_oldest()
+
+    def _open(self, ends: _Ends, segment: Segment) -> _Connection | None:
+        client = self._client(segment)
+        if client is None:
+            return None
+        server = segment.destination if client == segment.source else segment.source
+        self.connection_count += 1
+        opened = _Connection(client, server, segment, max_frame_bytes=self._max_frame_bytes)
+        self._connections[ends] = opened
+        return opened
+
+    def _take(self, connection: _Connection, segment: Segment, time_ns: int) -> Iterator[Said]:
+        before = connection.waiting_bytes
+        yield from connection.take(segment, time_ns)
+        self._waiting_bytes += connection.waiting_bytes - before
+        while self._waiting_bytes > MOST_WAITING_BYTES or len(self._connections) > MOST_CONNECTIONS:
+            yield from self._drop_oldest()
+
+    def _drop_oldest(self) -> Iterator[Said]:
+        _, oldest = self._connections.popitem(last=False)
+        self._waiting_bytes -= oldest.waiting_bytes
+        yield from oldest.finish()
+
+    def _client(self, segment: Segment) -> Endpoint | None:
+        """Return which end of a new connection is the client; None if it is not Kafka's."""
+        if self._ports is None:
+            return segment.source if looks_like_request(segment.payload) else None
+        is_request = segment.destination.port in self._ports
+        if segment.source.port in self._ports and (not is_request or segment.is_syn):
+            return segment.source if segment.opens and is_request else segment.destination
+        return segment.source if is_request else None
+
+
+class _Connection:
+    """Both streams of a connection, and the conversation that they carry."""
+
+    def __init__(
+        self, client: Endpoint, server: Endpoint, first: Segment, *, max_frame_bytes: int
+    ) -> None:
+        self._client, self._server = client, server
+        self.opened_at = first.sequence if first.opens else None
+        self._conversation = Conversation(max_frame_bytes=max_frame_bytes, from_start=first.is_syn)
+        self._streams = {Direction.REQUEST: ByteStream(), Direction.RESPONSE: ByteStream()}
+        self._last_time_ns = 0
+
+    @property
+    def waiting_bytes(self) -> int:
+        streams = sum(stream.waiting_bytes for stream in self._streams.values())
+        return streams + self._conversation.waiting_bytes
+
+    def take(self, segment: Segment, time_ns: int) -> Iterator[Said]:
+        self._last_time_ns = time_ns
+        here, there = Direction.REQUEST, Direction.RESPONSE
+        if segment.source != self._client:
+            here, there = there, here
+        if segment.acknowledged is not None:
+            yield from self._follow(there, self._streams[there].acknowledge(segment.acknowledged))
+        sequence = segment.sequence
+        if segment.is_syn:
+            self._streams[here].begin(sequence)
+            sequence += 1
+        if segment.payload or segment.missing:
+            ready = self._streams[here].push(sequence, segment.payload, segment.missing)
+            yield from self._follow(here, ready)
+
+    def finish(self) -> Iterator[Said]:
+        for direction, stream in self._streams.items():
+            while ready := stream.give_up():
+                yield from self._follow(direction, ready)
+        if unanswered := self._conversation.unanswered:
+            yield self._said(Note(f"not answered in the capture: {', '.join(unanswered)}"))
+
+    def _follow(self, direction: Direction, ready: list[bytes | Gap]) -> Iterator[Said]:
+        for piece in ready:
+            if isinstance(piece, Gap):
+                yield self._said(self._conversation.lose(direction, piece.size))
+                continue
+            for what in self._conversation.receive(direction, piece, self._last_time_ns):
+                yield self._said(what)
+
+    def _said(self, what: WireMessage | Note) -> Said:
+        return Said(self._last_time_ns, self._client, self._server, what)

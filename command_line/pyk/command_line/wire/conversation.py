@@ -1,0 +1,230 @@
+"""One connection of a client with a broker: frames become requests and responses.
+
+A response says nothing but a number: which request it answers, and so its API and version, has to
+be remembered. Where the capture lacks the request, no more can be said of the response than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from struct import Struct
+
+import attrs
+
+from pyk.command_line.wire.frames import SIZE, FrameReader, NoFrameError
+from pyk.protocol import ApiKey, Message, ProtocolError, request_class, response_class
+from pyk.protocol.messages.headers import RequestHeader, ResponseHeader
+from pyk.protocol.negotiation import request_header_version, response_header_version
+
+MOST_IN_FLIGHT = 1000  # requests remembered, the oldest forgotten first
+
+_TLS_RECORD_TYPES = range(20, 24)
+_REQUEST_START = Struct(">ihh")  # length, API key, version
+_LEAST_REQUEST_BYTES = 8
+_UNSUPPORTED_VERSION = b"\x00\x23"
+
+
+class Direction(Enum):
+    """Who sent it."""
+
+    REQUEST = "request"
+    RESPONSE = "response"
+
+
+@attrs.frozen(kw_only=True)
+class WireMessage:
+    """A request or response as it went over the wire."""
+
+    direction: Direction
+    size: int
+    """Bytes of the frame, its length not counted."""
+    api_key: ApiKey | None = None
+    version: int | None = None
+    correlation_id: int | None = None
+    client_id: str | None = None
+    body: Message | None = None
+    body_version: int = 0
+    """Differs from ``version`` where a broker refuses an ApiVersions request (KIP-511)."""
+    problem: str | None = None
+    """Why there is no body, or what is odd about it."""
+    waited_ns: int | None = None
+    """From the request to this response."""
+
+
+class Note(str):
+    """A sentence about the connection."""
+
+    __slots__ = ()
+
+
+@attrs.frozen
+class _Asked:
+    api_key: ApiKey
+    version: int
+    client_id: str | None
+    time_ns: int
+
+
+class Conversation:
+    """What client and broker say to each other."""
+
+    def __init__(self, *, max_frame_bytes: int, from_start: bool) -> None:
+        self._in_flight: dict[int, _Asked] = {}
+        self._is_encrypted = False
+        self._raw_tokens = False
+        self._readers = {
+            direction: FrameReader(looks_like, max_frame_bytes=max_frame_bytes, in_step=from_start)
+            for direction, looks_like in (
+                (Direction.REQUEST, looks_like_request),
+                (Direction.RESPONSE, self._looks_like_response),
+            )
+        }
+
+    @property
+    def unanswered(self) -> list[str]:
+        """What was asked and not answered, as text."""
+        return [f"{asked.api_key.api_name} {number}" for number, asked in self._in_flight.items()]
+
+    @property
+    def waiting_bytes(self) -> int:
+        return sum(reader.waiting_bytes for reader in self._readers.values())
+
+    def receive(
+        self, direction: Direction, data: bytes, time_ns: int
+    ) -> Iterator[WireMessage | Note]:
+        """Yield what the bytes complete."""
+        if self._is_encrypted:
+            return
+        reader = self._readers[direction]
+        if reader.waiting_bytes == 0 and looks_like_tls(data):
+            self._is_encrypted = True
+            yield Note("the connection is encrypted (TLS): capture on a plaintext listener")
+            return
+        try:
+            for frame in reader.feed(data):
+                yield self._message(direction, frame, time_ns)
+        except NoFrameError as error:
+            yield Note(f"not the Kafka protocol: {error}; looking for the next {direction.value}")
+
+    def lose(self, direction: Direction, size: int) -> Note:
+        """Take note that ``size`` bytes are not in the capture."""
+        self._readers[direction].lose()
+        return Note(f"{size} bytes of {direction.value}s are not in the capture")
+
+    def _message(self, direction: Direction, frame: bytes, time_ns: int) -> WireMessage:
+        if direction is Direction.RESPONSE:
+            return self._response(frame, time_ns)
+        if self._raw_tokens and not looks_like_request(SIZE.pack(len(frame)) + frame):
+            return _sasl_token(direction, frame)
+        message = decode_request(frame)
+        if message.api_key is None or message.version is None or message.correlation_id is None:
+            return message
+        self._raw_tokens = message.api_key is ApiKey.SASL_HANDSHAKE and message.version == 0
+        if getattr(message.body, "acks", None) != 0:  # a Produce with acks 0 is never answered
+            if len(self._in_flight) >= MOST_IN_FLIGHT:
+                del self._in_flight[next(iter(self._in_flight))]
+            self._in_flight[message.correlation_id] = _Asked(
+                message.api_key, message.version, message.client_id, time_ns
+            )
+        return message
+
+    def _response(self, frame: bytes, time_ns: int) -> WireMessage:
+        number = _int32(frame)
+        asked = None if number is None else self._in_flight.pop(number, None)
+        if asked is not None:
+            message = decode_response(frame, asked.api_key, asked.version)
+            waited_ns = time_ns - asked.time_ns
+            return attrs.evolve(message, client_id=asked.client_id, waited_ns=waited_ns)
+        if self._raw_tokens:
+            return _sasl_token(Direction.RESPONSE, frame)
+        return WireMessage(
+            direction=Direction.RESPONSE,
+            size=len(frame),
+            correlation_id=number,
+            problem="its request is not in the capture, so its API and version are not known",
+        )
+
+    def _looks_like_response(self, data: bytes) -> bool:
+        number = _int32(data, SIZE.size)
+        if number is None:
+            return False
+        return number in self._in_flight or _int32(data) == len(data) - SIZE.size
+
+
+def decode_request(frame: bytes) -> WireMessage:
+    """Return the request in a frame, which tells its API and version itself."""
+    message = WireMessage(direction=Direction.REQUEST, size=len(frame))
+    try:
+        header, position = RequestHeader.decode_prefix(frame, 0)
+        api_key, version = _api_key(header.request_api_key), header.request_api_version
+        message = attrs.evolve(message, version=version, correlation_id=header.correlation_id)
+        if api_key is None:
+            problem = f"API key {header.request_api_key} is not known"
+            return attrs.evolve(message, problem=problem)
+        message = attrs.evolve(message, api_key=api_key)
+        header_version = request_header_version(api_key, version)
+        header, position = RequestHeader.decode_prefix(frame, header_version)
+        message = attrs.evolve(message, client_id=header.client_id)
+        return _with_body(message, request_class(api_key), version, frame, position)
+    except ProtocolError as error:
+        return attrs.evolve(message, problem=str(error))
+
+
+def decode_response(frame: bytes, api_key: ApiKey, version: int) -> WireMessage:
+    """Return the response in a frame, given what it answers."""
+    message = WireMessage(
+        direction=Direction.RESPONSE, size=len(frame), api_key=api_key, version=version
+    )
+    try:
+        header_version = response_header_version(api_key, version)
+        header, position = ResponseHeader.decode_prefix(frame, header_version)
+        message = attrs.evolve(message, correlation_id=header.correlation_id)
+        is_refusal = frame[position : position + 2] == _UNSUPPORTED_VERSION
+        if api_key is ApiKey.API_VERSIONS and is_refusal:
+            version = 0
+        return _with_body(message, response_class(api_key), version, frame, position)
+    except ProtocolError as error:
+        return attrs.evolve(message, problem=str(error))
+
+
+def looks_like_request(data: bytes) -> bool:
+    """Say whether a request may begin with the first byte of ``data``."""
+    if len(data) < _REQUEST_START.size:
+        return False
+    size, number, version = _REQUEST_START.unpack_from(data)
+    api_key = _api_key(number)
+    return size >= _LEAST_REQUEST_BYTES and api_key is not None and version in api_key.versions
+
+
+def looks_like_tls(data: bytes) -> bool:
+    """Say whether a TLS record begins with the first byte of ``data``."""
+    return len(data) >= 3 and data[0] in _TLS_RECORD_TYPES and data[1] == 3 and data[2] <= 4
+
+
+def _with_body(
+    message: WireMessage, cls: type[Message], version: int, frame: bytes, position: int
+) -> WireMessage:
+    body, end = cls.decode_prefix(frame, version, position)
+    left = len(frame) - end
+    problem = f"{left} bytes follow the message" if left else None
+    return attrs.evolve(message, body=body, body_version=version, problem=problem)
+
+
+def _sasl_token(direction: Direction, frame: bytes) -> WireMessage:
+    return WireMessage(
+        direction=direction, size=len(frame), problem="a SASL token without a header, not shown"
+    )
+
+
+def _api_key(number: int) -> ApiKey | None:
+    try:
+        return ApiKey(number)
+    except ValueError:
+        return None
+
+
+def _int32(data: bytes, position: int = 0) -> int | None:
+    if len(data) < position + SIZE.size:
+        return None
+    return int(SIZE.unpack_from(data, position)[0])

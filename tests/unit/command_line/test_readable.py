@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from pyk.command_line.readable import Style, printable
+from pyk.protocol import Message
+from pyk.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from pyk.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from pyk.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from pyk.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from pyk.protocol.records import Compression
+from support.record_batches import sealed
+
+
+def text(message: Message, version: int, **style: bool) -> list[str]:
+    return list(Style(**style).lines(message, version))
+
+
+def produce(records: bytes) -> ProduceRequest:
+    data = PartitionProduceData(index=1, records=memoryview(records))
+    return ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="t", partition_data=[data])])
+
+
+def test_fields_stand_as_they_do_on_the_wire() -> None:
+    request = HeartbeatRequest(group_id="g", generation_id=3, unknown_tagged_fields={7: b"new"})
+
+    assert text(request, 2) == [
+        "group_id: 'g'", "generation_id: 3", "member_id: ''", "unknown tagged field 7: b'new'",
+    ]  # fmt: skip
+    assert "group_instance_id: null" in text(request, 4)
+
+
+def test_tagged_fields_at_their_default_are_not_on_the_wire() -> None:
+    response = FetchResponse(responses=[FetchableTopicResponse(partitions=[PartitionData()])])
+
+    lines = "\n".join(text(response, 16))
+
+    assert "high_watermark" in lines
+    assert "diverging_epoch" not in lines
+    assert "node_endpoints" not in lines
+
+
+def test_structs_are_indented_and_short_ones_share_a_line() -> None:
+    response = ApiVersionsResponse(api_keys=[ApiVersion(api_key=1, max_version=18)])
+
+    assert text(response, 0) == [
+        "error_code: 0",
+        "api_keys:",
+        "  - api_key: 1 Fetch, min_version: 0, max_version: 18",
+    ]
+
+
+def test_error_codes_have_their_names() -> None:
+    assert "error_code: 27 REBALANCE_IN_PROGRESS" in text(HeartbeatResponse(error_code=27), 4)
+    assert "error_code: 0" in text(HeartbeatResponse(), 4)
+
+
+def test_record_batches_are_opened() -> None:
+    records = sealed(b"one", None, base_offset=5, compression=Compression.GZIP, producer_id=9,
+                     producer_epoch=1, base_sequence=0)  # fmt: skip
+
+    facts = f"offsets 5 to 6, 2 records, {len(records)} bytes, leader epoch 0"
+    assert text(produce(records), 9)[-4:] == [
+        f"        records: {len(records)} bytes",
+        f"          - batch: {facts}, producer 9 epoch 1 sequence 0, gzip",
+        "            5: b'k' → b'one', timestamp 1700000000000",
+        "            6: b'k' → null, timestamp 1700000000001",
+    ]
+
+
+def test_of_many_records_the_first_are_shown() -> None:
+    request = produce(sealed(*[b"v"] * 12))
+
+    assert text(request, 9)[-1] == "            … 2 more; --full shows all"
+    assert "            11: b'k' → b'v'" in text(request, 9, is_full=True)[-1]
+
+
+def test_damaged_and_cut_batches_are_told() -> None:
+    damaged = bytearray(sealed(b"value"))
+    damaged[-1] ^= 1
+
+    assert "not readable: its stored CRC is" in text(produce(bytes(damaged)), 9)[-1]
+    cut = sealed(b"whole") + sealed(b"cut short")[:70]
+    assert "- 70 bytes of a batch cut short" in text(produce(cut), 9)[-1]
+    assert "not to be read on at byte 0" in text(produce(bytes(80)), 9)[-1]
+
+
+def test_long_bytes_are_cut_unless_all_is_wanted() -> None:
+    request = SaslAuthenticateRequest(auth_bytes=b"x" * 100)
+
+    assert text(request, 2, shows_secrets=True) == [f"auth_bytes: {b'x' * 64!r}… 100 bytes"]
+    assert text(request, 2, shows_secrets=True, is_full=True) == [f"auth_bytes: {b'x' * 100!r}"]
+
+
+def test_secrets_are_hidden_in_both_forms() -> None:
+    config = AlterableConfig(name="ssl.key.password", value="hunter2")
+    request = IncrementalAlterConfigsRequest(resources=[AlterConfigsResource(configs=[config])])
+
+    assert "hunter2" not in "".join(text(request, 1))
+    assert "hunter2" not in str(Style().json_form(request, 1))
+    assert "hunter2" in "".join(text(request, 1, shows_secrets=True))
+    assert "hunter2" in str(Style(shows_secrets=True).json_form(request, 1))
+
+
+def test_nothing_reaches_the_terminal_but_text() -> None:
+    assert printable("a\x1b[31mb\x9bc\né") == "a\\x1b[31mb\\x9bc\\né"
+    assert "\x1b" not in "".join(text(HeartbeatRequest(group_id="\x1b[2J"), 4))
