@@ -46,7 +46,8 @@ types: $(INSTALLED) ## mypy, strict
 native: $(INSTALLED) ## compile the hot modules in place, or fail
 	PYK_EXTENSIONS=require $(BIN)/python build_extensions.py
 
-docs: $(INSTALLED) ## run every snippet of the user guide
+docs: $(INSTALLED) ## write the reference of messages anew; run every snippet of the user guide
+	PYTHONPATH=tests $(BIN)/python -m docs.message_pages
 	$(BIN)/pytest tests/docs
 
 requirements: $(INSTALLED) ## pin the newest versions that pyproject.toml allows
