@@ -38,7 +38,8 @@ class Style:
         """Yield the fields of ``message`` as it is in ``version``."""
         for field in message.fields:
             value = getattr(message, field.name)
-            if version in field.versions and not _is_left_out(field, value):
+            is_left_out = field.tag is not None and field.is_default(value)
+            if version in field.versions and not is_left_out:
                 yield from self._field(field, value, version)
         for tag, data in sorted(message.unknown_tagged_fields.items()):
             yield f"unknown tagged field {tag}: {self.data(data)}"
@@ -58,7 +59,7 @@ class Style:
 
     def _field(self, field: Field, value: Any, version: int) -> Iterator[str]:
         if field.secret and value and not self.shows_secrets:
-            yield f"{field.name}: <{len(value)} hidden>"
+            yield f"{field.name}: <hidden>"
         elif value is None:
             yield f"{field.name}: null"
         elif isinstance(field.kind, StructKind):
@@ -171,11 +172,6 @@ def codec_name(batch: RecordBatch) -> str:
     """Return the name of the batch's codec, its number where there is none."""
     codec = batch.attributes & COMPRESSION_MASK
     return _CODECS.get(codec, f"codec {codec}")
-
-
-def _is_left_out(field: Field, value: Any) -> bool:
-    default = [] if field.default == () else field.default
-    return field.tag is not None and bool(value == default)
 
 
 def _hide(form: dict[str, Any], cls: type[Struct]) -> None:

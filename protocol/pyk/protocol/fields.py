@@ -131,6 +131,10 @@ class Field:
     def tagged(self) -> VersionRange:
         return NO_VERSIONS if self.tag is None else self.versions
 
+    def is_default(self, value: object) -> bool:
+        """Say whether ``value`` is what the field has when nobody sets it."""
+        return bool(value == ([] if self.default == () else self.default))
+
     @property
     def json_name(self) -> str:
         """Kafka's name of the field with a small first letter."""

@@ -69,7 +69,10 @@ __all__ = [
     "uuid",
 ]
 
-LONGEST_SHOWN = 64  # bytes of a value, or elements of a list, that repr shows
+# What repr shows of one value; more of it is cut.
+LONGEST_DATA = 64
+LONGEST_TEXT = 200
+LONGEST_LIST = 10
 
 
 class MessageKind(enum.Enum):
@@ -129,11 +132,16 @@ class Struct:
         return _restore, (type(self), values, dict(self.unknown_tagged_fields))
 
     def __repr__(self) -> str:
+        """Show the fields that are not at their default; cut what is long, hide secrets."""
+        values = [(field, getattr(self, field.name)) for field in self.fields]
         shown = [
-            f"{field.name}={_shown(field, getattr(self, field.name))}" for field in self.fields
+            f"{field.name}={'<hidden>' if field.secret else _shown(value)}"
+            for field, value in values
+            if not field.is_default(value)
         ]
-        if self.unknown_tagged_fields:
-            shown.append(f"unknown_tagged_fields={dict(self.unknown_tagged_fields)!r}")
+        if self.unknown_tagged_fields:  # they may be secrets of a later version
+            sizes = (f"{t}: <{len(v)} bytes>" for t, v in self.unknown_tagged_fields.items())
+            shown.append(f"unknown_tagged_fields={{{', '.join(sizes)}}}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -281,13 +289,12 @@ def _restore(cls: type[S], values: dict[str, Any], unknown: dict[int, bytes]) ->
     return cls(**values, unknown_tagged_fields=unknown or NO_TAGGED_FIELDS)
 
 
-def _shown(field: Field, value: Any) -> str:
-    if field.secret and value:
-        return f"<{len(value)} hidden>"
-    if isinstance(value, memoryview):
-        value = value.tobytes() if len(value) <= LONGEST_SHOWN else value
-    if isinstance(value, bytes | bytearray | memoryview) and len(value) > LONGEST_SHOWN:
-        return f"<{len(value)} bytes>"
-    if isinstance(value, list) and len(value) > LONGEST_SHOWN:
-        return f"[{', '.join(map(repr, value[:LONGEST_SHOWN]))}, … {len(value)} in all]"
+def _shown(value: Any) -> str:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return repr(bytes(value)) if len(value) <= LONGEST_DATA else f"<{len(value)} bytes>"
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        return f"<{value[:LONGEST_TEXT]!r}… {len(value)} in all>"
+    if isinstance(value, list):
+        rest = [f"… {len(value)} in all"] if len(value) > LONGEST_LIST else []
+        return f"[{', '.join([*map(_shown, value[:LONGEST_LIST]), *rest])}]"
     return repr(value)

@@ -3,15 +3,25 @@ from __future__ import annotations
 import copy
 import linecache
 import pickle
+import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from pyk.protocol import EncodeError, MalformedMessageError, Message, UnsupportedVersionError
+from pyk.protocol import (
+    EncodeError,
+    MalformedMessageError,
+    Message,
+    Struct,
+    UnsupportedVersionError,
+    known_messages,
+    message_class,
+)
 from pyk.protocol.codec import decoder_source, encoder_source
+from pyk.protocol.fields import ArrayKind, StructKind
 from pyk.protocol.messages.consumer_group_records import (
     ClassicMemberMetadata,
     ConsumerGroupMemberMetadataValue,
@@ -38,6 +48,14 @@ class SizedThing:
 def wrong(value: object) -> Any:
     """Hide from the type checker what must not be passed."""
     return value
+
+
+def structs_of(cls: type[Struct]) -> Iterator[type[Struct]]:
+    yield cls
+    for field in cls.fields:
+        kind = field.kind.of if isinstance(field.kind, ArrayKind) else field.kind
+        if isinstance(kind, StructKind):
+            yield from structs_of(kind.struct)
 
 
 def produce_request(records: Any) -> ProduceRequest:
@@ -74,7 +92,7 @@ def test_a_default_struct_is_shared_and_cannot_be_changed(partition: PartitionDa
         partition.current_leader.leader_id = 5
 
     assert PartitionData().current_leader == LeaderIdAndEpoch()
-    assert repr(partition.current_leader) == "LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)"
+    assert repr(partition.current_leader) == "LeaderIdAndEpoch()"
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
@@ -271,17 +289,61 @@ def test_an_unknown_version_is_refused(version: int) -> None:
         HeartbeatRequest.from_json({}, version)
 
 
-def test_repr_shows_fields_and_cuts_what_is_long() -> None:
-    assert repr(HeartbeatRequest(group_id="g", generation_id=3)) == (
-        "HeartbeatRequest(group_id='g', generation_id=3, member_id='', group_instance_id=None)"
+def test_repr_shows_what_was_set() -> None:
+    assert repr(HeartbeatRequest()) == "HeartbeatRequest()"
+    assert repr(HeartbeatRequest(group_id="g", generation_id=3, group_instance_id="")) == (
+        "HeartbeatRequest(group_id='g', generation_id=3, group_instance_id='')"
     )
-    assert "<100 bytes>" in repr(produce_request(bytes(100)))
-    assert "1000 in all" in repr(MetadataRequest(topics=[MetadataRequestTopic()] * 1000))
+    assert repr(MetadataRequest(topics=None)) == "MetadataRequest(topics=None)"
 
 
-def test_repr_hides_secrets() -> None:
-    assert "hunter2" not in repr(SaslAuthenticateRequest(auth_bytes=b"hunter2"))
-    assert "hunter2" not in repr(AlterableConfig(name="ssl.key.password", value="hunter2"))
+def test_repr_of_a_short_message_makes_it_again() -> None:
+    request = produce_request(b"batch")
+
+    assert eval(repr(request)) == request
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        (produce_request(bytes(100)), "records=<100 bytes>"),
+        (produce_request(memoryview(b"batch")), "records=b'batch'"),
+        (produce_request([memoryview(b"ba"), bytes(99)]), "records=[b'ba', <99 bytes>]"),
+        (HeartbeatRequest(group_id="g" * 999), "ggg'… 999 in all>"),
+        (MetadataRequest(topics=[MetadataRequestTopic()] * 999), "Topic(), … 999 in all]"),
+        (HeartbeatRequest(unknown_tagged_fields={7: b"new"}), "fields={7: <3 bytes>})"),
+    ],
+)
+def test_repr_cuts_what_is_long(message: Message, shown: str) -> None:
+    assert shown in repr(message)
+    assert len(repr(message)) < 500
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        SaslAuthenticateRequest(auth_bytes=b"hunter2"),
+        AlterableConfig(name="ssl.key.password", value="hunter2"),
+        SaslAuthenticateRequest(unknown_tagged_fields={7: b"hunter2"}),
+    ],
+)
+def test_repr_hides_secrets(message: Message) -> None:
+    assert "hunter2" not in repr(message)
+
+
+def test_what_can_only_be_a_credential_is_secret() -> None:
+    names = re.compile("hmac|salt|password|auth_bytes|(stored|server)_key")
+
+    found = {
+        f"{struct.__name__}.{field.name}": field.secret
+        for name in known_messages()
+        for struct in structs_of(message_class(name))
+        for field in struct.fields
+        if names.search(field.name) and field.kind.name in {"bytes", "string"}
+    }
+
+    assert len(found) > 10
+    assert [name for name, is_secret in found.items() if not is_secret] == []
 
 
 def test_json_with_a_field_of_another_version_is_refused() -> None:
