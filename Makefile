@@ -7,7 +7,9 @@ export PYK_EXTENSIONS ?= try
 BIN       := .venv/bin
 INSTALLED := .venv/.installed
 PEERS     := .venv/.peers
+FUZZER    := .venv/.fuzzer
 WORKERS   ?= auto
+MINUTES   ?= 10
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test conformance bench lint types native docs requirements fuzz clean
@@ -30,6 +32,10 @@ conformance: $(INSTALLED) $(PEERS) ## the same scenarios against Apache Kafka, a
 	@$(BIN)/python build_extensions.py
 	@echo "== conformance: Apache Kafka and foreign clients"
 	$(BIN)/pytest -m conformance $(TESTS)
+
+fuzz: $(INSTALLED) $(FUZZER) ## give the protocol what nobody sends, for MINUTES=10 in all
+	@$(BIN)/python build_extensions.py
+	PYTHONPATH=tests $(BIN)/python -m hostile.fuzz $(MINUTES) $(FUZZ)
 
 bench: $(INSTALLED) $(PEERS) ## measure pyk beside its peers; writes benchmarks/results/latest.json
 	@PYK_EXTENSIONS=require $(BIN)/python build_extensions.py
@@ -56,12 +62,15 @@ requirements: $(INSTALLED) ## pin the newest versions that pyproject.toml allows
 	$(BIN)/uv pip compile pyproject.toml --extra peers --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q \
 	  -c requirements/dev.txt -o requirements/peers.txt
+	$(BIN)/uv pip compile pyproject.toml --extra fuzz --universal --python-version 3.11 --upgrade \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q \
+	  -c requirements/dev.txt -o requirements/fuzz.txt
 	$(BIN)/uv pip compile pyproject.toml requirements/spark-4.2.in --extra spark --universal --python-version 3.11 \
 	  --upgrade --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q \
 	  -o requirements/spark-4.2.txt
 
 clean: ## remove what was built; keep the virtual environment
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz
 	find . -path ./.venv -prune -o \( -name '*.so' -o -name __pycache__ \) -print0 | xargs -0 rm -rf
 
 $(INSTALLED): requirements/dev.txt pyproject.toml
@@ -77,3 +86,9 @@ $(PEERS): $(INSTALLED) requirements/peers.txt
 	@echo "== set-up: other people's clients"
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/peers.txt
 	@touch $@
+
+# Not every system and Python has a wheel of atheris; without it, `make fuzz` says so and goes on.
+$(FUZZER): $(INSTALLED) requirements/fuzz.txt
+	@echo "== set-up: atheris"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
+	  -r requirements/fuzz.txt && touch $@ || echo "atheris cannot be installed here"

@@ -21,7 +21,7 @@ from pyk.protocol.records import (
     UnsupportedCompressionError,
     read_batches,
 )
-from pyk.protocol.records.compression import compress
+from pyk.protocol.records.compression import compress, decompress
 from support.record_batches import raw_batch, record
 
 cramjam = pytest.importorskip("cramjam")
@@ -56,6 +56,20 @@ def test_compressed_data_that_is_cut_is_corrupt(codec: Compression) -> None:
     for size in range(len(data)):
         with pytest.raises(CorruptRecordError):
             read_all(raw_batch(data[:size], 2, attributes=codec.codec))
+
+
+@pytest.mark.parametrize("codec", list(Compression)[1:])
+def test_any_flipped_bit_of_compressed_data_is_an_error_or_other_bytes(codec: Compression) -> None:
+    good = compress(codec, GOOD * 10)
+    for position in range(8 * len(good)):
+        bad = bytearray(good)
+        bad[position // 8] ^= 1 << position % 8
+
+        try:
+            decompressed = decompress(codec, memoryview(bad), 1000)
+        except RecordBatchError:
+            continue
+        assert len(decompressed) <= 1000
 
 
 @pytest.mark.parametrize("codec", list(Compression)[1:])

@@ -6,6 +6,7 @@ tagged fields around it change too, so that nothing is wrong but what was meant 
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -89,6 +90,24 @@ def spliced(pieces: Sequence[Piece], start: int, end: int, data: bytes) -> bytes
             grown += len(size) - len(piece.data)
             parts[around] = size
     return b"".join(parts)
+
+
+def spoiled(data: bytes, chance: random.Random) -> bytes:
+    """Return ``data`` with a few bits flipped, bytes put in, or a piece of it repeated or cut."""
+    spoiled = bytearray(data or b"\0")
+    for _ in range(chance.randint(1, 4)):
+        position = chance.randrange(len(spoiled))
+        match chance.randrange(4):
+            case 0:
+                spoiled[position] ^= 1 << chance.randrange(8)
+            case 1:
+                spoiled[position] = chance.choice((0, 1, 0x7F, 0x80, 0xFF))
+            case 2:
+                spoiled[position:position] = chance.randbytes(chance.randint(1, 5))
+            case 3:
+                end = chance.randrange(position, len(spoiled))
+                spoiled[end:] = spoiled[position:end] or b"\0"
+    return bytes(spoiled)
 
 
 def _broken(sample: Sample) -> Iterator[Broken]:

@@ -1,0 +1,247 @@
+"""What is fuzzed. A target takes any bytes at all, and raises if they did harm.
+
+Harm is any exception but a ``ProtocolError``, and any value that is not what the bytes say. Seeds
+are bytes that make sense; ``corpora/NAME.txt`` has those that once did harm, or nearly.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple, TypeAlias
+
+from crc32c import crc32c
+
+from compiled.test_record_batches import IS_COMPILED, assert_same, read_everything
+from golden.protocol_facts import schemas
+from golden.record_vectors import record_vectors
+from pyk.protocol import ApiKey, Message, ProtocolError, known_messages, message_class, persisted
+from pyk.protocol import records as loaded
+from pyk.protocol.connection import ClientConnection, ServerConnection
+from pyk.protocol.messages.api_versions import ApiVersionsRequest
+from pyk.protocol.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
+from pyk.protocol.messages.fetch import FetchRequest
+from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.protocol.records import Compression, RecordBatchError
+from pyk.protocol.records.compression import compress, decompress
+from pyk.protocol.registry import request_class
+from support.broken_messages import Sample, samples
+from support.record_batches import record
+from support.table_codec import Reader
+
+Mutate: TypeAlias = Callable[[bytes, int], bytes]
+
+COMPILED = "compiled_"  # begins the names of targets that are not tried in the plain form
+CORPORA = Path(__file__).parent / "corpora"
+LONGEST = 4096  # bytes of an input
+MOST_DECOMPRESSED = 1 << 20
+CORRELATION_ID = 7
+ASKED = [(ApiVersionsRequest(), 3), (MetadataRequest(), 12), (FetchRequest(), 12)]
+
+
+class Target(NamedTuple):
+    run: Callable[[bytes], None]
+    seeds: Callable[[], Iterator[bytes]]
+    share: int = 1
+    """Of the time, beside the shares of the others."""
+    mutate: Callable[[bytes, Random, Mutate], bytes] | None = None
+    """Change what may be changed, if that is not all of an input."""
+
+
+def corpus_name(name: str) -> str:
+    """Return the name of a target's corpus: both forms of a module have the same."""
+    return name.removeprefix(COMPILED)
+
+
+def corpus(name: str) -> list[bytes]:
+    """Return the inputs that are kept: a line for each, as Python writes bytes."""
+    path = CORPORA / f"{corpus_name(name)}.txt"
+    lines = path.read_text("ascii").splitlines() if path.exists() else []
+    return [ast.literal_eval(line) for line in lines if line.startswith("b")]
+
+
+# Messages: a line with name and version, then the body.
+
+
+def read_message(data: bytes) -> None:
+    line, _, body = data.partition(b"\n")
+    if line not in _versions():
+        return
+    cls, version = _versions()[line]
+    try:
+        message = cls.decode(body, version)
+    except ProtocolError:
+        return
+    written = message.encode(version)
+    assert cls.decode(written, version).encode(version) == written
+    judged = Reader(schemas()[cls.__name__], version, body).message()
+    assert _text(message.to_json(version)) == _text(judged)
+
+
+def mutate_message(data: bytes, chance: Random, mutate: Mutate) -> bytes:
+    line, _, body = data.partition(b"\n")
+    if line not in _versions() or chance.random() < 0.02:
+        line = chance.choice(list(_versions()))
+    return line + b"\n" + mutate(body or b"\0", LONGEST - len(line) - 1)
+
+
+def message_seeds() -> Iterator[bytes]:
+    """Return the newest version of each; the others come by changing the line in front."""
+    for name in known_messages():
+        *_, newest = samples(name)
+        yield f"{name} {newest.version}\n".encode() + newest.data
+
+
+@cache
+def _versions() -> dict[bytes, tuple[type[Message], int]]:
+    classes = map(message_class, known_messages())
+    return {f"{cls.__name__} {v}".encode(): (cls, v) for cls in classes for v in cls.versions}
+
+
+def _all_samples() -> Iterator[Sample]:
+    return chain.from_iterable(map(samples, known_messages()))
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)  # in which one NaN is like another
+
+
+# Frames: what a server is asked, and what a client is answered.
+
+
+def receive_frame(frame: bytes) -> None:
+    with suppress(ProtocolError):
+        ServerConnection(_served()).receive(frame)
+    for request, version in ASKED:
+        client = ClientConnection("me", first_correlation_id=CORRELATION_ID)
+        client.send(request, version)
+        with suppress(ProtocolError):
+            client.receive(frame)
+
+
+def frame_seeds() -> Iterator[bytes]:
+    for api_key in _served():
+        for sample in samples(request_class(api_key).__name__):
+            request = sample.cls.decode(sample.data, sample.version)
+            _, parts = ClientConnection("me").send(request, sample.version)
+            yield b"".join(map(bytes, parts))[4:]
+    head = CORRELATION_ID.to_bytes(4)
+    for request, _ in ASKED:
+        for sample in samples(type(request).__name__.replace("Request", "Response")):
+            yield head + bytes(sample.version in sample.cls.flexible) + sample.data
+
+
+@cache
+def _served() -> dict[ApiKey, Any]:
+    names = {name for name in known_messages() if name.endswith("Request")}
+    apis = [key for key in ApiKey if f"{key.api_name}Request" in names]
+    return {key: request_class(key).versions for key in apis}
+
+
+# What lies in records and byte fields behind a type and a version.
+
+
+def read_persisted(data: bytes) -> None:
+    for topic in ("__consumer_offsets", "__transaction_state", "__share_group_state"):
+        with suppress(ProtocolError):
+            persisted.decode_coordinator_key(data, topic)
+    for topic in ("__cluster_metadata", "__remote_log_metadata"):
+        with suppress(ProtocolError):
+            persisted.decode_metadata_record(data, topic)
+    for cls in (ConsumerProtocolAssignment, ConsumerProtocolSubscription):
+        with suppress(ProtocolError):
+            persisted.decode_versioned(cls, data, accept_newer=True)
+    persisted.decode_sticky_user_data(data)
+
+
+def persisted_seeds() -> Iterator[bytes]:
+    for sample in _all_samples():
+        message = sample.cls.decode(sample.data, sample.version)
+        match sample.cls.kind.value:
+            case "coordinator-key":
+                yield persisted.encode_coordinator_key(message)
+            case "metadata":
+                yield persisted.encode_metadata_record(message, sample.version)
+            case "data":
+                yield persisted.encode_versioned(message, sample.version)
+                yield sample.data
+
+
+# Record batches: as they come, and with CRCs that fit, for nothing else gets past them.
+
+
+def read_records(data: bytes) -> None:
+    for batches in (data, with_right_crcs(data)):
+        read_everything(batches)(loaded)
+
+
+def read_records_in_both_forms(data: bytes) -> None:
+    assert_same(read_everything(with_right_crcs(data)))
+
+
+def with_right_crcs(data: bytes) -> bytes:
+    """Return the batches with the CRC that belongs to each, as far as there are whole ones."""
+    repaired, position = bytearray(data), 0
+    while len(data) - position >= 61:
+        end = position + 12 + int.from_bytes(data[position + 8 : position + 12], signed=True)
+        if data[position + 16] != 2 or not position + 61 <= end <= len(data):
+            break
+        repaired[position + 17 : position + 21] = crc32c(data[position + 21 : end]).to_bytes(4)
+        position = end
+    return bytes(repaired)
+
+
+def record_seeds() -> Iterator[bytes]:
+    for vector in record_vectors():
+        data = bytes.fromhex(vector["hex"])
+        if len(data) <= LONGEST:
+            yield data
+
+
+# Compressed data.
+
+
+def decompressing(codec: Compression) -> Callable[[bytes], None]:
+    def run(data: bytes) -> None:
+        try:
+            found = decompress(codec, memoryview(data), MOST_DECOMPRESSED)
+        except RecordBatchError:
+            return
+        assert len(found) <= MOST_DECOMPRESSED
+        again = decompress(codec, memoryview(compress(codec, found)), MOST_DECOMPRESSED)
+        assert bytes(again) == bytes(found)
+
+    return run
+
+
+def compressed_seeds(codec: Compression) -> Callable[[], Iterator[bytes]]:
+    def seeds() -> Iterator[bytes]:
+        for data in (b"", b"x", record() * 30, bytes(300), Random(1).randbytes(300)):
+            yield compress(codec, data)
+            yield compress(codec, data) * 2
+
+    return seeds
+
+
+TARGETS = {
+    "messages": Target(read_message, message_seeds, share=4, mutate=mutate_message),
+    "frames": Target(receive_frame, frame_seeds),
+    "persisted": Target(read_persisted, persisted_seeds),
+    "records": Target(read_records, record_seeds, share=3),
+    **{
+        codec.value: Target(decompressing(codec), compressed_seeds(codec))
+        for codec in Compression
+        if codec is not Compression.NONE
+    },
+}
+if IS_COMPILED:
+    TARGETS[f"{COMPILED}records"] = Target(read_records_in_both_forms, record_seeds, share=2)
