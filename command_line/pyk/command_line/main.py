@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 
 try:
     import click
@@ -43,3 +44,5 @@ class _Commands(click.Group):
 @click.version_option(package_name="pyk-kafka", prog_name="pyk")
 def main() -> None:
     """The Kafka toolkit for Python."""
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal need not know every letter
+        sys.stdout.reconfigure(errors="backslashreplace")

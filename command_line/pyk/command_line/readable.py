@@ -14,8 +14,13 @@ from typing import Any
 
 import attrs
 
-from pyk.protocol import ApiKey, ErrorCode, Message, Struct
+from pyk.protocol import ApiKey, ErrorCode, Message, ProtocolError, Struct
 from pyk.protocol.fields import ArrayKind, Field, Kind, StructKind
+from pyk.protocol.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
+from pyk.protocol.persisted import decode_versioned
 from pyk.protocol.records import Compression, Record, RecordBatch, RecordBatchError, parse_batch
 from pyk.protocol.records.layout import COMPRESSION_MASK
 
@@ -23,6 +28,16 @@ WIDTH = 100
 LONGEST_BYTES = 64
 MOST_RECORDS = 10
 
+_EMBEDDED: dict[tuple[str, str], type[Message]] = {
+    ("JoinGroupRequestProtocol", "metadata"): ConsumerProtocolSubscription,
+    ("JoinGroupResponseMember", "metadata"): ConsumerProtocolSubscription,
+    ("SyncGroupRequestAssignment", "assignment"): ConsumerProtocolAssignment,
+    ("SyncGroupResponse", "assignment"): ConsumerProtocolAssignment,
+    ("DescribedGroupMember", "member_metadata"): ConsumerProtocolSubscription,
+    ("DescribedGroupMember", "member_assignment"): ConsumerProtocolAssignment,
+    ("MemberMetadata", "subscription"): ConsumerProtocolSubscription,
+    ("MemberMetadata", "assignment"): ConsumerProtocolAssignment,
+}
 _CODECS = {each.codec: str(each) for each in Compression}
 
 
@@ -40,7 +55,7 @@ class Style:
             value = getattr(message, field.name)
             is_left_out = field.tag is not None and field.is_default(value)
             if version in field.versions and not is_left_out:
-                yield from self._field(field, value, version)
+                yield from self._field(type(message).__name__, field, value, version)
         for tag, data in sorted(message.unknown_tagged_fields.items()):
             yield f"unknown tagged field {tag}: {self.data(data)}"
 
@@ -57,7 +72,7 @@ class Style:
             _hide(form, type(message))
         return form
 
-    def _field(self, field: Field, value: Any, version: int) -> Iterator[str]:
+    def _field(self, owner: str, field: Field, value: Any, version: int) -> Iterator[str]:
         if field.secret and value and not self.shows_secrets:
             yield f"{field.name}: <hidden>"
         elif value is None:
@@ -70,22 +85,22 @@ class Style:
                 yield from self._nested("  -", list(self.lines(item, version)))
         elif field.kind.name == "records":
             yield from self._records(field.name, value)
+        elif (found := _embedded(owner, field.name, value)) is not None:
+            yield from self._nested(f"{field.name}:", list(self.lines(*found)))
         else:
             yield f"{field.name}: {self._scalar(field, field.kind, value)}"
 
     def _nested(self, head: str, lines: list[str]) -> Iterator[str]:
-        joined = f"{head} {', '.join(lines)}"
+        """Yield the fields of a struct behind ``head``: the name of a field, or a dash."""
+        is_item = head.endswith("-")
+        joined = f"{head} {', '.join(lines)}" if is_item else f"{head} {{{', '.join(lines)}}}"
         is_flat = not any(line.startswith(" ") or line.endswith(":") for line in lines)
         if is_flat and len(joined) <= WIDTH:
             yield joined
             return
-        indent = " " * (head.index("-") + 2 if head.endswith("-") else 2)
-        if head.endswith("-"):
-            yield f"{head} {lines[0]}"
-            lines = lines[1:]
-        else:
-            yield head
-        yield from (indent + line for line in lines)
+        yield f"{head} {lines[0]}" if is_item else head
+        indent = " " * (len(head) + 1 if is_item else 2)
+        yield from (indent + line for line in lines[is_item:])
 
     def _scalar(self, field: Field, kind: Kind, value: Any) -> str:
         if isinstance(kind, ArrayKind):
@@ -148,6 +163,18 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _embedded(owner: str, name: str, value: Any) -> tuple[Message, int] | None:
+    """Return what consumers put into a field of bytes, and its version; None for anything else."""
+    cls = _EMBEDDED.get((owner, name))
+    if cls is None:
+        return None
+    try:
+        version = int.from_bytes(value[:2], signed=True)
+        return decode_versioned(cls, value), version
+    except ProtocolError:  # connect, streams and others have formats of their own
+        return None
 
 
 def _facts(batch: RecordBatch) -> Iterator[str]:

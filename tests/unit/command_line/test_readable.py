@@ -3,15 +3,23 @@ from __future__ import annotations
 from pyk.command_line.readable import Style, printable
 from pyk.protocol import Message
 from pyk.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
-from pyk.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from pyk.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
+from pyk.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
 from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from pyk.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from pyk.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from pyk.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from pyk.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from pyk.protocol.persisted import encode_versioned
 from pyk.protocol.records import Compression
 from support.record_batches import sealed
 
@@ -52,6 +60,24 @@ def test_structs_are_indented_and_short_ones_share_a_line() -> None:
         "api_keys:",
         "  - api_key: 1 Fetch, min_version: 0, max_version: 18",
     ]
+
+
+def test_a_struct_in_a_field_has_braces_or_lines_of_its_own() -> None:
+    partition = PartitionData(current_leader=LeaderIdAndEpoch(leader_id=3, leader_epoch=4))
+    response = FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])])
+
+    assert "        current_leader: {leader_id: 3, leader_epoch: 4}" in text(response, 16)
+
+
+def test_what_consumers_put_into_bytes_is_opened() -> None:
+    subscription = encode_versioned(ConsumerProtocolSubscription(topics=["orders"]), 0)
+    consumer = JoinGroupRequestProtocol(name="range", metadata=subscription)
+    other = JoinGroupRequestProtocol(name="sessioned", metadata=b"\0\1of connect")
+
+    lines = text(JoinGroupRequest(protocols=[consumer, other]), 5)
+
+    assert "  - name: 'range', metadata: {topics: ['orders'], user_data: null}" in lines
+    assert "  - name: 'sessioned', metadata: b'\\x00\\x01of connect'" in lines
 
 
 def test_error_codes_have_their_names() -> None:
