@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import re
+import signal
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from click.testing import CliRunner
@@ -16,7 +20,13 @@ from support.record_batches import control_batch
 
 pytestmark = pytest.mark.conformance
 
-TOOL = "org.apache.kafka.tools.DumpLogSegments"
+TOOLS = "org.apache.kafka.tools."
+DASHED = re.compile(r'"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"')
+DECODERS = {
+    "__consumer_offsets": "--offsets-decoder",
+    "__transaction_state": "--transaction-log-decoder",
+    "__cluster_metadata": "--cluster-metadata-decoder",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +36,9 @@ def _apache_kafka_can_run() -> None:
 
 
 def printed_by_kafka(files: list[Path], *options: str) -> list[str]:
-    done = apache_kafka.tool(TOOL, *options, "--files", ",".join(map(str, files)))
+    done = apache_kafka.tool(
+        f"{TOOLS}DumpLogSegments", *options, "--files", ",".join(map(str, files))
+    )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.replace("OptionalLong.empty", "none").splitlines()
     return [line for line in lines if not line.startswith("Log starting offset")]
@@ -35,7 +47,11 @@ def printed_by_kafka(files: list[Path], *options: str) -> list[str]:
 def printed_by_us(files: list[Path], *options: str) -> list[str]:
     done = CliRunner().invoke(main, ["dump-log", *options, *map(str, files)])
     assert done.exit_code == 0, done.stderr
-    return done.stdout.splitlines()
+    return DASHED.sub(_as_kafka_writes_it, done.stdout).splitlines()
+
+
+def _as_kafka_writes_it(dashed: re.Match[str]) -> str:
+    return f'"{base64.urlsafe_b64encode(UUID(dashed[1]).bytes).decode().rstrip("=")}"'
 
 
 def test_the_files_of_a_log(tmp_path: Path) -> None:
@@ -65,3 +81,30 @@ def test_the_markers_of_transactions(tmp_path: Path) -> None:
     ours = printed_by_us([path], "--deep-iteration")
 
     assert ours == printed_by_kafka([path], "--deep-iteration")
+
+
+def test_the_internal_topics() -> None:
+    with apache_kafka.ApacheKafka() as kafka:
+        server = ("--bootstrap-server", kafka.bootstrap)
+        apache_kafka.tool(f"{TOOLS}TopicCommand", *server, "--create", "--topic", "orders")
+        apache_kafka.tool(
+            f"{TOOLS}ProducerPerformance", "--topic", "orders", "--num-records", "10",
+            "--record-size", "5", "--throughput", "-1", "--transactional-id", "shop",
+            "--transaction-duration-ms", "100",
+            "--command-property", f"bootstrap.servers={kafka.bootstrap}",
+        )  # fmt: skip
+        for protocol in ("classic", "consumer"):
+            apache_kafka.tool(
+                f"{TOOLS}consumer.ConsoleConsumer", *server, "--topic", "orders",
+                "--from-beginning", "--group", protocol, "--max-messages", "10",
+                "--command-property", f"group.protocol={protocol}", "--timeout-ms", "20000",
+            )  # fmt: skip
+        kafka.kill(signal.SIGTERM)
+        for topic, option in DECODERS.items():
+            segments = kafka.data_folder().glob(f"{topic}-*/*.log")
+            files = sorted(path for path in segments if path.stat().st_size)
+
+            printed = printed_by_us(files, option, "--show-secrets")
+
+            assert any("payload: {" in line for line in printed), topic
+            assert printed == printed_by_kafka(files, option)

@@ -66,11 +66,26 @@ class Style:
         return f"{bytes(value[:LONGEST_BYTES])!r}… {len(value)} bytes"
 
     def json_form(self, message: Message, version: int) -> dict[str, Any]:
-        """Return the JSON form of Kafka's tools, secrets hidden."""
+        """Return the JSON form of Kafka's tools, which is that of the wire, and secrets hidden."""
         form = message.to_json(version)
-        if not self.shows_secrets:
-            _hide(form, type(message))
+        self._trim(form, message)
         return form
+
+    def _trim(self, form: dict[str, Any], struct: Struct) -> None:
+        """Take out of ``form`` what is not on the wire, and what is not to be shown."""
+        for field in struct.fields:
+            value, name = getattr(struct, field.name), field.json_name
+            if field.tag is not None and field.is_default(value):
+                form.pop(name, None)
+            elif not form.get(name):
+                continue
+            elif field.secret and not self.shows_secrets:
+                form[name] = "<hidden>"
+            elif isinstance(field.kind, StructKind):
+                self._trim(form[name], value)
+            elif isinstance(field.kind, ArrayKind) and isinstance(field.kind.of, StructKind):
+                for item_form, item in zip(form[name], value, strict=True):
+                    self._trim(item_form, item)
 
     def _field(self, owner: str, field: Field, value: Any, version: int) -> Iterator[str]:
         if field.secret and value and not self.shows_secrets:
@@ -199,20 +214,6 @@ def codec_name(batch: RecordBatch) -> str:
     """Return the name of the batch's codec, its number where there is none."""
     codec = batch.attributes & COMPRESSION_MASK
     return _CODECS.get(codec, f"codec {codec}")
-
-
-def _hide(form: dict[str, Any], cls: type[Struct]) -> None:
-    for field in cls.fields:
-        value = form.get(field.json_name)
-        if not value:
-            continue
-        if field.secret:
-            form[field.json_name] = "<hidden>"
-        elif isinstance(field.kind, StructKind):
-            _hide(value, field.kind.struct)
-        elif isinstance(field.kind, ArrayKind) and isinstance(field.kind.of, StructKind):
-            for item in value:
-                _hide(item, field.kind.of.struct)
 
 
 def _member(cls: type[ErrorCode] | type[ApiKey], value: int, name: str) -> str:

@@ -50,6 +50,10 @@ def test_tagged_fields_at_their_default_are_not_on_the_wire() -> None:
     assert "high_watermark" in lines
     assert "diverging_epoch" not in lines
     assert "node_endpoints" not in lines
+    form = Style().json_form(response, 16)
+    assert "nodeEndpoints" not in form
+    assert "divergingEpoch" not in form["responses"][0]["partitions"][0]
+    assert FetchResponse.from_json(form, 16) == response
 
 
 def test_structs_are_indented_and_short_ones_share_a_line() -> None:
