@@ -118,6 +118,9 @@ class _Dump:
 
     def _index(self, path: Path) -> Iterator[Dumped]:
         entry, dump = _INDEXES[path.suffix]
+        if not path.stem.isdecimal():
+            yield Problem("its name does not begin with an offset")
+            return
         data = path.read_bytes()
         if (problem := sanity_problem(entry, data)) is not None:
             yield Problem(f"a broker that starts builds it anew: {problem}")
@@ -149,5 +152,3 @@ def _or_problem(dump: Callable[[Path], Iterator[Dumped]], path: Path) -> Iterato
         yield from dump(path)
     except OSError as error:
         yield Problem(error.strerror or str(error))
-    except ValueError:
-        yield Problem("its name does not begin with an offset")

@@ -146,6 +146,14 @@ def test_what_was_never_answered_is_told_at_the_end() -> None:
     assert note == "not answered in the capture: Heartbeat 0, Heartbeat 1"
 
 
+def test_of_many_unanswered_requests_the_oldest_are_named() -> None:
+    flow, (requests, _) = Flow(), heartbeats(12)
+
+    *_, note = listen([*flow.open(), flow.client(b"".join(requests))])
+
+    assert str(note).endswith("Heartbeat 8, Heartbeat 9, 2 more")
+
+
 def test_nobody_waits_for_an_answer_to_acks_0() -> None:
     flow = Flow()
 

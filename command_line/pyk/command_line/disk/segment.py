@@ -91,7 +91,8 @@ def _stored(position: int, data: bytes) -> StoredBatch | Problem:
         batch = parse_batch(memoryview(data))
     except RecordBatchError as error:
         return Problem(f"position {position}: {error}")
-    assert batch is not None, "all of its bytes are there"
+    if batch is None:  # all of its bytes were there: a broker has truncated its log
+        return Problem(f"position {position}: the file has become shorter while it was read")
     try:
         batch.check()
     except RecordBatchError as error:

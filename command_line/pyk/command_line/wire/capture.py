@@ -157,8 +157,8 @@ class _Connection:
         for direction, stream in self._streams.items():
             while ready := stream.give_up():
                 yield from self._follow(direction, ready)
-        if unanswered := self._conversation.unanswered:
-            yield self._said(Note(f"not answered in the capture: {', '.join(unanswered)}"))
+        if (unanswered := self._conversation.unanswered) is not None:
+            yield self._said(unanswered)
 
     def _follow(self, direction: Direction, ready: list[bytes | Gap]) -> Iterator[Said]:
         for piece in ready:

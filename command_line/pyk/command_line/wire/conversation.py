@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
+from itertools import islice
 from struct import Struct
 
 import attrs
@@ -18,6 +19,7 @@ from pyk.protocol.messages.headers import RequestHeader, ResponseHeader
 from pyk.protocol.negotiation import request_header_version, response_header_version
 
 MOST_IN_FLIGHT = 1000  # requests remembered, the oldest forgotten first
+MOST_UNANSWERED = 10  # of them named at the end
 
 _TLS_RECORD_TYPES = range(20, 24)
 _REQUEST_START = Struct(">ihh")  # length, API key, version
@@ -82,9 +84,15 @@ class Conversation:
         }
 
     @property
-    def unanswered(self) -> list[str]:
-        """What was asked and not answered, as text."""
-        return [f"{asked.api_key.api_name} {number}" for number, asked in self._in_flight.items()]
+    def unanswered(self) -> Note | None:
+        """What was asked and not answered."""
+        if not self._in_flight:
+            return None
+        oldest = islice(self._in_flight.items(), MOST_UNANSWERED)
+        names = [f"{asked.api_key.api_name} {number}" for number, asked in oldest]
+        if (rest := len(self._in_flight) - len(names)) > 0:
+            names.append(f"{rest} more")
+        return Note(f"not answered in the capture: {', '.join(names)}")
 
     @property
     def waiting_bytes(self) -> int:
