@@ -1,0 +1,45 @@
+"""An admin client beside brokers that follow a script, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from pyk.clients import AsyncAdmin, TopicPartition
+from pyk.protocol.io import MemoryNetwork
+from pyk.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsTopicResponse,
+)
+from support.scripted_broker import ScriptedCluster
+from support.virtual_time import current_clock
+
+ORDERS = TopicPartition("orders", 0)
+
+
+@asynccontextmanager
+async def administered(nodes: int = 1, **options: Any) -> AsyncIterator[Any]:
+    """Run a scripted cluster and an admin client of it."""
+    async with ScriptedCluster(MemoryNetwork(), nodes) as cluster:
+        admin = AsyncAdmin(
+            "broker1:9092",
+            clock=current_clock(),
+            network=cluster.network,
+            random=random.Random(1),
+            **options,
+        )
+        async with admin:
+            yield cluster, admin
+        await asyncio.sleep(0.01)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+def listed(topic: str, partition: int, offset: int, code: int = 0) -> ListOffsetsTopicResponse:
+    """Return what a leader answers to ListOffsets of one partition."""
+    found = ListOffsetsPartitionResponse(
+        partition_index=partition, offset=offset, error_code=code, leader_epoch=4
+    )
+    return ListOffsetsTopicResponse(name=topic, partitions=[found])

@@ -1,0 +1,47 @@
+"""An admin client connects when it is first used, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pyk.clients import AsyncAdmin
+from pyk.clients.errors import BootstrapError, ClosedError
+from pyk.protocol.io import MemoryNetwork
+from support.administering import administered
+from support.scripted_broker import ScriptedCluster
+from support.virtual_time import current_clock, virtual_time
+
+
+@virtual_time
+async def test_the_cluster_is_described() -> None:
+    async with administered(nodes=2) as (_, admin):
+        cluster = await admin.describe_cluster()
+
+        assert cluster.cluster_id == "scripted"
+        assert cluster.controller_id == 1
+        assert [node.node_id for node in cluster.nodes] == [1, 2]
+
+
+@virtual_time
+async def test_the_first_call_connects() -> None:
+    async with ScriptedCluster(MemoryNetwork()) as cluster:
+        admin = AsyncAdmin("broker1:9092", clock=current_clock(), network=cluster.network)
+
+        await asyncio.gather(*(admin.list_topics() for _ in range(5)))
+
+        assert cluster.connection_counts[1] == 1
+        await admin.close()
+
+
+@virtual_time
+async def test_entering_fails_fast_and_leaves_nothing() -> None:
+    admin = AsyncAdmin("nowhere:9092", clock=current_clock(), network=MemoryNetwork())
+
+    with pytest.raises(BootstrapError, match="nowhere:9092"):
+        await admin.__aenter__()
+
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    with pytest.raises(ClosedError):
+        await admin.list_topics()

@@ -1,0 +1,169 @@
+"""Groups are asked after at their coordinators, and their offsets read, changed and forgotten."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.clients import OffsetAndMetadata
+from pyk.clients.errors import GroupIdNotFoundError, KafkaError, SeveralErrors
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.delete_groups import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+from pyk.protocol.messages.describe_groups import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
+from pyk.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from pyk.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from pyk.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from pyk.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from pyk.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from pyk.protocol.versions import VersionRange
+from support.administering import ORDERS, administered, listed
+from support.virtual_time import virtual_time
+
+
+@virtual_time
+async def test_groups_of_all_brokers_are_listed() -> None:
+    async with administered(nodes=3) as (cluster, admin):
+        names = iter("cab")
+        cluster.on(
+            ListGroupsRequest,
+            lambda _: ListGroupsResponse(
+                groups=[ListedGroup(group_id=next(names), protocol_type="consumer")]
+            ),
+        )
+
+        groups = await admin.list_groups(states=["Stable"])
+
+        assert [group.group_id for group in groups] == ["a", "b", "c"]
+        assert {one.node_id for one in cluster.requests(ListGroupsRequest)} == {1, 2, 3}
+        assert cluster.requests(ListGroupsRequest)[0].message.states_filter == ["Stable"]
+
+
+@virtual_time
+async def test_a_group_is_described_by_its_coordinator_wherever_that_moves() -> None:
+    async with administered(nodes=2) as (cluster, admin):
+
+        def moved(request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+            cluster.coordinator_id = 2
+            gone = DescribedGroup(group_id="g", error_code=ErrorCode.NOT_COORDINATOR)
+            return DescribeGroupsResponse(groups=[gone])
+
+        there = DescribedGroup(group_id="g", group_state="Stable", protocol_data="range")
+        cluster.on(DescribeGroupsRequest, DescribeGroupsResponse(groups=[there]))
+        cluster.once(DescribeGroupsRequest, moved)
+
+        described = await admin.describe_consumer_groups(["g"])
+
+        assert described["g"].coordinator_id == 2
+        assert described["g"].partition_assignor == "range"
+        assert len(cluster.requests(FindCoordinatorRequest)) == 2
+
+
+@virtual_time
+async def test_a_group_that_is_dead_does_not_exist() -> None:
+    async with administered() as (cluster, admin):
+        dead = DescribedGroup(group_id="g", group_state="Dead")
+        cluster.on(DescribeGroupsRequest, DescribeGroupsResponse(groups=[dead]))
+
+        with pytest.raises(GroupIdNotFoundError, match="'g'"):
+            await admin.describe_consumer_groups(["g"])
+
+
+@virtual_time
+async def test_each_group_that_cannot_be_deleted_has_its_own_error() -> None:
+    async with administered() as (cluster, admin):
+        cluster.on(
+            DeleteGroupsRequest,
+            DeleteGroupsResponse(
+                results=[
+                    DeletableGroupResult(group_id="a", error_code=ErrorCode.NON_EMPTY_GROUP),
+                    DeletableGroupResult(group_id="b", error_code=ErrorCode.GROUP_ID_NOT_FOUND),
+                ]
+            ),
+        )
+
+        with pytest.raises(SeveralErrors) as raised:
+            await admin.delete_consumer_groups(["a", "b"])
+
+        assert {name: error.code for name, error in raised.value.errors.items()} == {
+            "a": ErrorCode.NON_EMPTY_GROUP,
+            "b": ErrorCode.GROUP_ID_NOT_FOUND,
+        }
+
+
+def fetched(version_8: bool) -> OffsetFetchResponse:
+    old = OffsetFetchResponsePartition(partition_index=0, committed_offset=7, metadata="note")
+    new = OffsetFetchResponsePartitions(partition_index=0, committed_offset=7, metadata="note")
+    if not version_8:
+        return OffsetFetchResponse(
+            topics=[OffsetFetchResponseTopic(name="orders", partitions=[old])]
+        )
+    topics = [OffsetFetchResponseTopics(name="orders", partitions=[new])]
+    return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(group_id="g", topics=topics)])
+
+
+@pytest.mark.parametrize("highest", [6, 7, 8, 9, 10])
+@virtual_time
+async def test_committed_offsets_are_read_from_brokers_old_and_new(highest: int) -> None:
+    async with administered(nodes=2) as (cluster, admin):
+        cluster.coordinator_id = 2
+        cluster.versions[ApiKey.OFFSET_FETCH] = VersionRange(1, highest)
+        cluster.on(OffsetFetchRequest, fetched(highest >= 8))
+
+        offsets = await admin.list_consumer_group_offsets("g", [ORDERS])
+
+        assert offsets == {ORDERS: OffsetAndMetadata(7, metadata="note")}
+        assert cluster.requests(OffsetFetchRequest)[0].version == min(highest, 9)
+
+
+@virtual_time
+async def test_offsets_of_a_group_are_changed_and_forgotten() -> None:
+    async with administered() as (cluster, admin):
+        stored = OffsetCommitResponseTopic(
+            name="orders", partitions=[OffsetCommitResponsePartition(partition_index=0)]
+        )
+        cluster.on(OffsetCommitRequest, OffsetCommitResponse(topics=[stored]))
+        cluster.on(OffsetDeleteRequest, OffsetDeleteResponse(error_code=68))
+
+        await admin.alter_consumer_group_offsets("g", {ORDERS: 12})
+        with pytest.raises(KafkaError, match="NON_EMPTY_GROUP"):
+            await admin.delete_consumer_group_offsets("g", [ORDERS])
+
+        (topic,) = cluster.requests(OffsetCommitRequest)[0].message.topics
+        assert topic.partitions[0].committed_offset == 12
+        assert topic.partitions[0].committed_leader_epoch == -1
+
+
+@virtual_time
+async def test_lag_is_what_was_not_committed_yet() -> None:
+    async with administered() as (cluster, admin):
+        cluster.add_topic("orders", leaders=[1])
+        cluster.on(OffsetFetchRequest, fetched(version_8=True))
+        cluster.on(ListOffsetsRequest, ListOffsetsResponse(topics=[listed("orders", 0, 12)]))
+
+        lag = await admin.consumer_group_lag("g")
+
+        assert lag[ORDERS].committed_offset == 7
+        assert lag[ORDERS].end_offset == 12
+        assert lag[ORDERS].lag == 5
