@@ -28,10 +28,8 @@ from pyk.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupRespo
 from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from pyk.protocol.records import Compression
 from support.batches import batch
-from support.consuming import FetchingCluster, fetching, make_consumer, read
+from support.consuming import P0, FetchingCluster, fetching, make_consumer, read
 from support.virtual_time import current_clock, virtual_time
-
-P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
 
 def resealed(data: bytearray) -> bytearray:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from pyk.clients import AsyncConsumer, AsyncProducer
+from pyk.clients import AsyncConsumer, AsyncProducer, TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.io import MemoryNetwork
 from pyk.protocol.messages.fetch import (
@@ -30,6 +30,7 @@ from support.scripted_broker import PORT, ScriptedCluster
 from support.virtual_time import current_clock
 
 EARLIEST = -2
+P0 = TopicPartition("orders", 0)
 
 
 @asynccontextmanager
@@ -84,6 +85,16 @@ async def read(consumer: AsyncConsumer[Any, Any], count: int, *, timeout: float 
         assert current_clock().now() < deadline, f"{len(values)} of {count} records came"
         values += [record.value for record in await consumer.poll(1.0)]
     return values
+
+
+async def eventually_polled(
+    consumer: AsyncConsumer[Any, Any], condition: Callable[[], bool], timeout: float = 60
+) -> None:
+    """Poll a consumer until a condition holds; fail if it does not come to."""
+    deadline = current_clock().now() + timeout
+    while not condition():
+        assert current_clock().now() < deadline, "it did not come to pass"
+        await consumer.poll(0.2)
 
 
 class FetchingCluster(ScriptedCluster):
@@ -212,3 +223,16 @@ async def fetching(
         async with consumer:
             consumer.assign([("orders", number) for number in range(len(leaders))])
             yield cluster, consumer
+
+
+def fail_once(cluster: FetchingCluster, code: int, partition: int = 0, **fields: Any) -> None:
+    """Answer the next fetch of a partition with an error."""
+    plain = cluster.edit
+
+    def edit(topic: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
+        if number != partition:
+            return data
+        cluster.edit = plain
+        return PartitionData(partition_index=number, error_code=code, high_watermark=-1, **fields)
+
+    cluster.edit = edit

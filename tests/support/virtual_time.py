@@ -74,6 +74,14 @@ def current_clock() -> VirtualClock:
     return loop.clock
 
 
+async def eventually(condition: Callable[[], bool], timeout: float = 60) -> None:
+    """Return once a condition holds; fail if it does not come to."""
+    deadline = current_clock().now() + timeout
+    while not condition():
+        assert current_clock().now() < deadline, "it did not come to pass"
+        await asyncio.sleep(0.05)
+
+
 def virtual_time(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
     """Decorate an async test: it runs in virtual time, to pytest it is an ordinary function."""
 

@@ -1,0 +1,142 @@
+"""A consumer follows its partitions from broker to broker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyk.clients.consumer import PartitionState
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.fetch import (
+    FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+from pyk.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+from support.consuming import P0, fail_once, fetching, read
+from support.scripted_broker import PORT, SILENCE
+from support.virtual_time import current_clock, virtual_time
+
+
+@virtual_time
+async def test_a_partition_is_followed_to_its_new_leader():
+    async with fetching(nodes=2) as (cluster, consumer):
+        cluster.append([b"a"])
+        await read(consumer, 1)
+
+        cluster.on(OffsetForLeaderEpochRequest, SILENCE)
+        for number in range(20):
+            cluster.move(0, 1 + number % 2)
+            fail_once(cluster, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            cluster.on(OffsetForLeaderEpochRequest, epoch_ends(cluster.end()))
+            cluster.append([b"%d" % number])
+
+            assert await read(consumer, 1, timeout=3) == [b"%d" % number]
+
+
+@virtual_time
+async def test_the_answer_that_names_the_new_leader_saves_asking_for_metadata():
+    async with fetching(nodes=2) as (cluster, consumer):
+        cluster.append([b"a"])
+        await read(consumer, 1)
+        cluster.on(OffsetForLeaderEpochRequest, epoch_ends(cluster.end()))
+        cluster.move(0, 2)
+        endpoint = NodeEndpoint(node_id=2, host="broker2", port=PORT)
+
+        def say_who(request: Any) -> FetchResponse:
+            answer = cluster.fetch(request)
+            answer.node_endpoints = [endpoint]
+            return answer
+
+        fail_once(
+            cluster,
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            current_leader=LeaderIdAndEpoch(leader_id=2, leader_epoch=1),
+        )
+        cluster.once(FetchRequest, say_who)
+        cluster.append([b"b"])
+        began = current_clock().now()
+
+        assert await read(consumer, 1) == [b"b"]
+        assert current_clock().now() - began < 0.7
+        assert cluster.requests(FetchRequest)[-1].node_id == 2
+
+
+@virtual_time
+async def test_truncation_by_a_new_leader_is_noticed():
+    async with fetching(nodes=2) as (cluster, consumer):
+        cluster.append([b"a", b"b", b"c"])
+        await read(consumer, 3)
+        cluster.move(0, 2)
+        cluster.logs["orders", 0].clear()
+        cluster.append([b"a"])
+        cluster.on(OffsetForLeaderEpochRequest, epoch_ends(1))
+        fail_once(cluster, ErrorCode.FENCED_LEADER_EPOCH)
+        cluster.append([b"x"])
+
+        assert await read(consumer, 1, timeout=5) == [b"x"]
+
+
+@virtual_time
+async def test_a_nearer_replica_is_read_from_and_left_when_it_lags():
+    async with fetching(nodes=2, client_rack="east") as (cluster, consumer):
+        cluster.append([b"a"])
+        sends_away = True
+
+        def edit(topic: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
+            if sends_away and cluster.received[-1].node_id == 1:
+                return PartitionData(partition_index=0, high_watermark=1, preferred_read_replica=2)
+            return data
+
+        cluster.edit = edit
+        assert await read(consumer, 1) == [b"a"]
+        assert cluster.requests(FetchRequest)[-1].node_id == 2
+        assert cluster.requests(FetchRequest)[-1].message.rack_id == "east"
+
+        sends_away = False
+        cluster.append([b"b"])
+        fail_once(cluster, ErrorCode.OFFSET_OUT_OF_RANGE)
+        assert await read(consumer, 1) == [b"b"]
+        assert cluster.requests(FetchRequest)[-1].node_id == 1
+
+
+@virtual_time
+async def test_leaderless_partitions_are_asked_after_and_read_once_they_have_one():
+    async with fetching(leaders=(99,)) as (cluster, consumer):
+        cluster.append([b"a"])
+        assert await consumer.poll(3) == []
+        assert consumer.health().partitions[P0].state is PartitionState.WITHOUT_LEADER
+
+        cluster.move(0, 1)
+
+        assert await read(consumer, 1, timeout=5) == [b"a"]
+
+
+def epoch_ends(end_offset: int) -> Any:
+    """Answer that the epoch asked for ends there."""
+
+    def answer(request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+        return OffsetForLeaderEpochResponse(
+            topics=[
+                OffsetForLeaderTopicResult(
+                    topic=topic.topic,
+                    partitions=[
+                        EpochEndOffset(
+                            partition=one.partition,
+                            leader_epoch=one.leader_epoch,
+                            end_offset=end_offset,
+                        )
+                        for one in topic.partitions
+                    ],
+                )
+                for topic in request.topics
+            ]
+        )
+
+    return answer

@@ -1,0 +1,214 @@
+"""A consumer beside brokers that fail, fall silent and lie."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pyk.clients.consumer import PartitionState
+from pyk.clients.errors import (
+    CorruptRecordError,
+    KafkaError,
+    KafkaTimeoutError,
+    TopicAuthorizationFailedError,
+    UnknownCodeError,
+)
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
+from support.batches import batch
+from support.consuming import P0, fail_once, fetching, read
+from support.scripted_broker import CLOSE, SILENCE
+from support.virtual_time import virtual_time
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    ],
+)
+@virtual_time
+async def test_an_error_that_passes_costs_only_a_moment(code):
+    async with fetching() as (cluster, consumer):
+        fail_once(cluster, code)
+        cluster.append([b"a"])
+
+        assert await read(consumer, 1, timeout=2) == [b"a"]
+
+
+@virtual_time
+async def test_a_dead_node_does_not_stop_the_others():
+    async with fetching(nodes=2, leaders=(1, 2)) as (cluster, consumer):
+        await cluster.kill(2)
+        for number in range(5):
+            cluster.append([b"%d" % number], partition=0)
+            assert await read(consumer, 1, timeout=2) == [b"%d" % number]
+
+        cluster.append([b"late"], partition=1)
+        await cluster.start(2)
+        assert await read(consumer, 1, timeout=5) == [b"late"]
+
+
+@pytest.mark.parametrize("deviation", [CLOSE, SILENCE, b"\x00\x00\x00\x08not kafk"])
+@virtual_time
+async def test_a_fetch_that_gets_no_answer_is_sent_again(deviation):
+    async with fetching() as (cluster, consumer):
+        cluster.once(FetchRequest, deviation)
+        cluster.append([b"a"])
+
+        assert await read(consumer, 1, timeout=35) == [b"a"]
+
+
+@virtual_time
+async def test_an_outage_costs_few_connects_and_is_seen_in_health():
+    async with fetching() as (cluster, consumer):
+        cluster.append([b"a"])
+        await read(consumer, 1)
+        await cluster.kill(1)
+        before = cluster.connection_counts[1]
+
+        await consumer.poll(20)
+        health = consumer.health()
+        assert not health.is_healthy
+        assert health.partitions[P0].state is PartitionState.FAILING
+        await cluster.start(1)
+        cluster.append([b"b"])
+        assert await read(consumer, 1, timeout=5) == [b"b"]
+
+        assert cluster.connection_counts[1] - before <= 5
+        assert consumer.health().is_healthy
+
+
+@virtual_time
+async def test_an_outage_that_lasts_is_raised_and_ends_by_itself():
+    async with fetching(request_timeout_ms=10_000) as (cluster, consumer):
+        cluster.append([b"a"])
+        await read(consumer, 1)
+        await cluster.kill(1)
+
+        with pytest.raises(KafkaError):
+            await read(consumer, 1, timeout=30)
+        await cluster.start(1)
+        cluster.append([b"b"])
+
+        values: list[bytes] = []
+        while not values:
+            try:
+                values += await read(consumer, 1, timeout=5)
+            except KafkaError:
+                continue
+        assert values == [b"b"]
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, TopicAuthorizationFailedError),
+        (ErrorCode.CORRUPT_MESSAGE, CorruptRecordError),
+        (31_000, UnknownCodeError),
+    ],
+)
+@virtual_time
+async def test_what_the_application_must_know_is_raised_and_forgotten_when_it_has_passed(
+    code, error
+):
+    async with fetching() as (cluster, consumer):
+        fail_once(cluster, code)
+        cluster.append([b"a"])
+
+        with pytest.raises(error):
+            await consumer.poll(5)
+        await asyncio.sleep(1)
+
+        assert await read(consumer, 1, timeout=5) == [b"a"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+    ],
+)
+@virtual_time
+async def test_a_session_that_is_refused_is_opened_anew(code):
+    async with fetching() as (cluster, consumer):
+        cluster.append([b"a"])
+        await read(consumer, 1)
+
+        cluster.once(FetchRequest, FetchResponse(error_code=code))
+        cluster.append([b"b"])
+
+        assert await read(consumer, 1, timeout=3) == [b"b"]
+
+
+@virtual_time
+async def test_answers_for_what_was_not_asked_or_twice_are_not_taken():
+    async with fetching() as (cluster, consumer):
+        cluster.append([b"a"])
+
+        def doubled(request: Any) -> FetchResponse:
+            answer = cluster.fetch(request)
+            (topic,) = answer.responses
+            (data,) = topic.partitions
+            stranger = PartitionData(
+                partition_index=7, high_watermark=1, records=bytes(batch(0, [b"stranger"]))
+            )
+            topic.partitions = [data, data, stranger]
+            return answer
+
+        cluster.once(FetchRequest, doubled)
+
+        assert await read(consumer, 1) == [b"a"]
+        assert await consumer.poll(3) == []
+
+
+@virtual_time
+async def test_watermarks_that_make_no_sense_do_no_harm():
+    async with fetching() as (cluster, consumer):
+
+        def edit(topic: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
+            data.high_watermark, data.last_stable_offset = -5, 2**60
+            return data
+
+        cluster.edit = edit
+        cluster.append([b"a"])
+
+        assert await read(consumer, 1) == [b"a"]
+        assert consumer.health().is_healthy
+
+
+@virtual_time
+async def test_a_partition_that_answers_leave_out_is_asked_for_anew_and_then_reported():
+    async with fetching(leaders=(1, 1)) as (cluster, consumer):
+        cluster.append([b"a"], partition=0)
+        cluster.append([b"b"], partition=1)
+        await read(consumer, 2)
+
+        def edit(topic: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
+            if number == 0:
+                data.records = b""
+            return data
+
+        cluster.edit = edit
+        cluster.append([b"c"], partition=0)
+
+        with pytest.raises(KafkaTimeoutError, match="orders-0 has records from offset 1 on"):
+            await read(consumer, 1, timeout=60)
+        opened = [r for r in cluster.requests(FetchRequest) if r.message.session_epoch == 0]
+        assert len(opened) >= 3
+
+        cluster.edit = None
+        await asyncio.sleep(2)
+        assert await read(consumer, 1) == [b"c"]

@@ -1,0 +1,81 @@
+"""What members of a group commit: where the application is, and what it says."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from pyk.clients import AsyncConsumer, OffsetAndMetadata, RebalanceListener, TopicPartition
+from support.consumer_groups import PARTITIONS, Group
+from support.consuming import make_consumer, produce, read, reference_cluster
+from support.virtual_time import virtual_time
+
+
+@virtual_time
+async def test_a_commit_never_goes_back_behind_what_is_committed():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 100)
+        (partition,) = PARTITIONS[:1]
+        async with make_consumer(cluster, group_id="g") as consumer:
+            await consumer.commit({partition: 50})
+        async with make_consumer(cluster, group_id="g", auto_commit_interval_ms=100) as consumer:
+            with cluster.faults.on("OffsetFetch").once().delay(3_000):
+                consumer.assign([partition])
+                await consumer.poll(1)  # the position is not known yet
+            assert await committed_offset(consumer, partition) == 50
+            async for record in consumer:
+                await consumer.commit(record)  # beyond the record in hand
+                await asyncio.sleep(0.3)
+                assert await committed_offset(consumer, partition) == record.offset + 1
+                if record.offset == 60:
+                    break
+
+
+async def committed_offset(consumer: AsyncConsumer[Any, Any], partition: TopicPartition) -> int:
+    committed = (await consumer.committed([partition]))[partition]
+    assert committed is not None
+    return committed.offset
+
+
+@virtual_time
+async def test_after_a_seek_back_records_are_committed_from_there():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        partition = TopicPartition("orders", 0)
+        async with make_consumer(cluster, group_id="g") as consumer:
+            consumer.assign([partition])
+            await read(consumer, 10)
+            await consumer.commit()
+            consumer.seek(partition, 3)
+            await consumer.poll(1, max_records=2)
+            await consumer.commit()
+
+            found = await consumer.committed([partition])
+            assert found[partition] == OffsetAndMetadata(5, "", 0)
+
+
+@virtual_time
+async def test_a_listener_may_seek_and_commit():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        await produce(cluster, "orders", 40, partitions=4)
+        consumer = make_consumer(cluster, group_id="g", enable_auto_commit=False)
+
+        class SkipsFive(RebalanceListener):
+            async def on_partitions_assigned(self, partitions: Any) -> None:
+                for partition in partitions:
+                    consumer.seek(partition, 5)
+
+            async def on_partitions_revoked(self, partitions: Any) -> None:
+                await consumer.commit()
+
+        async with consumer:
+            consumer.subscribe(["orders"], listener=SkipsFive())
+            values = await read(consumer, 20)
+            assert len(values) == 20
+            await consumer.unsubscribe()
+            assert consumer.assignment() == set()
+
+        assert set((await Group(cluster).committed()).values()) == {10}

@@ -1,0 +1,190 @@
+"""Members of a group crash and idle, coordinators fail and refuse, and reading goes on."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pyk.clients.errors import CommitFailedError, KafkaError
+from pyk.protocol.errors import ErrorCode
+from support.consumer_groups import Group, Recorder
+from support.consuming import eventually_polled, make_consumer, produce, read, reference_cluster
+from support.virtual_time import current_clock, eventually, virtual_time
+
+
+@virtual_time
+async def test_long_work_on_one_record_costs_no_membership():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        await produce(cluster, "orders", 8, partitions=4)
+        listener = Recorder()
+        consumer = make_consumer(cluster, group_id="g", session_timeout_ms=10_000)
+        async with consumer:
+            consumer.subscribe(["orders"], listener=listener)
+            processed = 0
+            async for _ in consumer:
+                await asyncio.sleep(120)  # twelve sessions long, but less than a poll interval
+                processed += 1
+                if processed == 8:
+                    break
+
+        assert listener.events == [("assigned", 4), ("revoked", 4)]
+
+
+@virtual_time
+async def test_an_application_that_stays_away_is_replaced_and_comes_back():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        await produce(cluster, "orders", 40, partitions=4)
+        listener = Recorder()
+        group = Group(cluster, max_poll_interval_ms=20_000)
+        consumer = make_consumer(cluster, group_id="g", max_poll_interval_ms=20_000)
+        async with consumer:
+            consumer.subscribe(["orders"], listener=listener)
+            records = []
+            while not records:
+                records = await consumer.poll(1)
+            other = group.member()
+
+            await asyncio.sleep(60)
+
+            assert consumer.assignment() == set()
+            assert len(set(other.processed)) == 40  # nothing of it was committed
+            with pytest.raises(CommitFailedError):
+                await consumer.commit(records[0], timeout=1)
+            await eventually_polled(consumer, lambda: len(consumer.assignment()) == 2)
+            assert listener.events[:2] == [("assigned", 4), ("lost", 4)]
+            await other.leave()
+
+
+@virtual_time
+async def test_what_a_crashed_member_had_not_finished_is_read_again():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        await produce(cluster, "orders", 400, partitions=4)
+        group = Group(cluster, session_timeout_ms=6_000, heartbeat_interval_ms=1_000)
+        first = group.member(seconds_per_record=0.1, auto_commit_interval_ms=500)
+        await eventually(lambda: len(first.processed) > 100)
+        await first.crash()
+
+        committed = await group.committed()
+        done = set(first.processed)
+        for partition, offset in committed.items():
+            before = {(partition.partition, n) for n in range(offset)}
+            assert before <= done  # never beyond the first record that is not finished
+        second = group.member()
+        await eventually(lambda: len(done | set(second.processed)) == 400)
+        await second.leave()
+
+
+@virtual_time
+async def test_a_restarted_broker_costs_a_group_neither_records_nor_members():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        group = Group(cluster)
+        members = [group.member() for _ in range(2)]
+        for number in range(5):
+            await produce(cluster, "orders", 40, partitions=4)
+            await eventually(
+                lambda: len({one for m in members for one in m.processed}) == 40 * (number + 1)  # noqa: B023
+            )
+            await cluster.kill(0)
+            await asyncio.sleep(3)
+            await cluster.start(0)
+        await produce(cluster, "orders", 40, partitions=4)
+        await eventually(lambda: len({one for m in members for one in m.processed}) == 240)
+
+        for member in members:
+            await member.leave()
+            assert member.task is not None
+            assert member.task.cancelled()
+
+
+@pytest.mark.parametrize("api", ["JoinGroup", "SyncGroup", "Heartbeat", "OffsetFetch"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.ILLEGAL_GENERATION,
+    ],
+)
+@virtual_time
+async def test_errors_of_the_coordinator_pass(api, code):
+    if api == "OffsetFetch" and not code.retriable:
+        return  # not an answer of that request
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        await produce(cluster, "orders", 40, partitions=4)
+        with cluster.faults.on(api).times(3).error(code.name):
+            # A member that is told it is unknown leaves its former self to the session timeout.
+            consumer = make_consumer(
+                cluster, group_id="g", topics=["orders"], session_timeout_ms=6_000
+            )
+            async with consumer:
+                assert len(await read(consumer, 40, timeout=30)) >= 40
+                await consumer.poll(20)
+
+                assert consumer.health().is_healthy
+                assert len(consumer.assignment()) == 4
+
+
+@pytest.mark.parametrize(
+    "api", ["JoinGroup", "SyncGroup", "Heartbeat", "OffsetFetch", "OffsetCommit"]
+)
+@virtual_time
+async def test_lost_answers_of_the_coordinator_pass(api):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        await produce(cluster, "orders", 40, partitions=4)
+        with cluster.faults.on(api).times(2).apply_then_lose_response():
+            consumer = make_consumer(
+                cluster, group_id="g", topics=["orders"], session_timeout_ms=10_000
+            )
+            async with consumer:
+                assert len(await read(consumer, 40, timeout=60)) >= 40
+                await consumer.commit()
+        assert set((await Group(cluster).committed()).values()) == {10}
+
+
+@virtual_time
+async def test_a_refused_group_is_raised_once_a_try_and_recovers():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        await produce(cluster, "orders", 4, partitions=4)
+        consumer = make_consumer(cluster, group_id="g", topics=["orders"])
+        with cluster.faults.on("JoinGroup").times(2).error("GROUP_AUTHORIZATION_FAILED"):
+            async with consumer:
+                failures = 0
+                values: list[bytes] = []
+                while len(values) < 4:
+                    try:
+                        values += [record.value for record in await consumer.poll(1)]
+                    except KafkaError:
+                        failures += 1
+
+        assert failures == 2
+
+
+@virtual_time
+async def test_closing_returns_in_time_whatever_the_broker_does():
+    for moment in (0.0, 0.001, 0.003, 0.01, 0.05, 1.0, 5.0):
+        async with reference_cluster() as cluster:
+            await cluster.create_topic("orders", partitions=4)
+            await produce(cluster, "orders", 40, partitions=4)
+            consumer = make_consumer(cluster, group_id="g", topics=["orders"])
+            await consumer.start()
+            polling = asyncio.create_task(consumer.poll(moment))
+            await asyncio.sleep(moment)
+            await cluster.kill(0)
+            await asyncio.wait({polling})
+            began = current_clock().now()
+
+            await consumer.close(timeout=5)
+
+            assert current_clock().now() - began <= 5.5
+            await cluster.start(0)

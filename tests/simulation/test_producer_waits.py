@@ -1,0 +1,165 @@
+"""What a producer waits for, how long, and what those who wait hear in the end."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pyk.clients.errors import ClosedError, KafkaTimeoutError, TopicAuthorizationFailedError
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from pyk.protocol.messages.produce import ProduceRequest
+from support.producing_cluster import make_producer, producing
+from support.scripted_broker import CLOSE, SILENCE
+from support.virtual_time import current_clock, virtual_time
+
+
+@virtual_time
+async def test_an_unknown_topic_is_waited_for_and_its_absence_named():
+    async with producing(max_block_ms=2_000) as (cluster, producer):
+        with pytest.raises(KafkaTimeoutError, match="payments"):
+            await producer.send("payments", b"one")
+
+        waiting = asyncio.ensure_future(producer.send_and_wait("later", b"two"))
+        await asyncio.sleep(1)
+        cluster.add_topic("later", [1])
+
+        assert (await waiting).topic == "later"
+
+
+@virtual_time
+async def test_a_partition_that_does_not_exist_is_waited_for_and_its_absence_named():
+    async with producing(max_block_ms=2_000) as (cluster, producer):
+        with pytest.raises(KafkaTimeoutError, match="no partition 3"):
+            await producer.send("orders", b"one", partition=3)
+
+        waiting = asyncio.ensure_future(producer.send_and_wait("orders", b"two", partition=1))
+        await asyncio.sleep(1)
+        cluster.topics["orders"].leaders += [1]
+        cluster.topics["orders"].epochs += [0]
+
+        assert (await waiting).partition == 1
+
+
+@virtual_time
+async def test_without_a_producer_id_records_wait_until_there_is_one():
+    unavailable = InitProducerIdResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    async with producing() as (cluster, _):
+        cluster.once(InitProducerIdRequest, *[unavailable] * 3, SILENCE, CLOSE)
+        async with make_producer(cluster, request_timeout_ms=500) as producer:
+            await producer.send_and_wait("orders", b"one")
+
+        assert cluster.values() == [b"one"]
+
+
+@virtual_time
+async def test_who_may_not_have_a_producer_id_hears_it():
+    refused = InitProducerIdResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    async with producing() as (cluster, _):
+        cluster.on(InitProducerIdRequest, refused)
+        async with make_producer(cluster) as producer:
+            delivery = await producer.send("orders", b"one")
+            error = await asyncio.wait_for(asyncio.shield(_outcome(delivery)), 10)
+
+        assert error.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+async def _outcome(delivery):
+    try:
+        return await delivery
+    except Exception as error:
+        return error
+
+
+@virtual_time
+async def test_a_record_that_may_not_be_written_fails_for_certain():
+    async with producing() as (cluster, producer):
+        cluster.once(ProduceRequest, cluster.refuse(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+
+        with pytest.raises(TopicAuthorizationFailedError) as caught:
+            await producer.send_and_wait("orders", b"secret")
+
+        assert caught.value.definite
+        assert caught.value.topic == "orders"
+        await producer.send_and_wait("orders", b"next")
+        assert cluster.values() == [b"next"]
+
+
+@virtual_time
+async def test_a_record_that_was_never_sent_expires_for_certain():
+    async with producing(nodes=2, delivery_timeout_ms=1_000, request_timeout_ms=300) as (
+        cluster,
+        producer,
+    ):
+        await producer.send_and_wait("orders", b"warm")
+        await cluster.kill(1)
+
+        delivery = await producer.send("orders", b"lost")
+        with pytest.raises(KafkaTimeoutError) as caught:
+            await delivery
+
+        assert caught.value.definite
+        assert "Unavailable" in str(caught.value) or "connect" in str(caught.value)
+
+
+@virtual_time
+async def test_one_slow_node_does_not_hold_up_the_others():
+    async with producing(nodes=2, partitions=2, linger_ms=0) as (cluster, producer):
+        await producer.send_and_wait("orders", b"warm", partition=0)
+        cluster.once(ProduceRequest, cluster.append_and_keep_silent)
+        slow = await producer.send("orders", b"slow", partition=0)
+        await asyncio.sleep(0.01)
+
+        for n in range(10):
+            await asyncio.wait_for(
+                producer.send_and_wait("orders", b"%d" % n, partition=1), timeout=1
+            )
+
+        assert not slow.done()
+        await slow
+
+
+@virtual_time
+async def test_flush_ends_a_long_linger_and_with_its_timeout():
+    async with producing(linger_ms=60_000) as (cluster, producer):
+        delivery = await producer.send("orders", b"one")
+        await producer.flush()
+        assert delivery.done()
+
+        cluster.on(ProduceRequest, SILENCE)
+        await producer.send("orders", b"two")
+        before = current_clock().now()
+        with pytest.raises(KafkaTimeoutError, match="1 batches"):
+            await producer.flush(timeout=2)
+        assert current_clock().now() - before == pytest.approx(2, abs=0.01)
+        await producer.close(timeout=0)
+
+
+@virtual_time
+async def test_close_delivers_what_was_sent_and_accepts_nothing_more():
+    async with producing(linger_ms=60_000) as (cluster, producer):
+        deliveries = [await producer.send("orders", b"%d" % n) for n in range(10)]
+
+        await producer.close()
+        await producer.close()
+
+        assert all(delivery.done() for delivery in deliveries)
+        assert len(cluster.values()) == 10
+        with pytest.raises(ClosedError):
+            await producer.send("orders", b"late")
+
+
+@virtual_time
+async def test_close_gives_up_what_is_not_settled_in_time():
+    async with producing() as (cluster, producer):
+        cluster.on(ProduceRequest, cluster.append_and_keep_silent)
+        delivery = await producer.send("orders", b"one")
+        before = current_clock().now()
+
+        await producer.close(timeout=3)
+
+        assert current_clock().now() - before <= 8.5
+        with pytest.raises(ClosedError) as caught:
+            await delivery
+        assert not caught.value.definite
