@@ -19,20 +19,14 @@ from pyk.protocol.records import (
     DecompressionLimitError,
     RecordBatchError,
     UnsupportedCompressionError,
-    read_batches,
 )
 from pyk.protocol.records.compression import compress, decompress
-from support.record_batches import raw_batch, record
+from support.record_batches import GOOD, raw_batch, read_all, record
 
 cramjam = pytest.importorskip("cramjam")
 
 MIB = 1024 * 1024
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
-GOOD = record(0) + record(1)
-
-
-def read_all(data: bytes, **limits: int) -> list[bytes | None]:
-    return [one.value for batch in read_batches(data, **limits) for one in batch]
 
 
 @pytest.mark.parametrize("codec", [5, 6, 7])

@@ -19,17 +19,20 @@ from pyk.protocol.records import (
     read_batches,
 )
 from pyk.protocol.records.varint import decode_varint, decode_varlong, encode_varint
-from support.record_batches import NOW_MS, control_batch, raw_batch, record, sealed, sized
+from support.record_batches import (
+    GOOD,
+    NOW_MS,
+    control_batch,
+    raw_batch,
+    read_all,
+    record,
+    sealed,
+    sized,
+)
 
 cramjam = pytest.importorskip("cramjam")
 
 MIB = 1024 * 1024
-GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
-GOOD = record(0) + record(1)
-
-
-def read_all(data: bytes, **limits: int) -> list[bytes | None]:
-    return [one.value for batch in read_batches(data, **limits) for one in batch]
 
 
 def with_length(length: int) -> bytes:

@@ -15,6 +15,7 @@ from pyk.protocol.records import (
     RecordColumns,
     RecordOrigin,
     TimestampType,
+    read_batches,
     set_place,
 )
 from pyk.protocol.records.varint import encode_varint, encode_varlong
@@ -103,8 +104,16 @@ def record(
     return encode_varint(len(body)) + body
 
 
+def read_all(data: bytes, **limits: int) -> list[bytes | None]:
+    """Return the value of every record."""
+    return [one.value for batch in read_batches(data, **limits) for one in batch]
+
+
 def sized(value: bytes | None) -> bytes:
     return encode_varint(-1) if value is None else encode_varint(len(value)) + value
+
+
+GOOD = record(0) + record(1)
 
 
 def binary_values(column: BinaryColumn | None) -> list[bytes | None]:
