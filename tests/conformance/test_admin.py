@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -30,14 +30,7 @@ from pyk.clients import (
 )
 from pyk.clients.errors import SeveralErrors
 from support.brokers import Kafka
-
-
-def eventually(condition: Callable[[], bool], timeout: float = 10) -> None:
-    """Wait for something that a controller has decided to be known to the brokers."""
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to pass"
-        time.sleep(0.01)
+from support.real_time import eventually
 
 
 @pytest.fixture

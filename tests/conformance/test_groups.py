@@ -11,6 +11,7 @@ import pytest
 
 from pyk.clients import Admin, Consumer, Producer, TopicPartition
 from support.brokers import Kafka, make_topic
+from support.real_time import eventually
 
 STRATEGIES = ["range", "roundrobin", "cooperative-sticky"]
 
@@ -53,16 +54,6 @@ def members(count: int, *arguments: str, **config: object) -> Iterator[list[Memb
     finally:
         for member in joined:
             member.leave()
-
-
-def eventually(condition: object, timeout: float = 45) -> None:
-    """Return once ``condition()`` holds; groups settle in their own time."""
-    pause = threading.Event()
-    for _ in range(int(timeout / 0.05)):
-        if condition():
-            return
-        pause.wait(0.05)
-    raise AssertionError("it did not come true in time")
 
 
 def produce(kafka: Kafka, topic: str, numbers: range) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import http.server
-import os
 import shlex
 import signal
 import socket
@@ -16,22 +14,13 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pyk.clients import Admin, AsyncAdmin, BootstrapError, NewTopic
 from pyk.reference_broker import Cluster
-
-# Far below every default timeout, far above what a busy machine takes: it did not hang.
-IN_TIME = 8
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    with Cluster() as cluster:
-        yield cluster
+from support.real_time import IN_TIME, left_open_by
 
 
 def refused(port: int) -> tuple[str, float]:
@@ -118,26 +107,13 @@ def test_an_outage_costs_next_to_nothing(tmp_path: Path) -> None:
         assert (time.process_time() - began) / waited < 0.05
 
 
-def open_descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
-
-
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
 def test_clients_leave_no_socket_thread_or_task_behind(cluster: Cluster) -> None:
     def use() -> None:
         with Admin(cluster.bootstrap) as admin:
             admin.list_groups()
 
-    use()
-    gc.collect()
-    descriptors, threads = open_descriptors(), threading.active_count()
-
-    for _ in range(50):
-        use()
-    gc.collect()
-
-    assert threading.active_count() == threads
-    assert abs(open_descriptors() - descriptors) <= 2  # the broker may not have closed its last end
+    assert left_open_by(use, times=50) == (0, 0)
 
 
 def test_asyncio_clients_leave_no_task_behind(cluster: Cluster) -> None:

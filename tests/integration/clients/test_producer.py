@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,8 +17,6 @@ import pytest
 from pyk.clients import (
     BootstrapError,
     ClosedError,
-    ForkedClientError,
-    KafkaError,
     KafkaTimeoutError,
     Producer,
     SerializationError,
@@ -27,22 +24,7 @@ from pyk.clients import (
 )
 from pyk.reference_broker import Cluster
 from support.reading import read_topic
-
-# Far below every default timeout, far above what a busy machine takes: it did not hang.
-IN_TIME = 8
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    with Cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def topic(cluster: Cluster, request: pytest.FixtureRequest) -> str:
-    name = request.node.originalname
-    cluster.create_topic(name, partitions=3)
-    return name
+from support.real_time import IN_TIME, called_by_many_threads, left_open_by, refused_in_a_fork, took
 
 
 def values(cluster: Cluster, topic: str) -> list[bytes]:
@@ -197,12 +179,6 @@ def test_waits_end_with_their_timeouts_when_the_broker_is_gone(tmp_path: Path):
         expect(ClosedError, producer.send, "orders", b"late")
 
 
-def took(function) -> float:
-    before = time.monotonic()
-    function()
-    return time.monotonic() - before
-
-
 def expect(kind, function, *arguments) -> None:
     with pytest.raises(kind):
         function(*arguments)
@@ -228,52 +204,26 @@ def test_ctrl_c_ends_a_wait_and_leaves_the_producer_usable(cluster, topic):
 def test_a_forked_child_is_told_that_the_producer_is_not_its_own(cluster, topic):
     with Producer(cluster.bootstrap) as producer:
         producer.send_and_wait(topic, b"parent")
-        child = os.fork()
-        if child == 0:
-            refused = 0
-            for use in (lambda: producer.send(topic, b"child"), producer.flush):
-                try:
-                    use()
-                except ForkedClientError:
-                    refused += 1
-            producer.close()
-            os._exit(0 if refused == 2 else 1)
-        _, status = os.waitpid(child, 0)
 
-        assert os.waitstatus_to_exitcode(status) == 0
+        uses = (lambda: producer.send(topic, b"child"), producer.flush)
+        assert refused_in_a_fork(producer, *uses) == 2
         producer.send_and_wait(topic, b"parent still")
 
 
 def test_threads_that_use_a_producer_while_it_is_closed_get_typed_errors(cluster, topic):
-    surprises: list[BaseException] = []
     with Producer(cluster.bootstrap, linger_ms=0) as producer:
-
-        def use(number: int) -> None:
-            calls = [
-                lambda: producer.send(topic, b"x" * 100),
-                lambda: producer.send(topic, b"x").result(1),
-                lambda: producer.flush(1),
-                lambda: producer.partitions_for(topic, 1),
-                producer.stats,
-            ]
-            for turn in range(200):
-                try:
-                    calls[(number + turn) % len(calls)]()
-                except KafkaError:
-                    pass
-                except BaseException as error:
-                    surprises.append(error)
-
-        threads = [threading.Thread(target=use, args=(number,)) for number in range(16)]
-        for thread in threads:
-            thread.start()
-        time.sleep(0.05)
-        producer.close(2)
-        for thread in threads:
-            thread.join(20)
+        calls = [
+            lambda: producer.send(topic, b"x" * 100),
+            lambda: producer.send(topic, b"x").result(1),
+            lambda: producer.flush(1),
+            lambda: producer.partitions_for(topic, 1),
+            producer.stats,
+        ]
+        with called_by_many_threads(calls, turns=200) as surprises:
+            time.sleep(0.05)
+            producer.close(2)
 
     assert surprises == []
-    assert not any(thread.is_alive() for thread in threads)
 
 
 STUCK = """
@@ -303,21 +253,11 @@ def test_a_callback_that_never_returns_holds_up_nobody_who_set_a_timeout(cluster
 
 
 def test_a_closed_producer_leaves_no_threads_and_no_sockets(cluster, topic):
-    def held() -> tuple[int, int]:
-        return threading.active_count(), len(os.listdir("/proc/self/fd"))
-
-    with Producer(cluster.bootstrap) as producer:
-        producer.send_and_wait(topic, b"warm")
-    time.sleep(0.1)
-    before = held()
-    for _ in range(20):
+    def use() -> None:
         with Producer(cluster.bootstrap) as producer:
             producer.send(topic, b"x")
-    deadline = time.monotonic() + 5
-    while held() > before and time.monotonic() < deadline:
-        time.sleep(0.05)
 
-    assert held() <= before
+    assert left_open_by(use, times=20) == (0, 0)
 
 
 def test_many_records_are_sent_in_one_call(cluster, topic):

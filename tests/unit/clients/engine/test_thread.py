@@ -13,9 +13,7 @@ import pytest
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import ClosedError, ForkedClientError, KafkaTimeoutError, StateError
-
-# Far below every default timeout, far above what a busy machine takes: it did not hang.
-IN_TIME = 8
+from support.real_time import IN_TIME
 
 
 @pytest.fixture

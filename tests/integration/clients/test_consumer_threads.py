@@ -1,0 +1,164 @@
+"""The blocking consumer among threads, signals and forks, and when it is closed or forgotten."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from pyk.clients import ClosedError, ConcurrentUseError, RebalanceListener, WakeupError
+from support.blocking_consuming import partitions, produce, read, reader
+from support.real_time import IN_TIME, called_by_many_threads, left_open_by, refused_in_a_fork, took
+
+
+def test_a_poll_returns_when_its_time_is_over_or_sooner_with_records(cluster, topic):
+    with reader(cluster, topic) as consumer:
+        assert 0.2 <= took(lambda: consumer.poll(0.2)) < IN_TIME
+        assert took(lambda: consumer.poll(0)) < IN_TIME
+        threading.Timer(0.2, produce, (cluster, topic, 1)).start()
+        assert took(lambda: read(consumer, 1)) < IN_TIME
+
+
+def test_listeners_run_in_the_thread_that_polls(cluster, topic):
+    seen = []
+
+    class Listener(RebalanceListener):
+        def on_partitions_assigned(self, partitions):
+            seen.append(("assigned", threading.current_thread(), len(partitions)))
+            for partition in partitions:
+                consumer.seek(partition, 5)
+
+        def on_partitions_revoked(self, partitions):
+            seen.append(("revoked", threading.current_thread(), len(partitions)))
+            consumer.commit()
+
+    produce(cluster, topic, 30)
+    with reader(cluster, group_id=topic, enable_auto_commit=False) as consumer:
+        consumer.subscribe([topic], listener=Listener())
+        read(consumer, 15)
+        consumer.unsubscribe()
+        assert {p.offset for p in consumer.committed(partitions(topic)).values()} == {10}
+
+    here = threading.current_thread()
+    assert seen == [("assigned", here, 3), ("revoked", here, 3)]
+
+
+def test_two_threads_cannot_use_a_consumer_at_once(cluster, topic):
+    with reader(cluster, topic) as consumer:
+        polling = threading.Thread(target=consumer.poll, args=(1.0,))
+        polling.start()
+        time.sleep(0.3)
+
+        for use in (consumer.poll, lambda: next(consumer), lambda: consumer.pause((topic, 0))):
+            with pytest.raises(ConcurrentUseError):
+                use()
+        consumer.health()
+        consumer.stats()
+        polling.join()
+        consumer.poll(0)
+
+
+def test_wakeup_ends_a_poll_of_another_thread(cluster, topic):
+    with reader(cluster, topic) as consumer:
+        threading.Timer(0.2, consumer.wakeup).start()
+        before = time.monotonic()
+        with pytest.raises(WakeupError):
+            consumer.poll(30)
+        assert time.monotonic() - before < IN_TIME
+
+        consumer.poll(0)
+
+
+def test_another_thread_may_close_a_consumer_that_polls(cluster, topic):
+    consumer = reader(cluster, topic, group_id=topic)
+    outcome = []
+
+    def poll() -> None:
+        try:
+            for _ in consumer:
+                pass
+        except ClosedError:
+            outcome.append("closed")
+
+    polling = threading.Thread(target=poll)
+    polling.start()
+    time.sleep(0.5)
+    assert took(lambda: consumer.close(5)) < IN_TIME
+    polling.join(5)
+
+    assert outcome == ["closed"]
+
+
+def test_ctrl_c_ends_a_wait_and_leaves_the_consumer_usable(cluster, topic):
+    main = threading.main_thread().ident
+    with reader(cluster, topic) as consumer:
+        for wait in (lambda: consumer.poll(30), lambda: next(consumer)):
+            threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
+            with pytest.raises(KeyboardInterrupt):
+                wait()
+        produce(cluster, topic, 3)
+        assert len(read(consumer, 3)) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_is_told_that_the_consumer_is_not_its_own(cluster, topic):
+    produce(cluster, topic, 30)
+    with reader(cluster, topic) as consumer:
+        next(consumer)
+
+        uses = (lambda: next(consumer), consumer.poll, consumer.lag)
+        assert refused_in_a_fork(consumer, *uses) == 3
+        assert len(read(consumer, 29)) == 29
+
+
+def test_threads_that_use_a_consumer_while_it_is_closed_get_typed_errors(cluster, topic):
+    produce(cluster, topic, 300)
+    with reader(cluster, topic, group_id=topic) as consumer:
+        calls = [
+            lambda: consumer.poll(0.01),
+            lambda: next(consumer),
+            lambda: consumer.commit(timeout=1),
+            lambda: consumer.lag(timeout=1),
+            consumer.seek_to_beginning,
+            consumer.health,
+            consumer.stats,
+            consumer.assignment,
+        ]
+        with called_by_many_threads(calls, turns=100) as surprises:
+            time.sleep(0.3)
+            consumer.close(2)
+
+    assert surprises == []
+
+
+def test_a_closed_consumer_leaves_no_threads_and_no_sockets(cluster, topic):
+    def use() -> None:
+        with reader(cluster, topic, group_id=topic) as consumer:
+            consumer.poll(0.1)
+
+    assert left_open_by(use, times=10) == (0, 0)
+
+
+FORGETFUL = """
+import sys
+from pyk.clients import Consumer
+
+consumer = Consumer(sys.argv[1], topics=[sys.argv[2]], auto_offset_reset="earliest")
+print(len(consumer.poll(10)))
+"""
+
+
+def test_a_program_that_forgets_to_close_its_consumer_ends(cluster, topic):
+    produce(cluster, topic, 3)
+    program = [sys.executable, "-c", FORGETFUL, cluster.bootstrap, topic]
+
+    done = subprocess.run(program, capture_output=True, text=True, timeout=20, check=True)
+
+    assert int(done.stdout) > 0
+    assert done.stderr == ""

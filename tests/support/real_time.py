@@ -1,0 +1,110 @@
+"""Real seconds, threads and processes: what is asked of a client on sockets.
+
+What needs none of these runs in virtual time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pyk.clients.errors import ForkedClientError, KafkaError
+
+# Far below every default timeout, far above what a busy machine takes: it did not hang.
+IN_TIME = 8
+
+
+def took(function: Callable[[], object]) -> float:
+    """Return how many seconds a call takes."""
+    before = time.monotonic()
+    function()
+    return time.monotonic() - before
+
+
+def eventually(condition: Callable[[], bool], timeout: float = 45) -> None:
+    """Return once a condition holds; fail if it does not come to."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.02)
+
+
+@contextmanager
+def called_by_many_threads(
+    calls: Sequence[Callable[[], object]], *, turns: int
+) -> Iterator[list[BaseException]]:
+    """Let 16 threads call all of these in turn meanwhile, and wait for their end.
+
+    Gives a list of what they raised that is no KafkaError.
+    """
+    surprises: list[BaseException] = []
+
+    def call_in_turn(first: int) -> None:
+        for turn in range(turns):
+            try:
+                calls[(first + turn) % len(calls)]()
+            except KafkaError:
+                pass
+            except BaseException as error:
+                surprises.append(error)
+
+    threads = [threading.Thread(target=call_in_turn, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield surprises
+    finally:
+        for thread in threads:
+            thread.join(20)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def left_open_by(use: Callable[[], object], *, times: int) -> tuple[int, int]:
+    """Return how many threads and file descriptors more there are after so many uses.
+
+    Those of the first use do not count, and the other ends of sockets get 5 seconds to close.
+    """
+    use()
+    time.sleep(0.1)
+    threads, files = threading.active_count(), open_files()
+    for _ in range(times):
+        use()
+
+    def left_open() -> tuple[int, int]:
+        return max(0, threading.active_count() - threads), max(0, open_files() - files)
+
+    deadline = time.monotonic() + 5
+    while any(left_open()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left_open()
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def refused_in_a_fork(client: Any, *uses: Callable[[], object]) -> int:
+    """Return how many of these uses of a client a forked child is refused; it closes it, too."""
+    child = os.fork()
+    if child == 0:
+        status = 255
+        try:
+            refused = sum(_is_refused(use) for use in uses)
+            client.close()
+            status = refused
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def _is_refused(use: Callable[[], object]) -> bool:
+    try:
+        use()
+    except ForkedClientError:
+        return True
+    return False
