@@ -61,11 +61,14 @@ Changes: TypeAlias = Iterator[Change]
 
 def samples(name: str) -> Iterator[Sample]:
     """Return one message of every version."""
-    cls, schema = message_class(name), schemas()[name]
-    for version in cls.versions:
-        writer = Writer(schema, version)
-        data = writer.message(filled_message(schema, version))
-        yield Sample(cls, version, writer.pieces, data)
+    return (sample_of(name, version) for version in message_class(name).versions)
+
+
+def sample_of(name: str, version: int) -> Sample:
+    schema = schemas()[name]
+    writer = Writer(schema, version)
+    data = writer.message(filled_message(schema, version))
+    return Sample(message_class(name), version, writer.pieces, data)
 
 
 def refused(sample: Sample) -> Iterator[Broken]:

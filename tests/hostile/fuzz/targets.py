@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple, TypeAlias
@@ -30,13 +29,16 @@ from pyk.protocol.messages.consumer_protocol import (
     ConsumerProtocolSubscription,
 )
 from pyk.protocol.messages.fetch import FetchRequest
+from pyk.protocol.messages.headers import ResponseHeader
 from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.protocol.negotiation import response_header_version
 from pyk.protocol.records import Compression, RecordBatchError
 from pyk.protocol.records.compression import compress, decompress
 from pyk.protocol.registry import request_class
-from support.broken_messages import Sample, samples
+from pyk.protocol.schema import MessageKind
+from support.broken_messages import Sample, sample_of
 from support.record_batches import record
-from support.table_codec import Reader
+from support.table_codec import Reader, varint
 
 Mutate: TypeAlias = Callable[[bytes, int], bytes]
 
@@ -97,18 +99,18 @@ def mutate_message(data: bytes, chance: Random, mutate: Mutate) -> bytes:
 def message_seeds() -> Iterator[bytes]:
     """Return the newest version of each; the others come by changing the line in front."""
     for name in known_messages():
-        *_, newest = samples(name)
+        newest = _newest(name)
         yield f"{name} {newest.version}\n".encode() + newest.data
+
+
+def _newest(name: str) -> Sample:
+    return sample_of(name, message_class(name).versions.highest)
 
 
 @cache
 def _versions() -> dict[bytes, tuple[type[Message], int]]:
     classes = map(message_class, known_messages())
     return {f"{cls.__name__} {v}".encode(): (cls, v) for cls in classes for v in cls.versions}
-
-
-def _all_samples() -> Iterator[Sample]:
-    return chain.from_iterable(map(samples, known_messages()))
 
 
 def _text(value: Any) -> str:
@@ -130,14 +132,15 @@ def receive_frame(frame: bytes) -> None:
 
 def frame_seeds() -> Iterator[bytes]:
     for api_key in _served():
-        for sample in samples(request_class(api_key).__name__):
-            request = sample.cls.decode(sample.data, sample.version)
-            _, parts = ClientConnection("me").send(request, sample.version)
-            yield b"".join(map(bytes, parts))[4:]
-    head = CORRELATION_ID.to_bytes(4)
-    for request, _ in ASKED:
-        for sample in samples(type(request).__name__.replace("Request", "Response")):
-            yield head + bytes(sample.version in sample.cls.flexible) + sample.data
+        request = _newest(request_class(api_key).__name__)
+        message = request.cls.decode(request.data, request.version)
+        _, parts = ClientConnection("me").send(message, request.version)
+        yield b"".join(map(bytes, parts))[4:]
+    for asked, version in ASKED:
+        response = sample_of(type(asked).__name__.replace("Request", "Response"), version)
+        header_version = response_header_version(ApiKey(asked.api_key), version)
+        header = ResponseHeader(correlation_id=CORRELATION_ID)
+        yield header.encode(header_version) + response.data
 
 
 @cache
@@ -164,15 +167,15 @@ def read_persisted(data: bytes) -> None:
 
 
 def persisted_seeds() -> Iterator[bytes]:
-    for sample in _all_samples():
-        message = sample.cls.decode(sample.data, sample.version)
-        match sample.cls.kind.value:
-            case "coordinator-key":
-                yield persisted.encode_coordinator_key(message)
-            case "metadata":
-                yield persisted.encode_metadata_record(message, sample.version)
-            case "data":
-                yield persisted.encode_versioned(message, sample.version)
+    for cls in map(message_class, known_messages()):
+        if cls.kind in (MessageKind.COORDINATOR_KEY, MessageKind.METADATA, MessageKind.DATA):
+            sample = _newest(cls.__name__)
+            if cls.kind is MessageKind.COORDINATOR_KEY:
+                yield cls.api_key.to_bytes(2) + sample.data
+            elif cls.kind is MessageKind.METADATA:
+                yield b"\1" + varint(cls.api_key) + varint(sample.version) + sample.data
+            else:
+                yield sample.version.to_bytes(2) + sample.data
                 yield sample.data
 
 
