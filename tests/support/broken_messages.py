@@ -16,6 +16,7 @@ from pyk.protocol.names import snake_case
 from support.message_values import filled_message
 from support.table_codec import Piece, Writer, varint
 
+BEYOND = "beyond the end"
 NOT_UTF_8 = {
     "a byte that UTF-8 has not": b"\xff",
     "a cut character": b"\xc3",
@@ -81,6 +82,11 @@ def accepted(sample: Sample) -> Iterator[Broken]:
     return (broken for broken in _broken(sample) if not broken.words)
 
 
+def claiming(sample: Sample) -> Iterator[Broken]:
+    """Return the sample with each length, count and size claiming more than is there."""
+    return (broken for broken in _broken(sample) if broken.what.endswith(BEYOND))
+
+
 def spliced(pieces: Sequence[Piece], start: int, end: int, data: bytes) -> bytes:
     """Return the message with ``data`` in the place of the pieces from ``start`` up to ``end``."""
     parts = [piece.data for piece in pieces]
@@ -133,7 +139,7 @@ def _classic_length(pieces: Sequence[Piece], number: int) -> Changes:
         words = f"{_name(piece)} has (length {length}|{length} elements), but {left} bytes are left"
         yield Change("negative", length.to_bytes(size, signed=True), words)
     for length in (left + 1, (1 << 8 * size - 1) - 1):
-        yield Change("beyond the end", length.to_bytes(size), _too_long(piece, length, left))
+        yield Change(BEYOND, length.to_bytes(size), _too_long(piece, length, left))
 
 
 def _compact_length(pieces: Sequence[Piece], number: int) -> Changes:
@@ -141,7 +147,7 @@ def _compact_length(pieces: Sequence[Piece], number: int) -> Changes:
     yield _null(piece, b"\0")
     yield from _bad_varint(piece)
     for length in (left + 1, 2**32 - 2):
-        yield Change("beyond the end", varint(length + 1), _too_long(piece, length, left))
+        yield Change(BEYOND, varint(length + 1), _too_long(piece, length, left))
     if pieces[number + 1].role == "text":
         data = varint(32769) + b"x" * 32768
         yield Change("long", data, "a string of 32768 bytes, more than 32767", piece.behind)
@@ -182,7 +188,7 @@ def _tag_count(pieces: Sequence[Piece], number: int) -> Changes:
     """Besides its number: each tag twice, and one that falls."""
     piece = pieces[number]
     yield from _bad_varint(piece)
-    yield Change("2**32 - 1", varint(2**32 - 1), "ends early|must rise|are left|varint")
+    yield Change(BEYOND, varint(2**32 - 1), "ends early|must rise|are left|varint")
     count, start = varint(piece.data[0] + 1), number + 1
     while start < piece.behind:
         end = pieces[start].behind
@@ -202,7 +208,7 @@ def _tag_size(pieces: Sequence[Piece], number: int) -> Changes:
     piece, left = pieces[number], _size(pieces, number + 1, len(pieces))
     yield from _bad_varint(piece)
     for size in (left + 1, 2**32 - 1):
-        yield Change("beyond the end", varint(size), f"of {size} bytes, but {left}")
+        yield Change(BEYOND, varint(size), f"of {size} bytes, but {left}")
     if pieces[number + 1].role != "unknown tag":
         size = _size(pieces, number + 1, piece.behind)
         yield Change("one too few", varint(size - 1), "after its declared size")
