@@ -30,7 +30,7 @@ class VirtualClock:
         self.seconds += seconds
 
 
-class _JumpingSelector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
+class _JumpingSelector(selectors.DefaultSelector):
     """Instead of waiting for the timeout, advance the clock by it."""
 
     def __init__(self, clock: VirtualClock) -> None:
