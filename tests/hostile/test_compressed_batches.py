@@ -125,6 +125,16 @@ def test_lz4_frames_that_kafka_refuses_are_corrupt(data: bytes) -> None:
         read_all(raw_batch(data, 2, attributes=LZ4))
 
 
+def test_a_bad_frame_of_lz4_spoils_none_of_those_that_follow() -> None:
+    cut = independent_lz4(GOOD * 40)[:-6]  # it declares how much is to come
+    without_size = bytes(lz4.frame.compress(GOOD, block_linked=False, store_size=False))
+
+    with pytest.raises(CorruptRecordError, match="not valid lz4 data"):
+        read_all(raw_batch(cut, 2, attributes=LZ4))
+
+    assert read_all(raw_batch(without_size, 2, attributes=LZ4)) == [b"v", b"v"]
+
+
 def test_a_wrong_block_checksum_of_lz4_is_corrupt() -> None:
     data = bytearray(lz4.frame.compress(GOOD, block_linked=False, block_checksum=True))
     data[-5] ^= 1

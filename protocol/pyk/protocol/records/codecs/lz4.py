@@ -29,11 +29,10 @@ def decompress(data: memoryview, max_bytes: int) -> bytes | bytearray:
         context = _contexts.pop()
     except IndexError:
         context = lz4.frame.create_decompression_context()
-    try:
-        return _decompress_frames(context, data, max_bytes)
-    finally:
-        lz4.frame.reset_decompression_context(context)
-        _contexts.append(context)
+    output = _decompress_frames(context, data, max_bytes)
+    # Not after an error: a reset leaves what a frame has declared, which refuses the next good one.
+    _contexts.append(context)
+    return output
 
 
 def _decompress_frames(context: Any, data: memoryview, max_bytes: int) -> bytes | bytearray:
