@@ -7,11 +7,15 @@ import pytest
 from golden.record_vectors import name_of, primitives, record_vectors
 from pyk.protocol.records import (
     CorruptRecordError,
+    FetchedRecords,
+    LegacyBatch,
     Record,
     RecordBatch,
     RecordBatchBuilder,
+    RecordIterator,
     UnsupportedMagicError,
     murmur2,
+    parse_batch,
     partition_for_key,
     read_batches,
     set_max_timestamp,
@@ -24,7 +28,10 @@ VECTORS = record_vectors()
 MAGIC_2 = [vector for vector in VECTORS if vector["magic"] == 2]
 VALID = [vector for vector in MAGIC_2 if vector["name"] != "corrupt-crc"]
 WRITABLE = [vector for vector in VALID if vector["bitExact"]]
-OLDER = [vector for vector in VECTORS if vector["magic"] in (0, 1)]
+OLDER = [
+    vector for vector in VECTORS if vector["magic"] in (0, 1) and vector["name"] != "corrupt-crc"
+]
+MIXED = [vector for vector in VECTORS if vector["magic"] == -1]
 
 
 def from_hex(text: str | None) -> bytes | None:
@@ -81,6 +88,61 @@ def test_batches_are_read_as_kafka_wrote_them(vector):
     ]
 
 
+def legacy_batch_as_json(batch: LegacyBatch) -> dict[str, Any]:
+    kinds = ("CreateTime", "LogAppendTime") if batch.magic else ("NoTimestampType",)
+    return {
+        "magic": batch.magic,
+        "sizeInBytes": batch.size_in_bytes,
+        "baseOffset": batch.base_offset,
+        "lastOffset": batch.last_offset,
+        "nextOffset": batch.next_offset,
+        "compression": batch.compression_type.value,
+        "timestampType": kinds[batch.timestamp_type],
+        "maxTimestamp": batch.max_timestamp,
+        "valid": True,
+        "records": [
+            {
+                "offset": record.offset,
+                "timestamp": record.timestamp,
+                "key": None if record.key is None else record.key.hex(),
+                "value": None if record.value is None else record.value.hex(),
+            }
+            for record in batch
+        ],
+    }
+
+
+@pytest.mark.parametrize("vector", OLDER + MIXED, ids=name_of)
+def test_batches_of_before_kafka_0_11_are_read_as_kafka_wrote_them(vector):
+    found = [
+        legacy_batch_as_json(batch) if isinstance(batch, LegacyBatch) else batch_as_json(batch)
+        for batch in read_batches(bytes.fromhex(vector["hex"]))
+    ]
+
+    assert found == vector["batches"]
+
+
+@pytest.mark.parametrize("vector", OLDER + MIXED, ids=name_of)
+def test_a_consumer_gets_the_records_of_before_kafka_0_11(vector):
+    expected = [record for batch in vector["batches"] for record in batch["records"]]
+    fetched = FetchedRecords("orders", 0, bytes.fromhex(vector["hex"]), expected[0]["offset"])
+
+    spans = list(iter(lambda: fetched.next_span(3), None))
+
+    found = [
+        {
+            "offset": record.offset,
+            "timestamp": record.timestamp,
+            "key": None if record.key is None else record.key.hex(),
+            "value": None if record.value is None else record.value.hex(),
+        }
+        for record in RecordIterator(spans)
+    ]
+    keys = ("offset", "timestamp", "key", "value")
+    assert found == [{key: record[key] for key in keys} for record in expected]
+    assert fetched.next_offset == vector["batches"][-1]["nextOffset"]
+
+
 @pytest.mark.parametrize("vector", WRITABLE, ids=name_of)
 def test_batches_are_written_byte_for_byte_as_kafka_writes_them(vector):
     (batch,) = vector["batches"]
@@ -120,9 +182,18 @@ def test_a_wrong_crc_is_refused_and_the_offset_named():
 
 
 @pytest.mark.parametrize("vector", OLDER, ids=name_of)
-def test_message_formats_of_before_kafka_0_11_are_refused_by_name(vector):
+def test_only_what_reads_all_formats_takes_those_of_before_kafka_0_11(vector):
     with pytest.raises(UnsupportedMagicError, match=f"message format {vector['magic']}"):
+        parse_batch(memoryview(bytes.fromhex(vector["hex"])))
+
+
+def test_a_wrong_crc_of_before_kafka_0_11_is_refused_and_the_offset_named():
+    vector = next(v for v in VECTORS if v["name"] == "corrupt-crc" and v["magic"] == 1)
+
+    with pytest.raises(CorruptRecordError, match=r"offsets 0 to 0: its stored CRC") as caught:
         list(read_batches(bytes.fromhex(vector["hex"])))
+
+    assert (caught.value.base_offset, caught.value.next_offset) == (0, 1)
 
 
 @pytest.mark.parametrize("vector", primitives("varint"), ids=lambda vector: str(vector["value"]))

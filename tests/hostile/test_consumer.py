@@ -75,7 +75,7 @@ DAMAGES = {
     "overlong varint": (with_byte(61, 0xFF), CorruptRecordError),
     "codec 7": (with_byte(22, 7), UnsupportedCompressionTypeError),
     "magic 7": (with_byte(16, 7), UnsupportedForMessageFormatError),
-    "magic 1": (with_byte(16, 1), UnsupportedForMessageFormatError),
+    "magic 1": (with_byte(16, 1), CorruptRecordError),
 }
 
 

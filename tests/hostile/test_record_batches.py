@@ -77,12 +77,6 @@ def test_an_unknown_magic_is_unsupported(magic: int) -> None:
         read_all(raw_batch(GOOD, 2, magic=magic))
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-def test_message_formats_of_before_kafka_0_11_are_unsupported(magic: int) -> None:
-    with pytest.raises(UnsupportedMagicError, match=f"message format {magic}"):
-        read_all(raw_batch(GOOD, 2, magic=magic))
-
-
 def test_any_flipped_bit_behind_the_crc_is_noticed() -> None:
     good = sealed(b"value")
     for position in range(17, len(good)):

@@ -7,12 +7,12 @@ import struct
 import attrs
 
 LENGTH_END = 12
-MAGIC_AT = 16
+START_BYTES = 17
 LAST_OFFSET_DELTA_AT = 23
 MAGIC_2_HEADER_BYTES = 61
 NO_EPOCH = -1
 
-_BASE_OFFSET_LENGTH_AND_EPOCH = struct.Struct(">qii")
+_START = struct.Struct(">qiib")  # offset, length, and of magic 2 the leader epoch, magic
 _INT32 = struct.Struct(">i")
 
 
@@ -36,15 +36,19 @@ def find_end(data: memoryview, fetch_offset: int) -> FetchedEnd:
     early; the reader finds out if it was wrong.
     """
     position, next_offset, epoch = 0, fetch_offset, NO_EPOCH
-    while position + MAGIC_2_HEADER_BYTES <= len(data):
-        base_offset, length, batch_epoch = _BASE_OFFSET_LENGTH_AND_EPOCH.unpack_from(data, position)
+    while position + START_BYTES <= len(data):
+        offset, length, batch_epoch, magic = _START.unpack_from(data, position)
         end = position + LENGTH_END + length
         if end > len(data):
             break  # the last batch may be cut short
-        (delta,) = _INT32.unpack_from(data, position + LAST_OFFSET_DELTA_AT)
-        behind = base_offset + delta + 1
-        is_sound = length >= MAGIC_2_HEADER_BYTES - LENGTH_END and delta >= 0
-        if data[position + MAGIC_AT] != 2 or not is_sound or behind < next_offset:
+        if magic in (0, 1) and length > 0:
+            behind, batch_epoch = offset + 1, NO_EPOCH  # the offset is that of the last record
+        elif magic == 2 and length >= MAGIC_2_HEADER_BYTES - LENGTH_END:
+            (delta,) = _INT32.unpack_from(data, position + LAST_OFFSET_DELTA_AT)
+            behind = offset + delta + 1 if delta >= 0 else -1
+        else:
+            behind = -1
+        if behind < next_offset:
             return FetchedEnd(-1, NO_EPOCH, has_batch=True)
         position, next_offset, epoch = end, behind, batch_epoch
     if position == 0:

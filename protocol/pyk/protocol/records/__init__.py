@@ -23,6 +23,7 @@ from pyk.protocol.records.errors import (
     UnsupportedCompressionError,
     UnsupportedMagicError,
 )
+from pyk.protocol.records.legacy import LegacyBatch
 from pyk.protocol.records.murmur2 import (
     NO_PARTITION,
     murmur2,
@@ -43,6 +44,7 @@ __all__ = [
     "DecompressionLimitError",
     "FetchedRecords",
     "HeadersColumn",
+    "LegacyBatch",
     "Record",
     "RecordBatch",
     "RecordBatchBuilder",

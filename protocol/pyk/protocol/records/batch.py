@@ -1,5 +1,7 @@
 """Batches of magic 2: their header, their check, the few fields that others set in place.
 
+:func:`read_batches` alone reads the older formats too, with the help of :mod:`.legacy`.
+
 A client stamps a producer's identity, a broker the offset, the leader epoch and, where
 configured, the time. The CRC covers everything from the attributes on, so offset and leader epoch
 can be set without touching it.
@@ -37,6 +39,7 @@ from pyk.protocol.records.layout import (
     START_BYTES,
     TRANSACTIONAL,
 )
+from pyk.protocol.records.legacy import LegacyBatch, is_legacy, parse_legacy_batch
 from pyk.protocol.records.reader import RecordBlock
 from pyk.protocol.records.record import Record, TimestampType
 
@@ -219,7 +222,7 @@ def parse_batch(
     completely.
 
     Raises ``CorruptRecordError`` for an impossible length, ``UnsupportedMagicError`` for any
-    format but magic 2.
+    format but magic 2, which is the only one that is ever written.
     """
     left = len(data) - position
     if left < START_BYTES:
@@ -237,15 +240,19 @@ def read_batches(
     data: bytes | bytearray | memoryview,
     *,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
-) -> Iterator[RecordBatch]:
-    """Yield the batches of ``data``, each checked; a partial one at the end is left out, as
-    brokers cut them.
+) -> Iterator[RecordBatch | LegacyBatch]:
+    """Yield the batches of ``data``, of any magic, each checked; a partial one at the end is left
+    out, as brokers cut them.
 
     Raises a ``RecordBatchError`` when it comes to a bad batch: those before it have been yielded.
     """
     view = memoryview(data).cast("B")
     position = 0
-    while (batch := parse_batch(view, position, max_decompressed_bytes)) is not None:
+    while True:
+        parse = parse_legacy_batch if is_legacy(view, position) else parse_batch
+        batch = parse(view, position, max_decompressed_bytes)
+        if batch is None:
+            return
         batch.check()
         yield batch
         position += batch.size_in_bytes
@@ -322,7 +329,7 @@ def _unreadable(base_offset: int, length: int, magic: int) -> RecordBatchError:
         reason = f"a batch length of {length} is impossible"
         return CorruptRecordError(reason, base_offset=base_offset)
     if magic in (0, 1):
-        reason = f"message format {magic}, of before Kafka 0.11, is not read"
+        reason = f"message format {magic}, of before Kafka 0.11, is not taken here"
         return UnsupportedMagicError(reason, base_offset=base_offset)
     if magic != MAGIC:
         reason = f"magic byte {magic} is no known record format"

@@ -19,4 +19,5 @@ cdef class FetchedRecords:
     cdef list _aborted_transactions
     cpdef RecordSpan next_span(self, object max_records)
     cdef RecordSpan _read(self, RecordBatch batch)
+    cdef bint _read_legacy(self) except -1
     cdef bint _is_visible(self, RecordBatch batch) except -1

@@ -16,6 +16,8 @@ from collections.abc import Iterable
 
 from pyk.protocol.records.batch import RecordBatch, parse_batch
 from pyk.protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
+from pyk.protocol.records.errors import UnsupportedMagicError
+from pyk.protocol.records.legacy import is_legacy, parse_legacy_batch
 from pyk.protocol.records.reader import RecordSpan
 from pyk.protocol.records.record import RecordOrigin
 
@@ -80,7 +82,15 @@ class FetchedRecords:
         if max_records < 1:
             raise ValueError(f"max_records={max_records}: a span has at least one record")
         while self._unread is None:
-            batch = parse_batch(self._data, self._position, self._max_decompressed_bytes)
+            try:
+                batch = parse_batch(self._data, self._position, self._max_decompressed_bytes)
+            except UnsupportedMagicError:
+                # Looked at only now, so that batches of today do not pay for those of old.
+                if not is_legacy(self._data, self._position):
+                    raise
+                if not self._read_legacy():
+                    return None
+                continue
             if batch is None:
                 return None
             self._unread = self._read(batch)
@@ -101,6 +111,21 @@ class FetchedRecords:
                 return span
         self.next_offset = max(self.next_offset, batch.next_offset)
         return None
+
+    def _read_legacy(self) -> bool:
+        """Read a batch of magic 0 or 1, which has no part in transactions; False for a partial."""
+        batch = parse_legacy_batch(self._data, self._position, self._max_decompressed_bytes)
+        if batch is None:
+            return False
+        batch.check()
+        if batch.last_offset >= self.next_offset:
+            origin = RecordOrigin(self.topic, self.partition, -1, batch.timestamp_type)
+            span = batch.open().span(origin, self.next_offset)
+            self._unread = span if span.count else None
+        if self._unread is None:
+            self.next_offset = max(self.next_offset, batch.next_offset)
+        self._position += batch.size_in_bytes
+        return True
 
     def _is_visible(self, batch: RecordBatch) -> bool:
         if batch.is_control:

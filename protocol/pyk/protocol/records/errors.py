@@ -76,7 +76,7 @@ class RecordBatchError(ProtocolError):
             f"record batch of offsets {self.base_offset} to {self.next_offset - 1}: {self.reason}"
         )
 
-    def in_batch(self, base_offset: int, next_offset: int | None) -> Self:
+    def in_batch(self, base_offset: int | None, next_offset: int | None) -> Self:
         """Return the same error with the place of the batch filled in."""
         return type(self)(self.reason, base_offset=base_offset, next_offset=next_offset)
 
@@ -91,7 +91,7 @@ class CorruptRecordError(RecordBatchError):
 
 
 class UnsupportedMagicError(RecordBatchError):
-    """The batch is in message format 0 or 1, of before Kafka 0.11, or in none that is known."""
+    """The batch is in a format that is not known, or too old for what is to be done with it."""
 
 
 class UnsupportedCompressionError(RecordBatchError):

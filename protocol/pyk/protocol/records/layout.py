@@ -8,6 +8,7 @@ LENGTH_END = 12  # the batch length counts the bytes behind itself
 START_BYTES = 17  # up to the magic, which every format has at the same place
 
 LENGTH_AT = 8
+MAGIC_AT = 16
 CRC_AT = 17
 ATTRIBUTES_AT = 21
 MAX_TIMESTAMP_AT = 35

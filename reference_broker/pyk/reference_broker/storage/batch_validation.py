@@ -113,6 +113,8 @@ def parse_replicated_batches(
     expected = log_end_offset
     try:
         for batch in read_batches(records):
+            if not isinstance(batch, RecordBatch):
+                raise CorruptRecordsError(f"{batch} for {partition} is of before Kafka 0.11")
             if batch.base_offset < expected:
                 raise OffsetOutOfRangeError(
                     f"cannot append offset {batch.base_offset} to {partition}: the next offset "

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
-from pyk.clients.consumer.fetched_bytes import find_end
+import pytest
+
+from pyk.clients.consumer.fetched_bytes import FetchedEnd, find_end
 from support.batches import batch, batches
+from support.legacy_batches import legacy
 
 
 def test_the_end_is_behind_the_last_whole_batch() -> None:
@@ -29,14 +32,22 @@ def test_bytes_without_a_whole_batch_have_no_end() -> None:
 
 
 def test_headers_that_make_no_sense_leave_it_to_the_reader() -> None:
-    negative_length, negative_delta, old_magic = batches(0, 1), batches(0, 1), batches(0, 1)
+    negative_length, negative_delta, unknown_magic = batches(0, 1), batches(0, 1), batches(0, 1)
     negative_length[8:12] = (-5).to_bytes(4, "big", signed=True)
     negative_delta[23:27] = (-1).to_bytes(4, "big", signed=True)
-    old_magic[16] = 1
+    unknown_magic[16] = 3
 
-    for data in (negative_length, negative_delta, old_magic):
+    for data in (negative_length, negative_delta, unknown_magic):
         end = find_end(memoryview(data), 0)
         assert (end.next_offset, end.has_batch) == (-1, True)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_messages_of_before_kafka_0_11_end_with_the_last_offset_in_them(magic: int) -> None:
+    data = legacy(b"", key=None, magic=magic, offset=7) + legacy(magic=magic, offset=12)
+
+    assert find_end(memoryview(data), 7) == FetchedEnd(13, -1, has_batch=True)
+    assert find_end(memoryview(data[:-1]), 7) == FetchedEnd(8, -1, has_batch=True)
 
 
 def test_offsets_that_fall_leave_it_to_the_reader() -> None:

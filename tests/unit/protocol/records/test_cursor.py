@@ -210,7 +210,7 @@ def test_a_partial_batch_ends_the_response_without_an_error() -> None:
 
 
 def test_batches_before_an_unreadable_one_come_first() -> None:
-    records = fetched(sealed(b"a") + raw_batch(b"", 0, base_offset=1, magic=1))
+    records = fetched(sealed(b"a") + raw_batch(b"", 0, base_offset=1, magic=3))
 
     assert records.next_span(10) is not None
     with pytest.raises(UnsupportedMagicError) as caught:

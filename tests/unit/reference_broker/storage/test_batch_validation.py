@@ -15,6 +15,7 @@ from pyk.reference_broker.storage import (
     LogError,
     RecordTooLargeError,
 )
+from support.legacy_batches import legacy
 from support.logs import append, batch, open_log, values
 from support.virtual_time import START_MS, VirtualClock
 
@@ -258,3 +259,12 @@ def test_follower_refuses_damage_and_offsets_that_do_not_rise():
     with pytest.raises(LogError, match="cannot append offset 0 to orders-0: the next offset is 2"):
         follower.append_as_follower(stored)
     assert follower.log_end_offset == 2
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_follower_refuses_messages_of_before_kafka_0_11(magic):
+    follower = open_log()
+
+    with pytest.raises(CorruptRecordsError, match=r"magic=.* for orders-0 is of before"):
+        follower.append_as_follower(legacy(magic=magic))
+    assert follower.log_end_offset == 0
