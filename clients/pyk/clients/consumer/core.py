@@ -22,10 +22,16 @@ from pyk.clients.consumer.health import (
 )
 from pyk.clients.consumer.offset_lookup import OffsetLookup
 from pyk.clients.consumer.offset_requests import FoundOffset
+from pyk.clients.consumer.offsets_argument import checked_offset
 from pyk.clients.consumer.position_keeper import PositionKeeper
 from pyk.clients.consumer.positions import EARLIEST, LATEST, Place, PlaceState, Positions
 from pyk.clients.consumer.rebalance_listener import RebalanceListener
-from pyk.clients.consumer.subscriptions import SubscriptionKind, Subscriptions, checked_partitions
+from pyk.clients.consumer.subscriptions import (
+    SubscriptionKind,
+    Subscriptions,
+    checked_partition,
+    checked_partitions,
+)
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
@@ -273,7 +279,7 @@ class ConsumerCore:
     def place(self, partition: tuple[str, int]) -> Place:
         """Return the place of an assigned partition; raise :class:`StateError` for another one."""
         self.check()
-        topic_partition = TopicPartition(*partition)
+        topic_partition = checked_partition(partition)
         if topic_partition not in self.positions:
             raise StateError(f"{topic_partition} is not assigned to this consumer")
         return self.positions[topic_partition]
@@ -297,7 +303,7 @@ class ConsumerCore:
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
         place = self.place(partition)
-        target = OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+        target = checked_offset(offset)
         if target.offset < 0:
             raise ValueError(f"cannot seek to offset {target.offset} of {place.topic_partition}")
         epoch = -1 if target.leader_epoch is None else target.leader_epoch
@@ -363,7 +369,7 @@ class ConsumerCore:
         self, timestamps: Mapping[Any, int], timeout: float | None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         self.check()
-        wanted = {TopicPartition(*partition): time for partition, time in timestamps.items()}
+        wanted = {checked_partition(partition): time for partition, time in timestamps.items()}
         for partition, timestamp in wanted.items():
             if timestamp < 0:
                 raise ValueError(f"the time for {partition} is {timestamp}, before 1970")

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
+from pyk.clients.consumer.subscriptions import checked_partition
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 CommitArgument = (
@@ -31,9 +32,11 @@ def offsets_to_commit(given: CommitArgument) -> dict[TopicPartition, OffsetAndMe
         }
     if isinstance(given, Mapping):
         return {
-            TopicPartition(*partition): _checked(partition, offset)
+            (known := checked_partition(partition)): _checked(known, offset)
             for partition, offset in given.items()
         }
+    if not isinstance(given, Iterable):
+        raise _no_offsets(given)
     return _behind(given)
 
 
@@ -41,10 +44,7 @@ def _behind(records: Iterable[ConsumerRecord[Any, Any]]) -> dict[TopicPartition,
     offsets: dict[TopicPartition, OffsetAndMetadata] = {}
     for record in records:
         if not isinstance(record, ConsumerRecord):
-            raise TypeError(
-                f"commit takes a record, a batch of records, or offsets by TopicPartition, not "
-                f"{type(record).__name__}"
-            )
+            raise _no_offsets(record)
         partition = TopicPartition(record.topic, record.partition)
         known = offsets.get(partition)
         if known is None or known.offset <= record.offset:
@@ -53,8 +53,24 @@ def _behind(records: Iterable[ConsumerRecord[Any, Any]]) -> dict[TopicPartition,
     return offsets
 
 
-def _checked(partition: tuple[str, int], offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
-    target = OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+def _checked(partition: TopicPartition, offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
+    target = checked_offset(offset)
     if target.offset < 0:
-        raise ValueError(f"cannot commit offset {target.offset} of {TopicPartition(*partition)}")
+        raise ValueError(f"cannot commit offset {target.offset} of {partition}")
     return target
+
+
+def checked_offset(offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
+    """Return an offset that an application gave, as a number or with more."""
+    if isinstance(offset, OffsetAndMetadata):
+        return offset
+    if isinstance(offset, int):
+        return OffsetAndMetadata(offset)
+    raise TypeError(f"an offset is a number or OffsetAndMetadata, not {offset!r}")
+
+
+def _no_offsets(given: object) -> TypeError:
+    return TypeError(
+        "commit takes a record, a batch of records, or offsets by TopicPartition, not "
+        f"{type(given).__name__}"
+    )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from pyk.clients.engine.metadata import MetadataImage
+from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import StateError
 from pyk.clients.topic_partition import TopicPartition
 
@@ -34,8 +35,8 @@ class Subscriptions:
     ) -> None:
         """Want topics by name, or those whose whole name matches ``pattern``.
 
-        Raises ``ValueError`` unless one of the two is given, and :class:`StateError` while
-        partitions are assigned by hand.
+        Raises ``ValueError`` unless one of the two is given, :class:`StateError` while partitions
+        are assigned by hand, and :class:`InvalidTopicError` for a name that no topic can have.
         """
         if (topics is None) == (pattern is None):
             raise ValueError("subscribe takes either topics or a pattern")
@@ -45,7 +46,7 @@ class Subscriptions:
             self.kind, self.topics = SubscriptionKind.PATTERN, frozenset()
             return
         assert topics is not None
-        names = frozenset([topics] if isinstance(topics, str) else topics)
+        names = checked_topics([topics] if isinstance(topics, str) else topics)
         if not names:
             raise ValueError("subscribe takes at least one topic; to read nothing, unsubscribe")
         self._pattern = None
@@ -87,11 +88,19 @@ class Subscriptions:
 
 
 def checked_partitions(partitions: Iterable[tuple[str, int]]) -> list[TopicPartition]:
-    """Return the partitions an application named, each once; raise ``ValueError`` for nonsense."""
-    checked: dict[TopicPartition, None] = {}
-    for partition in partitions:
-        topic, number = partition
-        if not topic or number < 0:
-            raise ValueError(f"{partition!r} is no partition of a topic")
-        checked[TopicPartition(topic, number)] = None
+    """Return the partitions an application named, each once; raise for what names none."""
+    if isinstance(partitions, TopicPartition):
+        raise TypeError(f"several partitions are asked for, not one: give a list, [{partitions!r}]")
+    checked = dict.fromkeys(map(checked_partition, partitions))
+    checked_topics(partition.topic for partition in checked)
     return list(checked)
+
+
+def checked_partition(partition: tuple[str, int]) -> TopicPartition:
+    """Return a partition an application named; ``TypeError``, ``ValueError`` if that is none."""
+    match partition:
+        case (str(topic), int(number)):
+            if number < 0:
+                raise ValueError(f"{partition!r} is no partition of a topic")
+            return TopicPartition(topic, number)
+    raise TypeError(f"a partition is TopicPartition(topic, partition), not {partition!r}")

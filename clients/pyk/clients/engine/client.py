@@ -20,6 +20,7 @@ from pyk.clients.engine.metadata_keeper import Endpoint, MetadataKeeper
 from pyk.clients.engine.node_connection import Lane, Surroundings
 from pyk.clients.engine.reconnect import ConnectLimiter
 from pyk.clients.engine.supervisor import Supervisor
+from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import (
     ClosedError,
     KafkaError,
@@ -125,8 +126,11 @@ class Client:
         return self._metadata.image
 
     def track_topics(self, topics: Iterable[str]) -> None:
-        """Keep metadata of these topics too; those that are new are asked for at once."""
-        self._metadata.track(topics)
+        """Keep metadata of these topics too; those that are new are asked for at once.
+
+        Raises :class:`InvalidTopicError` for a name that no topic can have.
+        """
+        self._metadata.track(checked_topics(topics))
 
     def untrack_topics(self, topics: Iterable[str]) -> None:
         """Keep metadata of these topics no more."""

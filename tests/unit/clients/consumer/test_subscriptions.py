@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from pyk.clients.consumer.subscriptions import (
     checked_partitions,
 )
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
-from pyk.clients.errors import StateError
+from pyk.clients.errors import InvalidTopicError, StateError
 from pyk.clients.topic_partition import TopicPartition
 
 
@@ -84,3 +85,29 @@ def test_partitions_are_checked() -> None:
     assert checked_partitions([("a", 1), TopicPartition("a", 1)]) == [TopicPartition("a", 1)]
     with pytest.raises(ValueError, match="no partition"):
         checked_partitions([("a", -1)])
+
+
+@pytest.mark.parametrize("topics", [["a b"], [""], "x" * 250])
+def test_a_name_that_no_topic_can_have_is_refused_and_nothing_changes(topics: Any) -> None:
+    subscriptions = make_subscriptions()
+    subscriptions.subscribe(["orders"], None)
+
+    with pytest.raises(InvalidTopicError):
+        subscriptions.subscribe(topics, None)
+
+    assert subscriptions.topics == {"orders"}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("a", "not 'a'"),
+        (TopicPartition("a", 0), r"give a list, \[Top"),
+        (["a"], "not 'a'"),
+        ([("a", "0")], r"not \('a', '0'\)"),
+        ([5], "not 5"),
+    ],
+)
+def test_what_is_no_partition_is_named(given: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        checked_partitions(given)

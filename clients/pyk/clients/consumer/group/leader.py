@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pyk.clients.consumer.group.embedded import decode_subscription, encode_assignment
 from pyk.clients.consumer.group.subscription import Assignor, Subscription, TopicLayout
+from pyk.clients.engine.topic_names import is_topic_name
 from pyk.protocol.errors import ProtocolError
 from pyk.protocol.messages.join_group import JoinGroupResponseMember
 from pyk.protocol.messages.sync_group import SyncGroupRequestAssignment
@@ -42,7 +43,12 @@ def read_members(members: Iterable[JoinGroupResponseMember]) -> list[Subscriptio
 
 
 def topics_of(members: Iterable[Subscription]) -> frozenset[str]:
-    return frozenset[str]().union(*(member.topics for member in members))
+    """Return what the members subscribe to, without what no topic can be called.
+
+    Other clients pass such names on, and metadata cannot be asked for with one among them.
+    """
+    topics = frozenset[str]().union(*(member.topics for member in members))
+    return frozenset(filter(is_topic_name, topics))
 
 
 def divide(
