@@ -109,7 +109,9 @@ def read_metadata_frame(data: bytes | memoryview) -> tuple[int, int, int]:
             number, position = wire.read_varint(data, position)
             numbers.append(number)
     except wire.FAULTS as fault:
-        raise MalformedMessageError(f"metadata record: bad frame: {fault}") from fault
+        is_cut = isinstance(fault, IndexError)
+        words = f"it ends early, after {len(data)} bytes" if is_cut else fault
+        raise MalformedMessageError(f"metadata record: bad frame: {words}") from fault
     frame_version, record_type, version = numbers
     if frame_version != _METADATA_FRAME_VERSION:
         raise UnsupportedVersionError(f"metadata record: frame version {frame_version}, not 1")

@@ -189,6 +189,12 @@ def test_a_bad_metadata_frame_is_refused(data: bytes, error: type[Exception]) ->
         decode_metadata_record(data)
 
 
+@pytest.mark.parametrize("data", [b"", b"\x01", b"\x01\x02", b"\x01\xff"])
+def test_a_cut_metadata_frame_is_said_to_be_cut(data: bytes) -> None:
+    with pytest.raises(MalformedMessageError, match=f"it ends early, after {len(data)} bytes"):
+        decode_metadata_record(data)
+
+
 def test_user_data_of_the_sticky_assignor_is_read_in_either_version() -> None:
     before = [TopicAssignment(topic="t", partitions=[0, 2])]
     new = StickyAssignorUserData(previous_assignment=before, generation=4)
