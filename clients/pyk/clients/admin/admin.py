@@ -53,7 +53,7 @@ class Admin:
 
     def _use(self, admin: AsyncAdmin) -> None:
         self._admin = admin
-        self._thread = LoopThread("Admin")
+        self._thread = LoopThread("admin")
 
     def start(self, timeout: float | None = None) -> None:
         """Connect. Entering the context manager does it, else the first call.

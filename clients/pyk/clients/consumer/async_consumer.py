@@ -158,17 +158,18 @@ class AsyncConsumer(AsyncReadPath, Generic[K, V]):
             raise NotImplementedError
 
     async def poll(
-        self, timeout: float = 1.0, max_records: int | None = None
+        self, timeout: float | None = 1.0, max_records: int | None = None
     ) -> ConsumerRecords[K, V]:
         """Return records as soon as there are some, none after ``timeout`` seconds.
 
-        At most ``max_records`` (``max_poll_records``). Coming for more finishes what the last poll
-        returned. Raises what keeps a partition from being read; records before it came first.
+        At most ``max_records`` (``max_poll_records``); a timeout of None has no limit. Coming for
+        more finishes what the last poll returned. Raises what keeps a partition from being read;
+        records before it came first.
         """
         limit = self._core.config.max_poll_records if max_records is None else max_records
         if limit < 1:
             raise ValueError(f"max_records={limit}: a poll returns at least one record")
-        deadline = self._core.client.clock.now() + timeout
+        deadline = None if timeout is None else self._core.client.clock.now() + timeout
         self._enter()
         try:
             await self._turn()
@@ -205,7 +206,7 @@ class AsyncConsumer(AsyncReadPath, Generic[K, V]):
 
     async def _wait(self, deadline: float | None) -> bool:
         """Wait for records or anything else; return False at the deadline."""
-        self._core.check()
+        self._core.check_reading()
         self._data.clear()
         self._records.is_waiting = True
         try:

@@ -81,7 +81,7 @@ class Consumer(BlockingReadPath, Generic[K, V]):
         network: Network | None = None,
         random: randomness.Random | None = None,
     ) -> None:
-        self._thread = LoopThread("Consumer")
+        self._thread = LoopThread("consumer")
         self._doorbell = Doorbell()
         core = ConsumerCore(
             config,
@@ -162,16 +162,19 @@ class Consumer(BlockingReadPath, Generic[K, V]):
             """Give records one by one, without end; taking one finishes the one before."""
             raise NotImplementedError
 
-    def poll(self, timeout: float = 1.0, max_records: int | None = None) -> ConsumerRecords[K, V]:
+    def poll(
+        self, timeout: float | None = 1.0, max_records: int | None = None
+    ) -> ConsumerRecords[K, V]:
         """Return records as soon as there are some, none after ``timeout`` seconds.
 
-        At most ``max_records`` (``max_poll_records``). Coming for more finishes what the last poll
-        returned. Raises what keeps a partition from being read; records before it came first.
+        At most ``max_records`` (``max_poll_records``); a timeout of None has no limit. Coming for
+        more finishes what the last poll returned. Raises what keeps a partition from being read;
+        records before it came first.
         """
         limit = self._core.config.max_poll_records if max_records is None else max_records
         if limit < 1:
             raise ValueError(f"max_records={limit}: a poll returns at least one record")
-        deadline = self._core.client.clock.now() + timeout
+        deadline = None if timeout is None else self._core.client.clock.now() + timeout
         self._enter()
         try:
             while True:
@@ -202,7 +205,7 @@ class Consumer(BlockingReadPath, Generic[K, V]):
         """Wait for records or anything else; return False at the deadline."""
         if not self._core.is_started and not self._core.is_closed:
             self.start()
-        self._core.check()
+        self._core.check_reading()
         self._records.is_waiting = True
         try:
             if self._records.has_work:

@@ -25,7 +25,7 @@ from pyk.clients.consumer.offset_requests import FoundOffset
 from pyk.clients.consumer.offsets_argument import checked_offset
 from pyk.clients.consumer.position_keeper import PositionKeeper
 from pyk.clients.consumer.positions import EARLIEST, LATEST, Place, PlaceState, Positions
-from pyk.clients.consumer.rebalance_listener import RebalanceListener
+from pyk.clients.consumer.rebalance_listener import RebalanceListener, check_listener
 from pyk.clients.consumer.subscriptions import (
     SubscriptionKind,
     Subscriptions,
@@ -182,6 +182,12 @@ class ConsumerCore:
                 self.failure
             )
 
+    def check_reading(self) -> None:
+        """Raise if the consumer cannot be used, or if no record could ever come."""
+        self.check()
+        if self.subscriptions.kind is SubscriptionKind.NONE:
+            raise StateError("the consumer was not told what to read: subscribe or assign first")
+
     def forked(self) -> None:
         """Have the application notice, in a process forked off, whose consumer this is."""
         self.buffer.call_attention(FORKED)
@@ -195,6 +201,7 @@ class ConsumerCore:
         listener: RebalanceListener | None,
     ) -> None:
         self.check()
+        check_listener(listener)
         self.subscriptions.subscribe(topics, pattern)
         self.listener = listener
         if self.subscriptions.kind is SubscriptionKind.PATTERN:

@@ -28,3 +28,16 @@ class RebalanceListener:
 
     def on_partitions_lost(self, partitions: Collection[TopicPartition]) -> Awaitable[None] | None:
         """Hear of partitions that may be another member's already: nothing can be committed."""
+
+
+def check_listener(listener: RebalanceListener | None) -> None:
+    """Raise ``TypeError`` for what could not be told of partitions when they come and go."""
+    if listener is None:
+        return
+    methods = (name for name in vars(RebalanceListener) if name.startswith("on_"))
+    missing = [name for name in methods if not callable(getattr(listener, name, None))]
+    if missing:
+        raise TypeError(
+            f"the listener has no {', '.join(missing)}: derive its class from RebalanceListener, "
+            "and override what you need"
+        )

@@ -1,0 +1,88 @@
+"""What an application does wrong with a consumer is told at once, in its own line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pyk.clients import (
+    AsyncConsumer,
+    Consumer,
+    InvalidTopicError,
+    Producer,
+    RebalanceListener,
+    StateError,
+    TopicPartition,
+)
+from pyk.reference_broker import Cluster
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster() as cluster:
+        cluster.create_topic("orders", partitions=2)
+        yield cluster
+
+
+@pytest.fixture
+def consumer(cluster: Cluster) -> Iterator[Consumer[Any, Any]]:
+    with Consumer(cluster.bootstrap, group_id="mistaken") as consumer:
+        yield consumer
+
+
+def test_reading_before_it_is_said_what_is_an_error_and_no_endless_wait(
+    consumer: Consumer[Any, Any],
+) -> None:
+    with pytest.raises(StateError, match="subscribe or assign first"):
+        consumer.poll(timeout=5)
+    with pytest.raises(StateError, match="subscribe or assign first"):
+        next(iter(consumer))
+
+
+async def read_nothing(bootstrap: str) -> None:
+    async with AsyncConsumer(bootstrap) as consumer:
+        await consumer.poll(timeout=5)
+
+
+def test_in_asyncio_too(cluster: Cluster) -> None:
+    with pytest.raises(StateError, match="subscribe or assign first"):
+        asyncio.run(read_nothing(cluster.bootstrap))
+
+
+def test_a_poll_without_a_limit_waits_for_records(cluster: Cluster) -> None:
+    with Producer(cluster.bootstrap) as producer:
+        producer.send("awaited", b"here")
+
+    with Consumer(cluster.bootstrap, topics="awaited", auto_offset_reset="earliest") as consumer:
+        assert [record.value for record in consumer.poll(timeout=None)] == [b"here"]
+
+
+@pytest.mark.parametrize(
+    ("topics", "error"), [(["a b"], InvalidTopicError), ([5], TypeError), (5, TypeError)]
+)
+def test_topics_that_cannot_be_are_refused(cluster: Cluster, topics: Any, error: type) -> None:
+    with pytest.raises(error), Consumer(cluster.bootstrap, topics=topics, group_id="mistaken"):
+        pass
+
+
+def test_a_listener_without_the_methods_of_one_is_refused(consumer: Consumer[Any, Any]) -> None:
+    class OnlyAssigned:
+        def on_partitions_assigned(self, partitions: Any) -> None: ...
+
+    with pytest.raises(TypeError, match="no on_partitions_revoked, on_partitions_lost: derive"):
+        consumer.subscribe(["orders"], listener=OnlyAssigned())  # type: ignore[arg-type]
+
+    consumer.subscribe(["orders"], listener=RebalanceListener())
+
+
+def test_one_partition_where_several_are_meant_is_named(consumer: Consumer[Any, Any]) -> None:
+    orders: Any = TopicPartition("orders", 0)
+
+    for call in (consumer.assign, consumer.committed, consumer.end_offsets):
+        with pytest.raises(TypeError, match="several partitions are asked for"):
+            call(orders)
+    with pytest.raises(TypeError, match=r"a partition is TopicPartition\(topic, partition\)"):
+        consumer.pause("orders")  # type: ignore[arg-type]
