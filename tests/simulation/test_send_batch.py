@@ -288,3 +288,19 @@ async def test_waiting_for_a_batch_ends_with_the_timeout():
     async with producing(max_block_ms=1_000) as (_, producer):
         with pytest.raises(KafkaTimeoutError, match="payments"):
             await producer.send_batch("payments", [b"one"])
+
+
+@virtual_time
+async def test_one_record_is_not_many():
+    async with producing() as (_, producer):
+        for one in ("orders", b"orders", {"value": b"orders"}):
+            with pytest.raises(TypeError, match="send_batch takes many records"):
+                await producer.send_batch("orders", one)
+
+
+@virtual_time
+async def test_what_a_batch_returns_says_what_it_is():
+    async with producing() as (_, producer):
+        places = await (await producer.send_batch("orders", [b"a", b"b"]))
+
+        assert repr(places) == "<RecordMetadata of 2 records>"

@@ -18,7 +18,13 @@ from pyk.reference_broker.storage import StorageError
 @click.command()
 @click.option("--brokers", default=1, show_default=True, help="How many brokers to run.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=9092, show_default=True, help="The port; 0 takes a free one.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=9092,
+    show_default=True,
+    help="The port; 0 takes a free one.",
+)
 @click.option("--data-dir", help="Where to keep all data; without it they end with the broker.")
 @click.option(
     "--config",

@@ -66,6 +66,7 @@ def test_a_data_directory_has_one_broker(tmp_path: Path) -> None:
         (["--config", "num.partitons=3"], "did you mean 'num.partitions'?"),
         (["--config", "num.partitions=many"], "num.partitions='many'"),
         (["--config", "num.partitions"], "is not NAME=VALUE"),
+        (["--port", "65536"], "65536 is not in the range 0<=x<=65535"),
         (["--brokers", "3"], "this release runs clusters of one broker"),
         (["--host", "256.0.0.1"], "cannot listen on 256.0.0.1"),
     ],

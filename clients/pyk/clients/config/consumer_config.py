@@ -98,10 +98,10 @@ class ConsumerConfig(ClientConfig):
         Boolean(), True, "Keep Kafka's own topics out of what a pattern subscribes to."
     )
     key_deserializer: Callable[[bytes], Any] | None = option(
-        Callback(), None, "Makes values of a key's bytes; None gives the bytes."
+        Callback("deserialize"), None, "Makes values of a key's bytes; None gives the bytes."
     )
     value_deserializer: Callable[[bytes], Any] | None = option(
-        Callback(), None, "Makes values of a value's bytes; None gives the bytes."
+        Callback("deserialize"), None, "Makes values of a value's bytes; None gives the bytes."
     )
 
     def _check(self) -> None:

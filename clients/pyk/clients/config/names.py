@@ -31,6 +31,22 @@ ALIASES = {
     "value_serialiser": "value_serializer",
 }
 
+# Options of those clients that pyk has no need of, and what there is instead.
+NEEDLESS = {
+    "api_version": "pyk asks each broker what it can do",
+    "consumer_timeout_ms": "give poll a timeout",
+    "debug": "pyk logs with logging, under the name 'pyk'",
+    "error_cb": "what goes wrong is raised where it is asked for, or logged",
+    "loop": "a client lives on the event loop on which it is started",
+    "logger": "pyk logs with logging, under the name 'pyk'",
+    "message_send_max_retries": "a record is tried until delivery_timeout_ms is over",
+    "on_delivery": "send returns a Delivery, which has add_done_callback",
+    "retries": "a record is tried until delivery_timeout_ms is over",
+    "stats_cb": "call stats()",
+    "statistics_interval_ms": "call stats()",
+    "topic": "a consumer takes topics=, send takes a topic",
+}
+
 # Options of Kafka that pyk does not have. A file that was written for another client may hold them,
 # and "did you mean" would be of no help there.
 NOT_THERE_YET = ("sasl_", "ssl_", "transaction", "interceptor", "metrics_", "metric_")
@@ -47,9 +63,12 @@ def explain_unknown(name: str, known: Collection[str], elsewhere: Collection[str
     alias = ALIASES.get(plain)
     if alias in known:
         return f"{name!r} is not an option; here it is called {alias!r}"
+    if plain in NEEDLESS:
+        return f"{name!r} is not an option: {NEEDLESS[plain]}"
     if plain.startswith(NOT_THERE_YET):
         return f"{name!r} is an option of Kafka that this release of pyk does not have"
     near = difflib.get_close_matches(plain, list(known), n=1, cutoff=0.6)
     if near:
-        return f"{name!r} is not an option; did you mean {near[0]!r}?"
+        meant = near[0].replace("_", ".") if "." in name else near[0]
+        return f"{name!r} is not an option; did you mean {meant!r}?"
     return f"{name!r} is not an option"

@@ -72,10 +72,12 @@ class ProducerConfig(ClientConfig):
         Callback(), None, "Chooses partitions; None hashes keys as Kafka does, else fills batches."
     )
     key_serializer: Callable[[Any], bytes | None] | None = option(
-        Callback(), None, "Makes bytes of keys; None takes bytes and texts as they are."
+        Callback("serialize"), None, "Makes bytes of keys; None takes bytes and texts as they are."
     )
     value_serializer: Callable[[Any], bytes | None] | None = option(
-        Callback(), None, "Makes bytes of values; None takes bytes and texts as they are."
+        Callback("serialize"),
+        None,
+        "Makes bytes of values; None takes bytes and texts as they are.",
     )
 
     @classmethod

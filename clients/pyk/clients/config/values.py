@@ -7,7 +7,7 @@ option's name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import attrs
@@ -181,13 +181,20 @@ class TextList:
 class Callback:
     """Something of the application that pyk calls, or None for pyk's own."""
 
+    method: str | None = None
+    """A method, called with the topic first, that an object may have instead."""
+
     def parse(self, given: object) -> object:
         if isinstance(given, str):
             raise ValueError(f"must be a Python object, not a name ({given!r}): give it as keyword")
-        return given
+        if given is None or callable(given) or (self.method and hasattr(given, self.method)):
+            return given
+        raise ValueError(f"must be {self.describe()}, not {type(given).__name__}")
 
     def describe(self) -> str:
-        return "a callable or object"
+        if self.method is None:
+            return "a callable"
+        return f"a callable, or an object with {self.method}(topic, data)"
 
 
 @attrs.frozen
@@ -231,6 +238,8 @@ def items_of(given: object) -> Iterable[object]:
     """Return the items of a list that was given as a sequence, or as one text with commas."""
     if isinstance(given, str):
         return given.split(",")
+    if isinstance(given, Mapping):
+        raise ValueError("cannot be a mapping: from_properties() takes one with all options")
     if isinstance(given, Iterable):
         return given
     raise ValueError(f"must be a text or a sequence of texts, not {given!r}")

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from pyk.clients.errors import ConfigurationError
-
 Bound = Callable[[bytes], Any] | None
 
 
@@ -18,8 +16,8 @@ class Deserializers:
     """
 
     def __init__(self, key: Any, value: Any) -> None:
-        self._key = _checked(key, "key_deserializer")
-        self._value = _checked(value, "value_deserializer")
+        self._key = key
+        self._value = value
         self._by_topic: dict[str, tuple[Bound, Bound]] = {}
 
     def __bool__(self) -> bool:
@@ -31,15 +29,6 @@ class Deserializers:
         if bound is None:
             bound = self._by_topic[topic] = (_bind(self._key, topic), _bind(self._value, topic))
         return bound
-
-
-def _checked(deserializer: Any, option: str) -> Any:
-    if deserializer is None or callable(deserializer) or hasattr(deserializer, "deserialize"):
-        return deserializer
-    raise ConfigurationError(
-        f"{option} must be a callable, or an object with deserialize(topic, data), "
-        f"not {type(deserializer).__name__}"
-    )
 
 
 def _bind(deserializer: Any, topic: str) -> Bound:

@@ -191,7 +191,9 @@ class MetadataKeeper:
 
     async def _rebootstrapped(self) -> MetadataAnswer:
         """Begin again, as a client does that knows nothing but its configuration (KIP-899)."""
-        log.info("No known broker answers: beginning again at the bootstrap servers")
+        # Once a failure, like the warning that follows.
+        level = logging.DEBUG if self._refresh.failing_since else logging.INFO
+        log.log(level, "No known broker answers: beginning again at the bootstrap servers")
         try:
             return await self._ask_bootstrap_servers()
         except NoAnswerError as error:

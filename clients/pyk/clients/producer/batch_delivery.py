@@ -161,6 +161,9 @@ class _Metadata(Sequence[RecordMetadata]):
             return [delivery.result() for delivery in self._deliveries[row]]
         return self._deliveries[row].result()
 
+    def __repr__(self) -> str:
+        return f"<RecordMetadata of {len(self)} records>"
+
 
 def _leaves(result: BatchResult) -> Iterator[BatchResult]:
     result.is_observed = True

@@ -127,6 +127,10 @@ def read_given(
     """Return what an iterable gives: values, (key, value) tuples, or mappings of the arguments of
     ``send``. Texts and buffers become bytes; anything else is for the serializers.
     """
+    if isinstance(records, str | bytes | Mapping):
+        raise TypeError(
+            f"send_batch takes many records, not {type(records).__name__}; send takes one"
+        )
     items = records if isinstance(records, list) else list(records)
     kinds = set(map(type, items))
     if not any(issubclass(kind, tuple | Mapping) for kind in kinds):

@@ -6,7 +6,8 @@ method around it would cost as much as all that it does.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Generator, Iterable, Mapping, Sequence
+from operator import index
 from typing import Any
 
 from pyk.clients.errors import SerializationError
@@ -22,6 +23,7 @@ from pyk.protocol.io.system_clock import SystemClock
 from pyk.protocol.records.murmur2 import partition_for_key
 
 HeadersLike = Mapping[str, bytes | str | None] | Sequence[tuple[str, bytes | str | None]]
+HEADER = "header"
 NO_HEADERS: Headers = ()
 YIELD_EVERY = 256
 
@@ -223,7 +225,13 @@ class Sent:
 def choose_partition(partitioner: Partitioner, batches: TopicBatches, key: bytes | None) -> int:
     """Return what a user's partitioner chooses; raise ``ValueError`` if that is no partition."""
     count = batches.partition_count
-    number = partitioner(key, range(count), batches.available)
+    chosen = partitioner(key, range(count), batches.available)
+    try:
+        number = index(chosen)
+    except TypeError:
+        raise TypeError(
+            f"the partitioner must return a number, not {type(chosen).__name__}"
+        ) from None
     if not 0 <= number < count:
         raise ValueError(
             f"the partitioner chose partition {number} of topic {batches.name!r}, which has {count}"
@@ -242,20 +250,25 @@ def as_bytes(given: Any, what: str) -> bytes:
     try:
         return bytes(memoryview(given))
     except TypeError:
+        advice = "" if what == HEADER else f": give the producer a {what}_serializer"
         raise TypeError(
-            f"a {what} must be bytes or a text, not {type(given).__name__}: "
-            f"give the producer a {what}_serializer"
+            f"a {what} must be bytes or a text, not {type(given).__name__}{advice}"
         ) from None
 
 
 def as_headers(given: HeadersLike) -> Headers:
     """Return headers as pairs of text and bytes or None."""
-    pairs = given.items() if isinstance(given, Mapping) else given
+    pairs: Any = given.items() if isinstance(given, Mapping) else given
     headers: list[tuple[str, bytes | None]] = []
-    for name, value in pairs:
+    if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
+        raise TypeError(f"headers are a mapping or (name, value) pairs, not {type(pairs).__name__}")
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(f"a header is a pair (name, value), not {pair!r}")
+        name, value = pair
         if not isinstance(name, str):
             raise TypeError(f"the name of a header must be a text, not {type(name).__name__}")
-        headers.append((name, None if value is None else as_bytes(value, "header")))
+        headers.append((name, None if value is None else as_bytes(value, HEADER)))
     return tuple(headers)
 
 

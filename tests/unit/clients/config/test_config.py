@@ -189,6 +189,11 @@ def test_bootstrap_servers_that_are_none(given: Any, words: str) -> None:
     assert str(raised.value).isprintable()
 
 
+def test_a_mapping_of_options_is_for_from_properties() -> None:
+    with pytest.raises(ConfigurationError, match=r"from_properties\(\) takes one"):
+        ProducerConfig.from_kwargs({"bootstrap.servers": "a:1"})  # type: ignore[arg-type]
+
+
 def test_bootstrap_servers_must_be_given() -> None:
     with pytest.raises(ConfigurationError, match="bootstrap_servers must be given"):
         AdminConfig.from_kwargs()
@@ -209,6 +214,9 @@ def test_bootstrap_servers_must_be_given() -> None:
         (ConsumerConfig, {"auto_offset_reset": "begin"}, "'latest' or 'earliest' or 'none'"),
         (ConsumerConfig, {"partition_assignment_strategy": "fair"}, "'range', 'roundrobin'"),
         (ConsumerConfig, {"value_deserializer": "json.loads"}, "must be a Python object"),
+        (ConsumerConfig, {"value_deserializer": 5}, "deserialize(topic, data), not int"),
+        (ProducerConfig, {"key_serializer": 5}, "with serialize(topic, data), not int"),
+        (ProducerConfig, {"partitioner": 5}, "partitioner must be a callable, not int"),
         (AdminConfig, {"security_protocol": "SSL"}, "TLS and SASL are not there yet"),
     ],
 )
@@ -287,6 +295,8 @@ def test_a_backoff_that_is_raised_above_its_maximum_is_constant() -> None:
         (ConsumerConfig, "fetch_wait_max_ms", "here it is called 'fetch_max_wait_ms'"),
         (ConsumerConfig, "ssl_cafile", "this release of pyk does not have"),
         (AdminConfig, "sasl_mechanism", "this release of pyk does not have"),
+        (ProducerConfig, "retries", "'retries' is not an option: a record is tried until"),
+        (ConsumerConfig, "consumer_timeout_ms", "give poll a timeout"),
         (AdminConfig, "xyzzy", "'xyzzy' is not an option"),
     ],
 )
@@ -334,7 +344,7 @@ def test_properties_are_read_from_a_file_and_keywords_win(tmp_path: Path) -> Non
 
 
 def test_a_name_in_properties_is_named_as_it_was_written() -> None:
-    with pytest.raises(ConfigurationError, match=r"'linger\.mss'.*'linger_ms'"):
+    with pytest.raises(ConfigurationError, match=r"'linger\.mss'.*'linger\.ms'"):
         ProducerConfig.from_properties({"bootstrap.servers": "a:1", "linger.mss": "1"})
 
 

@@ -343,3 +343,19 @@ async def test_an_unknown_error_code_is_an_error_of_its_own() -> None:
             await client.topic("orders", current_clock().now() + 5)
 
         assert type(raised.value).__name__ == "UnknownCodeError"
+
+
+@virtual_time
+async def test_an_outage_is_told_once_and_not_at_each_attempt(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with running() as (cluster, client):
+        await cluster.kill(1)
+
+        with caplog.at_level("INFO", logger="pyk"):
+            client.request_metadata_update()
+            await asyncio.sleep(60)
+
+        said = [record.getMessage() for record in caplog.records]
+        assert sum("beginning again at the bootstrap servers" in text for text in said) == 1
+        assert sum("Could not get metadata" in text for text in said) == 1

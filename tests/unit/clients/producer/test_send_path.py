@@ -110,7 +110,7 @@ def test_a_full_buffer_is_left_to_the_part_that_waits():
         (("orders", b"v"), {"timestamp_ms": 1 << 63}, OverflowError),
         (("orders", b"v"), {"headers": {5: b""}}, TypeError),
         (("orders", b"v"), {"headers": {"h": 5}}, TypeError),
-        (("orders", b"v"), {"headers": [("h", b"", b"")]}, ValueError),
+        (("orders", b"v"), {"headers": [("h", b"", b"")]}, TypeError),
         ((b"orders", b"v"), {}, TypeError),
         ((), {}, TypeError),
         (("orders", b"v"), {"unknown": 1}, TypeError),
@@ -124,6 +124,27 @@ def test_mistakes_of_the_caller_raise_at_once_and_leave_nothing_behind(arguments
 
     assert accumulator.unfinished_batches == 0
     assert accumulator.budget.available == accumulator.budget.total
+
+
+@pytest.mark.parametrize(
+    ("headers", "words"),
+    [
+        (5, "headers are a mapping or"),
+        ("ab", "headers are a mapping or"),
+        (["ab"], r"a header is a pair \(name, value\), not 'ab'"),
+        ({"h": 5}, "a header must be bytes or a text, not int$"),
+    ],
+)
+def test_headers_that_are_none_are_named(headers, words):
+    with pytest.raises(TypeError, match=words):
+        as_headers(headers)
+
+
+def test_a_partitioner_that_returns_no_number_is_named():
+    path = make_path(partitioner=lambda key, partitions, available: None)
+
+    with pytest.raises(TypeError, match="the partitioner must return a number, not NoneType"):
+        path.send("orders", b"v")
 
 
 def test_headers_are_a_mapping_or_pairs():
