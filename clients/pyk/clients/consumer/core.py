@@ -213,6 +213,8 @@ class ConsumerCore:
         self._follow_topics(is_first=True)
 
     def _metadata_changed(self, image: MetadataImage) -> None:
+        if image.awaits(self.subscriptions.topics):
+            self.client.request_metadata_update()
         has_changed = self.subscriptions.match(image)
         if has_changed or (self.group is None and self.subscriptions.has_topics):
             self._follow_topics(is_first=False)

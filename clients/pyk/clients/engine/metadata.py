@@ -124,6 +124,11 @@ class MetadataImage:
         name = self.names.get(topic_id)
         return None if name is None else self.topics.get(name)
 
+    def awaits(self, topics: Iterable[str]) -> bool:
+        """Say whether one of these topics is not there, but may come to be."""
+        known = map(self.topics.get, topics)
+        return any(topic is None or ErrorCode(topic.error_code).retriable for topic in known)
+
     def partition(self, topic_partition: TopicPartition) -> PartitionMetadata | None:
         """Return what is known of a partition, None if it was never heard of."""
         topic = self.topics.get(topic_partition.topic)

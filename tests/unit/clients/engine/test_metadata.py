@@ -72,6 +72,16 @@ def test_what_was_never_heard_of_is_none() -> None:
     assert image.topic_by_id(SECOND_ID) is None
 
 
+def test_topics_are_awaited_that_may_still_come_to_be() -> None:
+    unknown = topic("payments", error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    refused = topic("secrets", error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    image = image_of(response(topic("orders", partition()), unknown, refused))
+
+    assert not image.awaits(["orders", "secrets"])
+    assert image.awaits(["orders", "payments"])
+    assert image.awaits(["never heard of"])
+
+
 def test_each_answer_makes_a_newer_image() -> None:
     assert image_of(response(), response()).version == 2
 

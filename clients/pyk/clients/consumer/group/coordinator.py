@@ -233,6 +233,8 @@ class GroupCoordinator:
 
     def _metadata_changed(self, image: MetadataImage) -> None:
         if self.membership.is_leader:
+            if image.awaits(self._watched):
+                self._client.request_metadata_update()
             self.membership.layouts_changed(self._known_layouts(image))
             self._wake.set()
 
