@@ -8,6 +8,7 @@ from typing import Any
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from support.consuming import fetching, read
+from support.legacy_batches import compressed, legacy
 from support.virtual_time import current_clock, virtual_time
 
 
@@ -120,3 +121,19 @@ async def test_cancelled_polls_lose_nothing():
 
         assert values == [b"%d" % int(v) for v in values]
         assert len(values) == cluster.end()
+
+
+@virtual_time
+async def test_an_old_topic_is_read_through_all_formats_it_was_written_in():
+    async with fetching(leaders=(1,)) as (cluster, consumer):
+        cluster.append_bytes(legacy(b"0", magic=0, timestamp=-1), 0, 1)
+        inner = [legacy(b"%d" % n, magic=0, offset=n) for n in (1, 2)]
+        cluster.append_bytes(compressed(*inner, magic=0, offset=2), 1, 3)
+        cluster.append_bytes(legacy(b"3", offset=3), 3, 4)
+        inner = [legacy(b"%d" % (4 + n), offset=n) for n in range(2)]
+        cluster.append_bytes(compressed(*inner, offset=5), 4, 6)
+        cluster.append([b"6"])
+
+        values = await read(consumer, 7)
+
+        assert values == [b"%d" % n for n in range(7)]
