@@ -228,11 +228,10 @@ class _DecoderWriter:
         source, empty = self._source, shape.null_prefix + 1
         self._run.append((shape.prefix_format, "count"))
         self._flush()
-        if shape.is_compact:
-            with source.block("if count > 127"):
-                source.line("count, position = read_varint(data, position - 1)")
         with source.block(f"if count > {empty}"):
             if shape.is_compact:
+                with source.block("if count > 127"):
+                    source.line("count, position = read_varint(data, position - 1)")
                 source.line("count -= 1")
             self._array_body(shape.element, target, path)
         with source.block(f"elif count == {empty}"):
