@@ -75,6 +75,9 @@ class AsyncCluster:
         """The addresses for ``bootstrap_servers``."""
         return ",".join(f"{self._host}:{port}" for port in self._ports)
 
+    def __repr__(self) -> str:
+        return f"<AsyncCluster at {self.bootstrap}>"
+
     async def __aenter__(self) -> Self:
         await self.open()
         return self
@@ -189,6 +192,9 @@ class Cluster:
     def faults(self) -> FaultRules:
         """Rules that let requests go wrong."""
         return self._cluster.faults
+
+    def __repr__(self) -> str:
+        return f"<Cluster at {self.bootstrap}>"
 
     def __enter__(self) -> Self:
         self.open()

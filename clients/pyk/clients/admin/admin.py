@@ -72,6 +72,9 @@ class Admin:
         finally:
             self._thread.close()
 
+    def __repr__(self) -> str:
+        return self._admin.config.name_of(self)
+
     def __enter__(self) -> Self:
         try:
             self.start()

@@ -78,6 +78,7 @@ class AsyncAdmin:
         network: Network | None = None,
         random: randomness.Random | None = None,
     ) -> None:
+        self.config = config
         self._client = Client(config, clock=clock, network=network, random=random)
         self._calls = Calls(self._client, config)
 
@@ -92,6 +93,9 @@ class AsyncAdmin:
     async def close(self, timeout: float = 5.0) -> None:
         """End all connections; always returns, within ``timeout`` seconds."""
         await self._client.close(timeout)
+
+    def __repr__(self) -> str:
+        return self.config.name_of(self)
 
     async def __aenter__(self) -> Self:
         try:

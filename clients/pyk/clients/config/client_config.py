@@ -112,6 +112,11 @@ class ClientConfig:
         cls._check_names({name: written for name, (written, _) in given.items()})
         return cls._build({name: value for name, (_, value) in given.items()} | overrides)
 
+    def name_of(self, client: object) -> str:
+        """Return the ``repr`` of a client that is configured by this."""
+        servers = ",".join(map(str, self.bootstrap_servers))
+        return f"<{type(client).__name__} {self.client_id!r} at {servers}>"
+
     @classmethod
     def options(cls) -> dict[str, Option]:
         """Return the options of this kind of client by name."""

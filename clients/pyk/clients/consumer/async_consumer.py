@@ -133,6 +133,9 @@ class AsyncConsumer(AsyncReadPath, Generic[K, V]):
             return True
         return taker.done() and not taker.cancelled() and taker.exception() is None
 
+    def __repr__(self) -> str:
+        return self._core.config.name_of(self)
+
     async def __aenter__(self) -> Self:
         try:
             await self.start()

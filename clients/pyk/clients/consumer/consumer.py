@@ -138,6 +138,9 @@ class Consumer(BlockingReadPath, Generic[K, V]):
         is_taker = self._taker is None or self._taker == threading.get_ident()
         return is_taker and sys.exception() is None
 
+    def __repr__(self) -> str:
+        return self._core.config.name_of(self)
+
     def __enter__(self) -> Self:
         try:
             self.start()

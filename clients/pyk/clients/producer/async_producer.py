@@ -153,6 +153,9 @@ class AsyncProducer(AsyncSendPath, Generic[K, V]):
         """Return how the producer stands at this moment."""
         return self._core.stats()
 
+    def __repr__(self) -> str:
+        return self._core.config.name_of(self)
+
     async def __aenter__(self) -> Self:
         try:
             await self.start()

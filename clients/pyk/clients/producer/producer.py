@@ -164,6 +164,9 @@ class Producer(BlockingSendPath, Generic[K, V]):
         """Return how the producer stands at this moment."""
         return self._core.stats()
 
+    def __repr__(self) -> str:
+        return self._core.config.name_of(self)
+
     def __enter__(self) -> Self:
         try:
             self.start()

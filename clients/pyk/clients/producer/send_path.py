@@ -145,6 +145,10 @@ class BlockingSendPath(SendPath):
         headers: HeadersLike | None = None,
         timestamp_ms: int | None = None,
     ) -> Delivery:
+        """Put a record into the buffer and return its :class:`Delivery`.
+
+        Waits at most ``max_block_ms`` for room in the buffer and for the topic's metadata.
+        """
         delivery: Delivery = self._send(topic, value, key, partition, headers, timestamp_ms)
         return delivery
 
@@ -166,6 +170,10 @@ class AsyncSendPath(SendPath):
         headers: HeadersLike | None = None,
         timestamp_ms: int | None = None,
     ) -> Awaitable[Delivery]:
+        """Put a record into the buffer and return its :class:`Delivery`, which may be awaited too.
+
+        Waits at most ``max_block_ms`` for room in the buffer and for the topic's metadata.
+        """
         return self._async_send(topic, value, key, partition, headers, timestamp_ms)
 
     def _async_send(  # noqa: PLR0917

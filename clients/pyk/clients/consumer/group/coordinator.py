@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 
 # The first version that takes the reason why, and several members.
 FIRST_LEAVE_VERSION = 3
+LEAVE_SECONDS = 3.0
 LAYOUT_SECONDS = 5.0
 REBALANCING = frozenset(
     {MemberState.REVOKING, MemberState.JOINING, MemberState.DIVIDING, MemberState.SYNCING}
@@ -166,7 +167,7 @@ class GroupCoordinator:
             case ForgetCoordinator():
                 self._client.forget_coordinator(CoordinatorType.GROUP, self._options.group_id)
             case Leave():
-                deadline = self._client.clock.now() + LAYOUT_SECONDS
+                deadline = self._client.clock.now() + LEAVE_SECONDS
                 leaving = self._send_leave(action, deadline)
                 self._client.supervisor.spawn("leave group", leaving)
             case Assign() | Revoke() | Lose():
@@ -208,7 +209,11 @@ class GroupCoordinator:
             return error
 
     async def _send_leave(self, action: Leave, deadline: float) -> None:
-        """Tell the coordinator on another lane: behind a JoinGroup that waits it would wait too."""
+        """Tell the coordinator on another lane: behind a JoinGroup that waits it would wait too.
+
+        A courtesy, which the session's end makes up for: an outage is not waited out for it.
+        """
+        deadline = min(deadline, self._client.clock.now() + LEAVE_SECONDS)
         try:
             async with asyncio.timeout_at(deadline):
                 group_id = self._options.group_id
