@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 from pyk.clients import (
@@ -13,6 +15,7 @@ from pyk.clients import (
     Producer,
 )
 from pyk.reference_broker import Cluster
+from support.reading import read_topic
 
 
 def test_a_client_shown_says_which_it_is_and_whose() -> None:
@@ -33,13 +36,40 @@ def test_a_member_does_not_wait_out_an_outage_to_leave_its_group() -> None:
     with Cluster() as cluster:
         cluster.create_topic("orders")
         consumer = Consumer(
-            cluster.bootstrap, topics=["orders"], group_id="leaving", enable_auto_commit=False
+            cluster.bootstrap,
+            topics=["orders"],
+            group_id="leaving",
+            enable_auto_commit=False,
+            heartbeat_interval_ms=50,
         )
         while not consumer.assignment():
             consumer.poll(timeout=0.1)
         cluster.kill(0)
+        consumer.poll(timeout=0.5)  # by now it looks for a coordinator
         began = time.monotonic()
 
         consumer.close()
 
         assert time.monotonic() - began < 10
+
+
+FORGETFUL = """
+import sys
+from pyk.clients import Producer
+
+producer = Producer(sys.argv[1], linger_ms=60_000)
+producer.send("forgotten", b"to close")
+"""
+
+
+def test_what_was_sent_is_delivered_though_the_program_forgot_to_close() -> None:
+    with Cluster() as cluster:
+        command = [sys.executable, "-c", FORGETFUL, cluster.bootstrap]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+        assert read_values(cluster, "forgotten") == [b"to close"]
+
+
+def read_values(cluster: Cluster, topic: str) -> list[bytes]:
+    return [record.value for record in read_topic(cluster.bootstrap, topic)[0]]

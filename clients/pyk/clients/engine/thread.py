@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import concurrent.futures
 import contextlib
 import threading
@@ -25,9 +26,11 @@ class LoopThread:
     so a program that forgot to close a client still ends.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, at_exit: Callable[[], object] | None = None) -> None:
         self.guard = ForkGuard(name)
         self._name = name
+        self._at_exit = at_exit
+        """Called when the program ends and this was not closed."""
         self._state = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -91,6 +94,8 @@ class LoopThread:
             self._loop = None
         if loop is None or thread is None:
             return
+        if self._at_exit is not None:
+            atexit.unregister(self._at_exit)
         with contextlib.suppress(RuntimeError):  # it has ended already
             loop.call_soon_threadsafe(loop.stop)
         if thread is not threading.current_thread():
@@ -98,6 +103,8 @@ class LoopThread:
 
     def _start(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.new_event_loop()
+        if self._at_exit is not None:
+            atexit.register(self._at_exit)
         self._thread = threading.Thread(
             target=self._run, args=(loop,), name=f"pyk-{self._name}", daemon=True
         )

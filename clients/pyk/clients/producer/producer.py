@@ -29,6 +29,9 @@ log = logging.getLogger(__name__)
 # A wait keeps its own time; this is for a loop that a user's callback holds up.
 GRACE_SECONDS = 0.5
 
+# How long the end of a program may wait for a producer that it forgot to close.
+EXIT_SECONDS = 5.0
+
 
 class Producer(BlockingSendPath, Generic[K, V]):
     """Writes records to topics; :class:`AsyncProducer` is the same, awaited.
@@ -143,7 +146,8 @@ class Producer(BlockingSendPath, Generic[K, V]):
     def close(self, timeout: float | None = None) -> None:
         """Deliver what was sent, then end; what is not settled in ``timeout`` seconds is given up.
 
-        Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest.
+        Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest. The end of
+        the program closes what was forgotten, and waits 5 seconds for it.
         """
         if self._thread.guard.is_forked or self._core.is_closed:
             return
@@ -199,8 +203,12 @@ class Producer(BlockingSendPath, Generic[K, V]):
             clock=core.client.clock,
         )
         self._core = core
-        self._thread = LoopThread("producer")
+        self._thread = LoopThread("producer", at_exit=self._close_at_exit)
         self._thread.guard.on_fork = core.accumulator.refuse_after_fork
+
+    def _close_at_exit(self) -> None:
+        """Deliver what is left by a program that ends without closing its producer."""
+        self.close(EXIT_SECONDS)
 
     def _send_slowly(self, record: WaitingRecord) -> Delivery:
         core, room = self._core, None
