@@ -14,6 +14,14 @@ from pyk.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsTopicResponse,
 )
+from pyk.protocol.messages.offset_fetch import (
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
 from support.scripted_broker import ScriptedCluster
 from support.virtual_time import current_clock
 
@@ -43,3 +51,15 @@ def listed(topic: str, partition: int, offset: int, code: int = 0) -> ListOffset
         partition_index=partition, offset=offset, error_code=code, leader_epoch=4
     )
     return ListOffsetsTopicResponse(name=topic, partitions=[found])
+
+
+def fetched(
+    topic: str, partition: int, offset: int, *, version: int = 9, note: str = ""
+) -> OffsetFetchResponse:
+    """Return what a coordinator answers in a version to OffsetFetch of group ``g``."""
+    one = {"partition_index": partition, "committed_offset": offset, "metadata": note}
+    if version < 8:
+        old = OffsetFetchResponseTopic(name=topic, partitions=[OffsetFetchResponsePartition(**one)])
+        return OffsetFetchResponse(topics=[old])
+    new = OffsetFetchResponseTopics(name=topic, partitions=[OffsetFetchResponsePartitions(**one)])
+    return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(group_id="g", topics=[new])])

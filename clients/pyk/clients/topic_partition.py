@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import attrs
@@ -15,6 +16,14 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
+    """Return the partitions of each topic, as requests name them."""
+    topics: dict[str, list[TopicPartition]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(TopicPartition(topic, partition))
+    return topics
 
 
 @attrs.frozen

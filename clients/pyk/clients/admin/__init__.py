@@ -13,8 +13,12 @@ from pyk.clients.admin.configs import (
     ConfigResourceType,
     ConfigSource,
 )
-from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, MemberDescription
-from pyk.clients.admin.offsets import ListedOffset, OffsetSpec, PartitionLag
+from pyk.clients.admin.groups import (
+    ConsumerGroupDescription,
+    GroupListing,
+    MemberDescription,
+    PartitionLag,
+)
 from pyk.clients.admin.topics import (
     CreatedTopic,
     NewTopic,
@@ -23,6 +27,7 @@ from pyk.clients.admin.topics import (
     TopicListing,
 )
 from pyk.clients.engine.metadata import Node
+from pyk.clients.offsets import ListedOffset, OffsetSpec
 
 __all__ = [
     "Admin",

@@ -11,11 +11,11 @@ from typing import Self, Unpack
 from pyk.clients.admin.async_admin import AsyncAdmin
 from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
-from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing
-from pyk.clients.admin.offsets import ListedOffset, OffsetSpec, PartitionLag
+from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
 from pyk.clients.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
 from pyk.clients.config import AdminOptions
 from pyk.clients.engine.thread import LoopThread
+from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.io import Clock, Network
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from pyk.clients.admin import configs, groups, offsets, topics
+from pyk.clients import offsets
+from pyk.clients.admin import configs, groups, topics
 from pyk.clients.admin.calls import Calls, metadata_request
 from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
-from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing
-from pyk.clients.admin.offsets import ListedOffset, OffsetSpec, PartitionLag
+from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
 from pyk.clients.admin.routes import (
     ToAnyNode,
     ToController,
@@ -23,10 +23,12 @@ from pyk.clients.admin.routes import (
 )
 from pyk.clients.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
 from pyk.clients.config import AdminConfig, AdminOptions
+from pyk.clients.engine.answers import answer_for_each, without_errors
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.metadata import MetadataAnswer
 from pyk.clients.errors import GroupIdNotFoundError, UnknownTopicOrPartitionError, error_for
+from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.io import Clock, Network
@@ -34,7 +36,6 @@ from pyk.protocol.messages.delete_groups import DeleteGroupsRequest
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest
 from pyk.protocol.messages.describe_groups import DescribeGroupsRequest
 from pyk.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-from pyk.protocol.messages.offset_commit import OffsetCommitRequest
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 
 
@@ -332,9 +333,15 @@ class AsyncAdmin:
 
         async def ask(node_id: int, _: Sequence[str]) -> Any:
             response = await self._calls.send(
-                node_id, request, deadline, max_version=offsets.LAST_OFFSET_VERSION_WITH_NAMES
+                node_id,
+                request,
+                deadline,
+                min_version=offsets.FIRST_FETCH_VERSION,
+                max_version=offsets.LAST_FETCH_VERSION,
             )
-            return {group_id: _raising(offsets.fetched_offsets(response, group_id))}
+            answers = offsets.fetched_offsets(response, group_id)
+            places = answers if asked is None else asked
+            return {group_id: without_errors(answer_for_each(places, answers, node_id))}
 
         found = await self._calls.settle([group_id], ToCoordinators(self._client), ask, deadline)
         committed: dict[TopicPartition, OffsetAndMetadata | None] = found[group_id]
@@ -355,14 +362,16 @@ class AsyncAdmin:
         }
 
         async def ask(node_id: int, some: Sequence[TopicPartition]) -> Any:
-            request: OffsetCommitRequest = offsets.offset_commit_request(
-                group_id, {partition: wanted[partition] for partition in some}
+            response = await self._calls.send(
+                node_id,
+                offsets.offset_commit_request(
+                    group_id, {partition: wanted[partition] for partition in some}
+                ),
+                deadline,
+                min_version=offsets.FIRST_COMMIT_VERSION,
+                max_version=offsets.LAST_COMMIT_VERSION,
             )
-            return offsets.committed_offsets(
-                await self._calls.send(
-                    node_id, request, deadline, max_version=offsets.LAST_OFFSET_VERSION_WITH_NAMES
-                )
-            )
+            return offsets.committed_offsets(response)
 
         await self._calls.settle(wanted, ToCoordinators(self._client, group_id), ask, deadline)
 
@@ -421,11 +430,14 @@ class AsyncAdmin:
 
         async def ask(node_id: int, partitions: Sequence[TopicPartition]) -> Any:
             request = offsets.list_offsets_request(
-                {partition: int(times[partition]) for partition in partitions},
+                {partition: times[partition] for partition in partitions},
                 read_committed=read_committed,
                 timeout_ms=self._calls.remaining_ms(deadline),
             )
-            return offsets.listed_offsets(await self._calls.send(node_id, request, deadline))
+            response = await self._calls.send(
+                node_id, request, deadline, min_version=offsets.FIRST_LIST_VERSION
+            )
+            return offsets.listed_offsets(response)
 
         found = await self._calls.settle(times, ToLeaders(self._client), ask, deadline)
         return {partition: found[partition] for partition in times}
@@ -439,11 +451,3 @@ class AsyncAdmin:
 
 def _to_owners(client: Client, resources: Iterable[ConfigResource]) -> ToNodes:
     return ToNodes(client, {resource: resource.node_id for resource in resources})
-
-
-def _raising(answers: Mapping[TopicPartition, Any]) -> dict[TopicPartition, Any]:
-    """Return the answers, or raise the first error among them."""
-    for answer in answers.values():
-        if isinstance(answer, Exception):
-            raise answer
-    return dict(answers)

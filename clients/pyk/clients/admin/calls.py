@@ -44,12 +44,22 @@ class Calls:
         return max(1, int(self.remaining(deadline) * 1000))
 
     async def send(
-        self, node_id: int, request: Any, deadline: float, *, max_version: int | None = None
+        self,
+        node_id: int,
+        request: Any,
+        deadline: float,
+        *,
+        min_version: int | None = None,
+        max_version: int | None = None,
     ) -> Any:
         """Send a request to a node and return its response."""
         timeout_ms = min(self.client.config.request_timeout_ms, self.remaining_ms(deadline))
         return await self.client.send(
-            node_id, request, timeout_ms=timeout_ms, max_version=max_version
+            node_id,
+            request,
+            timeout_ms=timeout_ms,
+            min_version=min_version,
+            max_version=max_version,
         )
 
     async def settle(

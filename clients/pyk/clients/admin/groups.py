@@ -62,6 +62,22 @@ class ConsumerGroupDescription:
     members: tuple[MemberDescription, ...]
 
 
+@attrs.frozen
+class PartitionLag:
+    """How far a group is behind in a partition."""
+
+    committed_offset: int | None
+    """None where the group has committed nothing."""
+    end_offset: int
+
+    @property
+    def lag(self) -> int | None:
+        """Return how many offsets are not committed yet, None where nothing was committed."""
+        if self.committed_offset is None:
+            return None
+        return max(0, self.end_offset - self.committed_offset)
+
+
 def group_listings(groups: Iterable[ListedGroup], coordinator_id: int) -> list[GroupListing]:
     return [
         GroupListing(

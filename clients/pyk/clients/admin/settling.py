@@ -10,11 +10,11 @@ from typing import Any
 import attrs
 
 from pyk.clients.admin.routes import Route
+from pyk.clients.engine.answers import answer_for_each
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import (
     KafkaError,
     KafkaTimeoutError,
-    MalformedResponseError,
     SeveralErrors,
 )
 
@@ -125,9 +125,7 @@ async def _ask(node_id: int, items: Sequence[Any], ask: Ask, answers: dict[Any, 
     except KafkaError as error:
         answers |= {item: copy.copy(error) for item in items}
         return
-    for item in items:
-        missing = MalformedResponseError(f"node {node_id} left out {item!r}", node_id=node_id)
-        answers[item] = found.get(item, missing)
+    answers |= answer_for_each(items, found, node_id)
 
 
 def _timed_out(error: KafkaError) -> KafkaError:

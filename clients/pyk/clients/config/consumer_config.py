@@ -104,6 +104,11 @@ class ConsumerConfig(ClientConfig):
         Callback("deserialize"), None, "Makes values of a value's bytes; None gives the bytes."
     )
 
+    @property
+    def reads_committed(self) -> bool:
+        """Tell whether records of open and aborted transactions are not to be seen."""
+        return self.isolation_level == "read_committed"
+
     def _check(self) -> None:
         super()._check()
         if self.heartbeat_interval_ms >= self.session_timeout_ms:

@@ -18,13 +18,13 @@ from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, WAKEUP
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
 from pyk.clients.consumer.health import ConsumerHealth, ConsumerStats
 from pyk.clients.consumer.offsets_argument import CommitArgument, offsets_to_commit
-from pyk.clients.consumer.positions import EARLIEST, LATEST
 from pyk.clients.consumer.read_path import BlockingReadPath
 from pyk.clients.consumer.rebalance_listener import RebalanceListener
 from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
+from pyk.clients.offsets import OffsetSpec
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from pyk.protocol.io import Clock, Network
@@ -320,11 +320,11 @@ class Consumer(BlockingReadPath, Generic[K, V]):
 
     def seek_to_beginning(self, *partitions: tuple[str, int]) -> None:
         """Read partitions, all that are assigned if none is named, from their first record."""
-        self._call(self._core.seek_to, partitions, EARLIEST)
+        self._call(self._core.seek_to, partitions, OffsetSpec.EARLIEST)
 
     def seek_to_end(self, *partitions: tuple[str, int]) -> None:
         """Read of partitions, all that are assigned if none is named, only what is to come."""
-        self._call(self._core.seek_to, partitions, LATEST)
+        self._call(self._core.seek_to, partitions, OffsetSpec.LATEST)
 
     def pause(self, *partitions: tuple[str, int]) -> None:
         """Give no records of these partitions; what is fetched of them is kept."""
@@ -363,13 +363,13 @@ class Consumer(BlockingReadPath, Generic[K, V]):
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Return the offset of the first record of each partition."""
-        return self._thread.call(self._core.end_offsets(partitions, EARLIEST, timeout))
+        return self._thread.call(self._core.end_offsets(partitions, OffsetSpec.EARLIEST, timeout))
 
     def end_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Return the offset behind the last record, with read_committed the last stable offset."""
-        return self._thread.call(self._core.end_offsets(partitions, LATEST, timeout))
+        return self._thread.call(self._core.end_offsets(partitions, OffsetSpec.LATEST, timeout))
 
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None

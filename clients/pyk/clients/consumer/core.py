@@ -21,10 +21,9 @@ from pyk.clients.consumer.health import (
     partition_health,
 )
 from pyk.clients.consumer.offset_lookup import OffsetLookup
-from pyk.clients.consumer.offset_requests import FoundOffset
 from pyk.clients.consumer.offsets_argument import checked_offset
 from pyk.clients.consumer.position_keeper import PositionKeeper
-from pyk.clients.consumer.positions import EARLIEST, LATEST, Place, PlaceState, Positions
+from pyk.clients.consumer.positions import Place, PlaceState, Positions
 from pyk.clients.consumer.rebalance_listener import RebalanceListener, check_listener
 from pyk.clients.consumer.subscriptions import (
     SubscriptionKind,
@@ -35,12 +34,12 @@ from pyk.clients.consumer.subscriptions import (
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
+from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from pyk.protocol.io import Clock, Network
 
 log = logging.getLogger(__name__)
 
-READ_COMMITTED = "read_committed"
 CLOSE_SECONDS = 30.0
 # What each step of closing leaves for those after it, so that one that hangs is not the last.
 LEAST_SECONDS = 0.5
@@ -87,7 +86,7 @@ class ConsumerCore:
             self.client.retry_backoff,
             self.client.random.random,
         )
-        self.lookup = OffsetLookup(self.client, config.isolation_level)
+        self.lookup = OffsetLookup(self.client, read_committed=config.reads_committed)
         self.group: ConsumerGroup | None = None
         self.failure: BaseException | None = None
         self._keeper: PositionKeeper | None = None
@@ -238,7 +237,7 @@ class ConsumerCore:
         for place in added:
             # Partitions that a topic gets while it is read are read from their beginning.
             if not is_first and place.topic_partition.topic in known_topics:
-                self.positions.seek_to(place, EARLIEST)
+                self.positions.seek_to(place, OffsetSpec.EARLIEST)
         self._look()
 
     async def unsubscribe(self) -> None:
@@ -319,9 +318,9 @@ class ConsumerCore:
         self.positions.seek(place, target.offset, epoch)
         self._place_changed(place)
 
-    def seek_to(self, partitions: Collection[tuple[str, int]], timestamp: int) -> None:
+    def seek_to(self, partitions: Collection[tuple[str, int]], end: OffsetSpec) -> None:
         for place in self._places(partitions):
-            self.positions.seek_to(place, timestamp)
+            self.positions.seek_to(place, end)
             self._place_changed(place)
 
     def _place_changed(self, place: Place) -> None:
@@ -366,12 +365,12 @@ class ConsumerCore:
         return await group.fetch_committed(checked_partitions(partitions), self.deadline(timeout))
 
     async def end_offsets(
-        self, partitions: Iterable[tuple[str, int]], timestamp: int, timeout: float | None
+        self, partitions: Iterable[tuple[str, int]], end: OffsetSpec, timeout: float | None
     ) -> dict[TopicPartition, int]:
         """Return an end of the log, EARLIEST or LATEST, of each partition."""
         self.check()
-        wanted = dict.fromkeys(checked_partitions(partitions), timestamp)
-        found = await self.lookup.find(wanted, self.deadline(timeout)) if wanted else {}
+        wanted = dict.fromkeys(checked_partitions(partitions), end)
+        found = await self.lookup.find_ends(wanted, self.deadline(timeout)) if wanted else {}
         return {partition: answer.offset for partition, answer in found.items()}
 
     async def offsets_for_times(
@@ -382,12 +381,12 @@ class ConsumerCore:
         for partition, timestamp in wanted.items():
             if timestamp < 0:
                 raise ValueError(f"the time for {partition} is {timestamp}, before 1970")
-        found = await self.lookup.find(wanted, self.deadline(timeout)) if wanted else {}
+        found = await self.lookup.find_times(wanted, self.deadline(timeout)) if wanted else {}
         return {partition: _with_timestamp(answer) for partition, answer in found.items()}
 
     async def lag(self, timeout: float | None) -> dict[TopicPartition, int]:
         self.check()
-        reads_committed = self.config.isolation_level == READ_COMMITTED
+        reads_committed = self.config.reads_committed
         lags: dict[TopicPartition, int] = {}
         unknown: dict[TopicPartition, int] = {}
         for place in list(self.positions):
@@ -397,7 +396,7 @@ class ConsumerCore:
                 unknown[place.topic_partition] = position
             else:
                 lags[place.topic_partition] = known
-        ends = await self.end_offsets(unknown, LATEST, timeout)
+        ends = await self.end_offsets(unknown, OffsetSpec.LATEST, timeout)
         lags.update({p: max(0, ends[p] - position) for p, position in unknown.items()})
         return lags
 
@@ -419,7 +418,7 @@ class ConsumerCore:
 
     def health(self) -> ConsumerHealth:
         now, image = self.client.clock.now(), self.client.metadata
-        reads_committed = self.config.isolation_level == READ_COMMITTED
+        reads_committed = self.config.reads_committed
         partitions = {
             place.topic_partition: partition_health(
                 place,
@@ -442,8 +441,8 @@ class ConsumerCore:
         return self.client.clock.now() + seconds
 
 
-def _with_timestamp(found: FoundOffset) -> OffsetAndTimestamp | None:
-    if found.offset < 0:
+def _with_timestamp(found: ListedOffset | None) -> OffsetAndTimestamp | None:
+    if found is None:
         return None
-    epoch = found.leader_epoch if found.leader_epoch >= 0 else None
-    return OffsetAndTimestamp(found.offset, found.timestamp, epoch)
+    timestamp = -1 if found.timestamp is None else found.timestamp
+    return OffsetAndTimestamp(found.offset, timestamp, found.leader_epoch)

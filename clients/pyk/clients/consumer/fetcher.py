@@ -20,7 +20,6 @@ from pyk.clients.consumer.fetch_session import (
 )
 from pyk.clients.consumer.fetched_bytes import find_end
 from pyk.clients.consumer.health import STALL_SECONDS
-from pyk.clients.consumer.offset_requests import ISOLATION_LEVELS
 from pyk.clients.consumer.positions import Place, PlaceState, Positions
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import (
@@ -39,7 +38,6 @@ log = logging.getLogger(__name__)
 
 # The first version that says which transactions were aborted, and reads batches of magic 2.
 FIRST_VERSION = 4
-READ_COMMITTED = "read_committed"
 # How many answers in a row may be empty before their time is looked at.
 PATIENCE = 3
 STALLS_UNTIL_TOLD = 3
@@ -219,7 +217,7 @@ class NodeFetcher:
             max_wait_ms=self._max_wait_ms(node_plan),
             min_bytes=self._config.fetch_min_bytes,
             max_bytes=max_bytes,
-            isolation_level=ISOLATION_LEVELS[self._config.isolation_level],
+            isolation_level=int(self._config.reads_committed),
             rack=self._config.client_rack or "",
         )
         return self._session.request(wanted, limits)
@@ -328,7 +326,7 @@ class NodeFetcher:
             place.state = PlaceState.FAILED
             return
         aborted = None
-        if self._config.isolation_level == READ_COMMITTED:
+        if self._config.reads_committed:
             aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
         fetched = FetchedRecords(
             partition.topic,

@@ -5,85 +5,135 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from pyk.clients.consumer.offset_requests import (
+from pyk.clients.engine.answers import answer_for_each
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import KafkaError, LeaderNotAvailableError, MalformedResponseError
+from pyk.clients.offsets import (
+    FIRST_LIST_VERSION,
+    FIRST_VERSION_OF_EPOCH_ENDS,
     EpochQuestion,
-    FoundOffset,
+    ListedOffset,
+    OffsetSpec,
+    epoch_ends,
     epoch_ends_request,
     list_offsets_request,
-    read_epoch_ends,
-    read_list_offsets,
+    listed_offsets,
 )
-from pyk.clients.engine.client import Client
-from pyk.clients.errors import KafkaError, LeaderNotAvailableError
 from pyk.clients.topic_partition import TopicPartition
 
-T = TypeVar("T")
-Answers = dict[TopicPartition, FoundOffset | KafkaError]
+Q = TypeVar("Q")  # what is asked about a partition
+A = TypeVar("A")  # what is answered
 
 
 class OffsetLookup:
     """Finds offsets by time, at the ends of logs, and at the ends of leader epochs."""
 
-    def __init__(self, client: Client, isolation_level: str) -> None:
+    def __init__(self, client: Client, *, read_committed: bool) -> None:
         self._client = client
-        self._isolation_level = isolation_level
+        self._read_committed = read_committed
 
-    async def find(
-        self, timestamps: Mapping[TopicPartition, int], deadline: float
-    ) -> dict[TopicPartition, FoundOffset]:
-        """Return the offset of each partition, asking until the deadline.
+    async def find_times(
+        self, times: Mapping[TopicPartition, int], deadline: float
+    ) -> dict[TopicPartition, ListedOffset | None]:
+        """Return the first offset at or after a time; None where no record is that new."""
+        return await self._find(self.ask_times, times, deadline)
+
+    async def find_ends(
+        self, ends: Mapping[TopicPartition, OffsetSpec], deadline: float
+    ) -> dict[TopicPartition, ListedOffset]:
+        """Return the offset at an end of each log."""
+        return await self._find(self.ask_ends, ends, deadline)
+
+    async def _find(
+        self,
+        ask: Callable[
+            [Mapping[TopicPartition, Q]], Awaitable[Mapping[TopicPartition, A | KafkaError]]
+        ],
+        questions: Mapping[TopicPartition, Q],
+        deadline: float,
+    ) -> dict[TopicPartition, A]:
+        """Ask until each partition has an answer.
 
         Raises what does not pass, and :class:`KafkaTimeoutError`.
         """
-        found: dict[TopicPartition, FoundOffset] = {}
+        found: dict[TopicPartition, A] = {}
 
-        async def ask_for_the_rest() -> dict[TopicPartition, FoundOffset]:
-            rest = {p: t for p, t in timestamps.items() if p not in found}
-            answers = await self.ask(rest)
-            errors = [e for e in answers.values() if isinstance(e, KafkaError)]
-            found.update({p: o for p, o in answers.items() if isinstance(o, FoundOffset)})
+        async def ask_for_the_rest() -> dict[TopicPartition, A]:
+            answers = await ask({p: q for p, q in questions.items() if p not in found})
+            found.update({p: a for p, a in answers.items() if not isinstance(a, KafkaError)})
+            errors = [error for error in answers.values() if isinstance(error, KafkaError)]
             if errors:
                 raise next((error for error in errors if not error.retriable), errors[0])
             return found
 
-        self._client.track_topics({partition.topic for partition in timestamps})
-        names = ", ".join(sorted({partition.topic for partition in timestamps}))
+        self._client.track_topics({partition.topic for partition in questions})
+        names = ", ".join(sorted({partition.topic for partition in questions}))
         return await self._client.retry(ask_for_the_rest, deadline, f"look up offsets of {names}")
 
-    async def ask(self, timestamps: Mapping[TopicPartition, int]) -> Answers:
+    async def ask_times(
+        self, times: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, ListedOffset | KafkaError | None]:
         """Return an offset or an error for each partition, asking each leader once."""
         image = self._client.metadata
-        epochs = {partition: _or_unknown(image.leader_epoch(partition)) for partition in timestamps}
+        epochs = {
+            partition: epoch
+            for partition in times
+            if (epoch := image.leader_epoch(partition)) is not None
+        }
 
-        async def ask_node(node_id: int, asked: Mapping[TopicPartition, int]) -> Answers:
+        async def ask_node(
+            node_id: int, asked: Mapping[TopicPartition, int]
+        ) -> dict[TopicPartition, ListedOffset | KafkaError | None]:
             request = list_offsets_request(
-                asked, epochs, self._isolation_level, self._client.config.request_timeout_ms
+                asked,
+                epochs,
+                read_committed=self._read_committed,
+                timeout_ms=self._client.config.request_timeout_ms,
             )
-            return read_list_offsets(
-                asked, await self._client.send(node_id, request, min_version=1)
-            )
+            response = await self._client.send(node_id, request, min_version=FIRST_LIST_VERSION)
+            return answer_for_each(asked, listed_offsets(response), node_id)
 
-        return await self._ask_leaders(timestamps, ask_node)
+        return await self._ask_leaders(times, ask_node)
 
-    async def ask_epoch_ends(self, questions: Mapping[TopicPartition, EpochQuestion]) -> Answers:
+    async def ask_ends(
+        self, ends: Mapping[TopicPartition, OffsetSpec]
+    ) -> dict[TopicPartition, ListedOffset | KafkaError]:
+        """Return an offset or an error for each partition, asking each leader once."""
+        answers = await self.ask_times(ends)
+        return {
+            partition: MalformedResponseError(f"the leader of {partition} names no end of its log")
+            if answer is None
+            else answer
+            for partition, answer in answers.items()
+        }
+
+    async def ask_epoch_ends(
+        self, questions: Mapping[TopicPartition, EpochQuestion]
+    ) -> dict[TopicPartition, int | KafkaError]:
         """Return the end of an epoch or an error for each partition, asking each leader once."""
 
-        async def ask_node(node_id: int, asked: Mapping[TopicPartition, Any]) -> Answers:
-            response = await self._client.send(node_id, epoch_ends_request(asked), min_version=2)
-            return read_epoch_ends(asked, response)
+        async def ask_node(
+            node_id: int, asked: Mapping[TopicPartition, EpochQuestion]
+        ) -> dict[TopicPartition, int | KafkaError]:
+            response = await self._client.send(
+                node_id, epoch_ends_request(asked), min_version=FIRST_VERSION_OF_EPOCH_ENDS
+            )
+            return answer_for_each(asked, epoch_ends(response), node_id)
 
         return await self._ask_leaders(questions, ask_node)
 
     async def _ask_leaders(
         self,
-        questions: Mapping[TopicPartition, T],
-        ask_node: Callable[[int, Mapping[TopicPartition, T]], Awaitable[Answers]],
-    ) -> Answers:
+        questions: Mapping[TopicPartition, Q],
+        ask_node: Callable[
+            [int, Mapping[TopicPartition, Q]], Awaitable[Mapping[TopicPartition, A | KafkaError]]
+        ],
+    ) -> dict[TopicPartition, A | KafkaError]:
         image = self._client.metadata
-        by_leader: dict[int, dict[TopicPartition, T]] = defaultdict(dict)
-        answers: Answers = {}
+        by_leader: dict[int, dict[TopicPartition, Q]] = defaultdict(dict)
+        answers: dict[TopicPartition, A | KafkaError] = {}
         for partition, question in questions.items():
             leader = image.leader(partition)
             if leader is None:
@@ -105,8 +155,8 @@ class OffsetLookup:
 
 
 async def _errors_as_answers(
-    asking: Awaitable[Answers], asked: Mapping[TopicPartition, object]
-) -> Answers:
+    asking: Awaitable[Mapping[TopicPartition, A | KafkaError]], asked: Mapping[TopicPartition, Q]
+) -> Mapping[TopicPartition, A | KafkaError]:
     """Let one node that fails not spoil the answers of the others."""
     try:
         return await asking
@@ -114,9 +164,5 @@ async def _errors_as_answers(
         return dict.fromkeys(asked, error)
 
 
-def _wants_metadata(answer: FoundOffset | KafkaError) -> bool:
+def _wants_metadata(answer: object) -> bool:
     return isinstance(answer, KafkaError) and answer.retriable
-
-
-def _or_unknown(epoch: int | None) -> int:
-    return -1 if epoch is None else epoch

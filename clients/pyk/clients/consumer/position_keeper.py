@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Collection
 from pyk.clients.consumer.fetch_plan import places_without_leader
 from pyk.clients.consumer.fetcher import Fetcher
 from pyk.clients.consumer.offset_lookup import OffsetLookup
-from pyk.clients.consumer.offset_requests import EpochQuestion, FoundOffset
 from pyk.clients.consumer.positions import Place, PlaceState, Positions
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, UnsupportedVersionError
+from pyk.clients.offsets import EpochQuestion, ListedOffset
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -125,14 +125,13 @@ class PositionKeeper:
 
     async def _ask_offsets(self, places: list[Place]) -> None:
         versions = {place.topic_partition: place.version for place in places}
-        answers = await self._lookup.ask({p.topic_partition: p.timestamp for p in places})
+        answers = await self._lookup.ask_ends({p.topic_partition: p.end for p in places})
         now = self._client.clock.now()
         for place in places:
             version, answer = versions[place.topic_partition], answers[place.topic_partition]
-            if isinstance(answer, FoundOffset):
-                self._positions.found_offset(
-                    place, version, answer.offset, answer.leader_epoch, now
-                )
+            if isinstance(answer, ListedOffset):
+                epoch = _or_unknown(answer.leader_epoch)
+                self._positions.found_offset(place, version, answer.offset, epoch, now)
             else:
                 self._failed(place, version, answer)
 
@@ -152,8 +151,8 @@ class PositionKeeper:
             partition = place.topic_partition
             version, answer = versions[partition], answers[partition]
             leader_epoch = leader_epochs[partition]
-            if isinstance(answer, FoundOffset):
-                self._positions.found_epoch_end(place, version, answer.offset, leader_epoch, now)
+            if isinstance(answer, int):
+                self._positions.found_epoch_end(place, version, answer, leader_epoch, now)
             elif isinstance(answer, UnsupportedVersionError):
                 self._positions.found_epoch_end(place, version, -1, leader_epoch, now)
             else:

@@ -30,13 +30,12 @@ from pyk.clients.errors import (
     NoOffsetForPartitionError,
     OffsetOutOfRangeError,
 )
+from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
 
-# The timestamps that ListOffsets takes for the two ends of a log.
-LATEST, EARLIEST = -1, -2
-POLICIES = {"earliest": EARLIEST, "latest": LATEST}
+POLICIES = {"earliest": OffsetSpec.EARLIEST, "latest": OffsetSpec.LATEST}
 
 
 class PlaceState(Enum):
@@ -55,8 +54,8 @@ class Place:
 
     buffer: PartitionBuffer
     state: PlaceState
-    timestamp: int = LATEST
-    """What RESET asks for."""
+    end: OffsetSpec = OffsetSpec.LATEST
+    """The end of the log that RESET asks for."""
     leader_epoch: int = UNKNOWN
     """The leader's epoch that was last fetched from, or validated."""
     fetched_epoch: int = UNKNOWN
@@ -260,11 +259,11 @@ class Positions:
             return  # what is fetched stays of use
         self._know(place, offset, epoch)
 
-    def seek_to(self, place: Place, timestamp: int) -> None:
-        """Read on from the offset that belongs to ``timestamp``, EARLIEST or LATEST."""
+    def seek_to(self, place: Place, end: OffsetSpec) -> None:
+        """Read on from an end of the log, EARLIEST or LATEST."""
         self._buffer.set_position(place.topic_partition, UNKNOWN, UNKNOWN)
         place.state = PlaceState.RESET
-        place.timestamp = timestamp
+        place.end = end
         place.retry_at = 0.0
 
     # -- inside ------------------------------------------------------------------------------------
@@ -285,7 +284,7 @@ class Positions:
         topic, partition = place.topic_partition
         if self._policy is not None:
             self._buffer.set_position(place.topic_partition, UNKNOWN, UNKNOWN)
-            place.timestamp = self._policy
+            place.end = self._policy
             return
         place.state = PlaceState.FAILED
         error = kind(

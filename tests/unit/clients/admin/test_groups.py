@@ -28,17 +28,9 @@ from pyk.protocol.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from pyk.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
-from pyk.protocol.messages.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopic,
-    OffsetFetchResponseTopics,
-)
+from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 from pyk.protocol.versions import VersionRange
-from support.administering import ORDERS, administered, listed
+from support.administering import ORDERS, administered, fetched, listed
 from support.virtual_time import virtual_time
 
 
@@ -112,24 +104,13 @@ async def test_each_group_that_cannot_be_deleted_has_its_own_error() -> None:
         }
 
 
-def fetched(version_8: bool) -> OffsetFetchResponse:
-    old = OffsetFetchResponsePartition(partition_index=0, committed_offset=7, metadata="note")
-    new = OffsetFetchResponsePartitions(partition_index=0, committed_offset=7, metadata="note")
-    if not version_8:
-        return OffsetFetchResponse(
-            topics=[OffsetFetchResponseTopic(name="orders", partitions=[old])]
-        )
-    topics = [OffsetFetchResponseTopics(name="orders", partitions=[new])]
-    return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(group_id="g", topics=topics)])
-
-
 @pytest.mark.parametrize("highest", [6, 7, 8, 9, 10])
 @virtual_time
 async def test_committed_offsets_are_read_from_brokers_old_and_new(highest: int) -> None:
     async with administered(nodes=2) as (cluster, admin):
         cluster.coordinator_id = 2
         cluster.versions[ApiKey.OFFSET_FETCH] = VersionRange(1, highest)
-        cluster.on(OffsetFetchRequest, fetched(highest >= 8))
+        cluster.on(OffsetFetchRequest, fetched("orders", 0, 7, version=highest, note="note"))
 
         offsets = await admin.list_consumer_group_offsets("g", [ORDERS])
 
@@ -159,7 +140,7 @@ async def test_offsets_of_a_group_are_changed_and_forgotten() -> None:
 async def test_lag_is_what_was_not_committed_yet() -> None:
     async with administered() as (cluster, admin):
         cluster.add_topic("orders", leaders=[1])
-        cluster.on(OffsetFetchRequest, fetched(version_8=True))
+        cluster.on(OffsetFetchRequest, fetched("orders", 0, 7))
         cluster.on(ListOffsetsRequest, ListOffsetsResponse(topics=[listed("orders", 0, 12)]))
 
         lag = await admin.consumer_group_lag("g")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pyk.clients.consumer.fetch_buffer import FetchBuffer
-from pyk.clients.consumer.positions import EARLIEST, LATEST, Place, PlaceState, Positions
+from pyk.clients.consumer.positions import Place, PlaceState, Positions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.errors import (
     LogTruncatedError,
@@ -11,9 +11,11 @@ from pyk.clients.errors import (
     NotLeaderOrFollowerError,
     OffsetOutOfRangeError,
 )
+from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+ENDS = [("earliest", OffsetSpec.EARLIEST), ("latest", OffsetSpec.LATEST)]
 
 
 def make_positions(policy: str = "latest") -> Positions:
@@ -42,14 +44,14 @@ def test_a_member_goes_on_where_its_group_stopped() -> None:
     assert place.buffer.position == place.buffer.fetch_offset == place.buffer.finished == 10
 
 
-@pytest.mark.parametrize(("policy", "timestamp"), [("earliest", EARLIEST), ("latest", LATEST)])
-def test_where_nothing_is_committed_the_policy_decides(policy: str, timestamp: int) -> None:
+@pytest.mark.parametrize(("policy", "end"), ENDS)
+def test_where_nothing_is_committed_the_policy_decides(policy: str, end: OffsetSpec) -> None:
     positions = make_positions(policy)
     place = assigned(positions)
 
     positions.found_committed(place, place.version, None, 0.0)
 
-    assert (place.state, place.timestamp) == (PlaceState.RESET, timestamp)
+    assert (place.state, place.end) == (PlaceState.RESET, end)
     positions.found_offset(place, place.version, 77, 5, 0.0)
     assert (place.state, place.buffer.position) == (PlaceState.KNOWN, 77)
 
@@ -69,7 +71,7 @@ def test_without_a_group_the_policy_decides_at_once() -> None:
 
     place = assigned(positions, has_group=False)
 
-    assert (place.state, place.timestamp) == (PlaceState.RESET, EARLIEST)
+    assert (place.state, place.end) == (PlaceState.RESET, OffsetSpec.EARLIEST)
 
 
 def test_an_answer_that_comes_after_a_seek_changes_nothing() -> None:
@@ -96,13 +98,13 @@ def test_an_answer_for_an_earlier_assignment_changes_nothing() -> None:
     assert not positions.is_assigned(before)
 
 
-@pytest.mark.parametrize(("policy", "timestamp"), [("earliest", EARLIEST), ("latest", LATEST)])
-def test_an_offset_out_of_range_is_reset_by_the_policy(policy: str, timestamp: int) -> None:
+@pytest.mark.parametrize(("policy", "end"), ENDS)
+def test_an_offset_out_of_range_is_reset_by_the_policy(policy: str, end: OffsetSpec) -> None:
     positions, place = known(policy)
 
     positions.out_of_range(place, 1.0)
 
-    assert (place.state, place.timestamp) == (PlaceState.RESET, timestamp)
+    assert (place.state, place.end) == (PlaceState.RESET, end)
     assert place.buffer.finished == -1
 
 

@@ -6,29 +6,33 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection
 
-from pyk.clients.consumer.group.commits import (
-    CommitOutcome,
-    Identity,
-    Offsets,
-    Remedy,
-    commit_error,
-    commit_request,
-    fetch_request,
-    read_commit,
-    read_fetch,
-    remedy,
-)
+from pyk.clients.consumer.group.commits import Offsets, Remedy, commit_error, remedy, worst
+from pyk.clients.engine.answers import answer_for_each, without_errors
 from pyk.clients.engine.client import Client
+from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.coordinators import CoordinatorType
-from pyk.clients.errors import KafkaError, KafkaTimeoutError, error_for
+from pyk.clients.errors import (
+    KafkaError,
+    KafkaTimeoutError,
+    RebalanceInProgressError,
+    error_for,
+)
+from pyk.clients.offsets import (
+    FIRST_COMMIT_VERSION,
+    FIRST_FETCH_VERSION,
+    LAST_COMMIT_VERSION,
+    LAST_FETCH_VERSION,
+    Identity,
+    committed_offsets,
+    fetched_offsets,
+    offset_commit_request,
+    offset_fetch_request,
+)
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 
 log = logging.getLogger(__name__)
-
-# OffsetCommit names topics by id from version 10 on, OffsetFetch asks for several groups from 8 on.
-LAST_COMMIT_VERSION_WITH_NAMES = 9
-LAST_FETCH_VERSION_OF_ONE_GROUP = 7
 
 
 class Committer:
@@ -82,7 +86,7 @@ class Committer:
         """Raise if a partition went to another member: its offset may be further by now."""
         for partition in offsets:
             if not is_ours(partition):
-                raise commit_error(partition, ErrorCode.UNKNOWN_MEMBER_ID)
+                raise _not_a_member(partition)
 
     async def _commit_some(
         self, offsets: dict[TopicPartition, OffsetAndMetadata], failures: int, deadline: float
@@ -90,41 +94,48 @@ class Committer:
         """Try once; return what is to be tried again, after a wait."""
         identity = self._identity()
         if identity is None and not self._is_rebalancing():
-            raise commit_error(next(iter(offsets)), ErrorCode.UNKNOWN_MEMBER_ID)
+            raise _not_a_member(next(iter(offsets)))
         if identity is not None:
-            outcome = await self._ask(identity, offsets, deadline)
-            offsets = {p: offset for p, offset in offsets.items() if p not in outcome.stored}
-            worst = outcome.worst()
-            if worst is not None:
-                self._follow(*worst, identity)
+            errors = await self._ask(identity, offsets, deadline)
+            offsets = {p: offset for p, offset in offsets.items() if p in errors}
+            error = worst(errors.values())
+            if error is not None:
+                self._follow(error, identity)
         if offsets:
             await self._wait(failures + 1)
         return offsets
 
-    async def _ask(self, identity: Identity, offsets: Offsets, deadline: float) -> CommitOutcome:
-        request = commit_request(self._group_id, identity, offsets)
+    async def _ask(
+        self, identity: Identity, offsets: Offsets, deadline: float
+    ) -> dict[TopicPartition, KafkaError]:
+        """Return why offsets are not stored; the others are."""
+        request = offset_commit_request(self._group_id, offsets, identity)
         try:
             node_id = await self._coordinator(deadline)
             response = await self._client.send(
-                node_id, request, min_version=2, max_version=LAST_COMMIT_VERSION_WITH_NAMES
+                node_id,
+                request,
+                min_version=FIRST_COMMIT_VERSION,
+                max_version=LAST_COMMIT_VERSION,
             )
         except KafkaError as error:
             self._forget_coordinator_after(error)
-            return CommitOutcome({}, dict.fromkeys(offsets, ErrorCode.COORDINATOR_NOT_AVAILABLE))
-        return read_commit(offsets, response)
+            return dict.fromkeys(offsets, error)
+        answers = answer_for_each(offsets, committed_offsets(response), node_id)
+        return {p: error for p, error in answers.items() if error is not None}
 
-    def _follow(self, partition: TopicPartition, code: ErrorCode, asked_as: Identity) -> None:
+    def _follow(self, error: KafkaError, asked_as: Identity) -> None:
         """Prepare for another try, or raise if there is no point in one."""
-        log.debug("Commit of %s in group %s: %s", partition, self._group_id, code.name)
-        match remedy(code):
+        log.debug("Commit in group %s: %s", self._group_id, error)
+        match remedy(error):
             case Remedy.GIVE_UP:
-                raise commit_error(partition, code)
+                raise commit_error(error)
             case Remedy.FIND_COORDINATOR:
                 self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
             case Remedy.REJOIN:
                 is_hopeless = self._identity() == asked_as and not self._is_rebalancing()
-                if is_hopeless and code is not ErrorCode.REBALANCE_IN_PROGRESS:
-                    raise commit_error(partition, code)
+                if is_hopeless and not isinstance(error, RebalanceInProgressError):
+                    raise commit_error(error)
 
     async def fetch(
         self, partitions: Collection[TopicPartition], deadline: float
@@ -143,26 +154,27 @@ class Committer:
     async def _fetch_once(
         self, partitions: list[TopicPartition], deadline: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        request = fetch_request(self._group_id, partitions, require_stable=self._require_stable)
+        request = VersionedRequest(
+            OffsetFetchRequest,
+            lambda version: offset_fetch_request(
+                self._group_id, partitions, version, require_stable=self._require_stable
+            ),
+        )
         node_id = await self._coordinator(deadline)
         try:
             response = await self._client.send(
-                node_id,
-                request,
-                min_version=7 if self._require_stable else 1,
-                max_version=LAST_FETCH_VERSION_OF_ONE_GROUP,
+                node_id, request, min_version=FIRST_FETCH_VERSION, max_version=LAST_FETCH_VERSION
             )
         except KafkaError as error:
             self._forget_coordinator_after(error)
             raise
-        found: dict[TopicPartition, OffsetAndMetadata | None] = {}
-        for partition, answer in read_fetch(partitions, response).items():
-            if isinstance(answer, ErrorCode):
-                if remedy(answer) is Remedy.FIND_COORDINATOR:
-                    self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
-                raise error_for(answer, topic=partition.topic, partition=partition.partition)
-            found[partition] = answer
-        return found
+        try:
+            answers = fetched_offsets(response, self._group_id)
+            return without_errors(answer_for_each(partitions, answers, node_id))
+        except KafkaError as error:
+            if remedy(error) is Remedy.FIND_COORDINATOR:
+                self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
+            raise
 
     async def _coordinator(self, deadline: float) -> int:
         return await self._client.coordinator(CoordinatorType.GROUP, self._group_id, deadline)
@@ -182,3 +194,8 @@ class Committer:
         return KafkaTimeoutError(
             f"the offsets of {len(offsets)} partitions ({names}) were not committed in time"
         )
+
+
+def _not_a_member(partition: TopicPartition) -> KafkaError:
+    topic, number = partition
+    return commit_error(error_for(ErrorCode.UNKNOWN_MEMBER_ID, topic=topic, partition=number))

@@ -81,7 +81,7 @@ class ConsumerGroup:
             config.group_id,
             self.coordinator.identity,
             lambda: self.coordinator.is_rebalancing,
-            require_stable=config.isolation_level == "read_committed",
+            require_stable=config.reads_committed,
         )
         interval = max(config.auto_commit_interval_ms / 1000, SHORTEST_INTERVAL)
         self._auto_commit = AutoCommit(interval, client.clock.now())

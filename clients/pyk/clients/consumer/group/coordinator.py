@@ -26,7 +26,6 @@ from pyk.clients.consumer.group.actions import (
     Sync,
     Wait,
 )
-from pyk.clients.consumer.group.commits import Identity
 from pyk.clients.consumer.group.membership import NO_GENERATION, Membership, MemberState
 from pyk.clients.consumer.group.requests import MemberOptions
 from pyk.clients.consumer.group.subscription import TopicLayout
@@ -34,6 +33,7 @@ from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, RequestTimeoutError
+from pyk.clients.offsets import Identity
 
 log = logging.getLogger(__name__)
 

@@ -8,12 +8,11 @@ of the sticky assignors has no version.
 from __future__ import annotations
 
 import struct
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from pyk.clients.consumer.group.subscription import Subscription
-from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.topic_partition import TopicPartition, by_topic
 from pyk.protocol.errors import ProtocolError
 from pyk.protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -40,7 +39,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
         user_data=subscription.user_data,
         owned_partitions=[
             TopicPartitions(topic=topic, partitions=partitions)
-            for topic, partitions in _by_topic(subscription.owned_partitions)
+            for topic, partitions in _numbers_by_topic(subscription.owned_partitions)
         ],
         generation_id=subscription.generation_id,
         rack_id=subscription.rack,
@@ -73,7 +72,7 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
     message = ConsumerProtocolAssignment(
         assigned_partitions=[
             TopicPartitions(topic=topic, partitions=numbers)
-            for topic, numbers in _by_topic(partitions)
+            for topic, numbers in _numbers_by_topic(partitions)
         ]
     )
     # Version 1 is what every client reads, and nothing in later versions differs.
@@ -98,7 +97,7 @@ def encode_sticky_user_data(owned: Sequence[TopicPartition], generation_id: int)
     return StickyAssignorUserData(
         previous_assignment=[
             TopicAssignment(topic=topic, partitions=partitions)
-            for topic, partitions in _by_topic(owned)
+            for topic, partitions in _numbers_by_topic(owned)
         ],
         generation=generation_id,
     ).encode(1)
@@ -146,8 +145,6 @@ def _decode(message: type[M], data: bytes) -> M:
     return message.decode_prefix(data, min(version, HIGHEST_VERSION), VERSION.size)[0]
 
 
-def _by_topic(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
-    by_topic: dict[str, list[int]] = defaultdict(list)
-    for topic, partition in sorted(partitions):
-        by_topic[topic].append(partition)
-    return list(by_topic.items())
+def _numbers_by_topic(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
+    topics = by_topic(sorted(partitions))
+    return [(topic, [place.partition for place in places]) for topic, places in topics.items()]

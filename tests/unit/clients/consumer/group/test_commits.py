@@ -2,85 +2,23 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients.consumer.group.commits import (
-    AutoCommit,
-    CommitOutcome,
-    Identity,
-    Remedy,
-    commit_error,
-    commit_request,
-    fetch_request,
-    read_commit,
-    read_fetch,
-    remedy,
-)
-from pyk.clients.errors import CommitFailedError, OffsetMetadataTooLargeError
+from pyk.clients.consumer.group.commits import AutoCommit, Remedy, commit_error, remedy, worst
+from pyk.clients.errors import CommitFailedError, MalformedResponseError, error_for
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.offset_commit import (
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-)
-from pyk.protocol.messages.offset_fetch import (
-    OffsetFetchResponse,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponseTopic,
-)
 
-A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
-
-
-def commit_answer(**codes: ErrorCode) -> OffsetCommitResponse:
-    """Return an answer; ``a0=…`` is the code of partition 0 of topic a."""
-    return OffsetCommitResponse(
-        topics=[
-            OffsetCommitResponseTopic(
-                name=name[0],
-                partitions=[
-                    OffsetCommitResponsePartition(partition_index=int(name[1:]), error_code=code)
-                ],
-            )
-            for name, code in codes.items()
-        ]
-    )
-
-
-def test_a_commit_says_who_commits_what() -> None:
-    offsets = {A0: OffsetAndMetadata(5, "note", 3), B0: OffsetAndMetadata(7)}
-
-    request = commit_request("g", Identity(4, "me", "i"), offsets)
-
-    assert (request.group_id, request.generation_id_or_member_epoch) == ("g", 4)
-    assert (request.member_id, request.group_instance_id) == ("me", "i")
-    a, b = request.topics
-    assert (a.partitions[0].committed_offset, a.partitions[0].committed_leader_epoch) == (5, 3)
-    assert (b.partitions[0].committed_offset, b.partitions[0].committed_leader_epoch) == (7, -1)
-    assert (a.partitions[0].committed_metadata, b.partitions[0].committed_metadata) == ("note", "")
-
-
-def test_an_answer_tells_stored_offsets_from_others() -> None:
-    offsets = {A0: OffsetAndMetadata(5), A1: OffsetAndMetadata(6), B0: OffsetAndMetadata(7)}
-    answer = commit_answer(a0=ErrorCode.NONE, a1=ErrorCode.NOT_COORDINATOR)
-
-    outcome = read_commit(offsets, answer)
-
-    assert outcome.stored == {A0: offsets[A0]}
-    assert outcome.errors == {
-        A1: ErrorCode.NOT_COORDINATOR,
-        B0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,  # the answer leaves it out
-    }
+A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 
 
 def test_the_worst_error_is_the_one_that_asking_again_does_not_cure() -> None:
-    errors = {
-        A0: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        A1: ErrorCode.OFFSET_METADATA_TOO_LARGE,
-        B0: ErrorCode.REBALANCE_IN_PROGRESS,
-    }
+    errors = [
+        error_for(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        error_for(ErrorCode.OFFSET_METADATA_TOO_LARGE),
+        error_for(ErrorCode.REBALANCE_IN_PROGRESS),
+    ]
 
-    assert CommitOutcome({}, errors).worst() == (A1, ErrorCode.OFFSET_METADATA_TOO_LARGE)
-    assert CommitOutcome({}, {}).worst() is None
+    assert worst(errors) is errors[1]
+    assert worst([]) is None
 
 
 @pytest.mark.parametrize(
@@ -101,52 +39,22 @@ def test_the_worst_error_is_the_one_that_asking_again_does_not_cure() -> None:
     ],
 )
 def test_every_error_has_a_remedy(code: ErrorCode, expected: Remedy) -> None:
-    assert remedy(code) is expected
+    assert remedy(error_for(code)) is expected
+
+
+def test_what_an_answer_left_out_is_asked_for_again() -> None:
+    assert remedy(MalformedResponseError("node 1 left out a-0")) is Remedy.RETRY
 
 
 def test_the_application_is_told_what_a_lost_membership_means() -> None:
-    error = commit_error(A0, ErrorCode.ILLEGAL_GENERATION)
+    lost = commit_error(error_for(ErrorCode.ILLEGAL_GENERATION, topic="a", partition=0))
+    too_large = error_for(ErrorCode.OFFSET_METADATA_TOO_LARGE, topic="a", partition=0)
 
-    assert isinstance(error, CommitFailedError)
-    assert "read again" in str(error)
-    assert isinstance(
-        commit_error(A0, ErrorCode.OFFSET_METADATA_TOO_LARGE), OffsetMetadataTooLargeError
-    )
-
-
-def test_committed_offsets_are_asked_for_by_topic() -> None:
-    request = fetch_request("g", [A0, A1, B0], require_stable=True)
-
-    assert request.topics is not None
-    assert [(topic.name, topic.partition_indexes) for topic in request.topics] == [
-        ("a", [0, 1]),
-        ("b", [0]),
-    ]
-    assert request.require_stable
-
-
-def test_an_answer_gives_offsets_or_errors_for_all_that_was_asked() -> None:
-    partitions = [
-        OffsetFetchResponsePartition(
-            partition_index=0, committed_offset=5, committed_leader_epoch=2, metadata="note"
-        ),
-        OffsetFetchResponsePartition(partition_index=1, committed_offset=-1, metadata=None),
-    ]
-    response = OffsetFetchResponse(
-        topics=[OffsetFetchResponseTopic(name="a", partitions=partitions)]
-    )
-
-    assert read_fetch([A0, A1, B0], response) == {
-        A0: OffsetAndMetadata(5, "note", 2),
-        A1: None,
-        B0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    }
-
-
-def test_an_error_of_the_group_is_one_of_every_partition() -> None:
-    response = OffsetFetchResponse(error_code=ErrorCode.NOT_COORDINATOR)
-
-    assert read_fetch([A0], response) == {A0: ErrorCode.NOT_COORDINATOR}
+    assert isinstance(lost, CommitFailedError)
+    assert lost.topic_partition == A0
+    assert "offset of a-0 was not committed (ILLEGAL_GENERATION)" in str(lost)
+    assert "read again" in str(lost)
+    assert commit_error(too_large) is too_large
 
 
 def test_only_news_is_committed_and_never_backwards() -> None:

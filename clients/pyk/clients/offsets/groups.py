@@ -1,0 +1,173 @@
+"""Offsets of groups: store, read and delete what they have committed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from pyk.clients.errors import KafkaError, error_for
+from pyk.clients.offsets.partition_answers import known_epoch, read_partitions
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, by_topic
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from pyk.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+)
+from pyk.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+
+# Before these versions offsets were kept elsewhere, or for a time that the client had to name;
+# behind them topics have an id and no name.
+FIRST_COMMIT_VERSION, LAST_COMMIT_VERSION = 2, 9
+FIRST_FETCH_VERSION, LAST_FETCH_VERSION = 1, 9
+FIRST_VERSION_WITH_STABLE_OFFSETS = 7
+FIRST_VERSION_OF_SEVERAL_GROUPS = 8
+UNKNOWN_EPOCH = -1
+
+
+@attrs.frozen
+class Identity:
+    """As whom offsets are committed; the defaults are those of somebody outside of the group."""
+
+    generation_id: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
+
+
+OUTSIDER = Identity()
+
+
+def offset_commit_request(
+    group_id: str,
+    offsets: Mapping[TopicPartition, OffsetAndMetadata],
+    identity: Identity = OUTSIDER,
+) -> OffsetCommitRequest:
+    """Return the request that stores ``offsets``; a group with members refuses an outsider."""
+    return OffsetCommitRequest(
+        group_id=group_id,
+        generation_id_or_member_epoch=identity.generation_id,
+        member_id=identity.member_id,
+        group_instance_id=identity.group_instance_id,
+        topics=[
+            OffsetCommitRequestTopic(
+                name=topic,
+                partitions=[_to_commit(place.partition, offsets[place]) for place in places],
+            )
+            for topic, places in by_topic(offsets).items()
+        ],
+    )
+
+
+def _to_commit(partition: int, offset: OffsetAndMetadata) -> OffsetCommitRequestPartition:
+    epoch = offset.leader_epoch
+    return OffsetCommitRequestPartition(
+        partition_index=partition,
+        committed_offset=offset.offset,
+        committed_leader_epoch=UNKNOWN_EPOCH if epoch is None else epoch,
+        committed_metadata=offset.metadata,
+    )
+
+
+def committed_offsets(response: OffsetCommitResponse) -> dict[TopicPartition, KafkaError | None]:
+    """Return why the offset of each partition is not stored, None where it is."""
+    return read_partitions(response.topics, lambda _: None)
+
+
+def offset_fetch_request(
+    group_id: str,
+    partitions: Iterable[TopicPartition] | None,
+    version: int,
+    *,
+    require_stable: bool,
+) -> OffsetFetchRequest:
+    """Return the request for what a group has committed: for ``partitions``, or wherever it has.
+
+    ``require_stable`` asks to wait for transactions that are about to commit for the group.
+    Brokers before version 7 do not know of that and are asked without, as Kafka's clients do.
+    """
+    topics = None if partitions is None else by_topic(partitions)
+    if version < FIRST_VERSION_OF_SEVERAL_GROUPS:
+        return OffsetFetchRequest(
+            group_id=group_id,
+            topics=_topics_to_fetch(topics, OffsetFetchRequestTopic),
+            require_stable=require_stable and version >= FIRST_VERSION_WITH_STABLE_OFFSETS,
+        )
+    group = OffsetFetchRequestGroup(
+        group_id=group_id, topics=_topics_to_fetch(topics, OffsetFetchRequestTopics)
+    )
+    return OffsetFetchRequest(groups=[group], require_stable=require_stable)
+
+
+def _topics_to_fetch(
+    topics: Mapping[str, list[TopicPartition]] | None, topic_class: Any
+) -> list[Any] | None:
+    if topics is None:
+        return None
+    return [
+        topic_class(name=name, partition_indexes=[place.partition for place in places])
+        for name, places in topics.items()
+    ]
+
+
+def fetched_offsets(
+    response: OffsetFetchResponse, group_id: str
+) -> dict[TopicPartition, OffsetAndMetadata | KafkaError | None]:
+    """Return what a group has committed, None where it has not; raise what concerns all of it."""
+    error_code = response.error_code or next((g.error_code for g in response.groups), 0)
+    if error_code != ErrorCode.NONE:
+        raise error_for(error_code, group_id=group_id)
+    topics: list[Any] = list(response.topics)  # up to version 7
+    for group in response.groups:
+        topics += group.topics
+    return read_partitions(topics, _fetched)
+
+
+def _fetched(found: Any) -> OffsetAndMetadata | None:
+    if found.committed_offset < 0:
+        return None
+    return OffsetAndMetadata(
+        found.committed_offset, found.metadata or "", known_epoch(found.committed_leader_epoch)
+    )
+
+
+def offset_delete_request(
+    group_id: str, partitions: Iterable[TopicPartition]
+) -> OffsetDeleteRequest:
+    """Return the request that forgets what a group has committed for ``partitions``."""
+    return OffsetDeleteRequest(
+        group_id=group_id,
+        topics=[
+            OffsetDeleteRequestTopic(
+                name=topic,
+                partitions=[
+                    OffsetDeleteRequestPartition(partition_index=place.partition)
+                    for place in places
+                ],
+            )
+            for topic, places in by_topic(partitions).items()
+        ],
+    )
+
+
+def deleted_offsets(
+    response: OffsetDeleteResponse, group_id: str
+) -> dict[TopicPartition, KafkaError | None]:
+    """Return the outcome of each partition; raise what concerns all of them."""
+    if response.error_code != ErrorCode.NONE:
+        raise error_for(response.error_code, group_id=group_id)
+    return read_partitions(response.topics, lambda _: None)

@@ -1,0 +1,37 @@
+"""What all answers about partitions have in common. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from pyk.clients.errors import KafkaError, error_for
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.errors import ErrorCode
+
+V = TypeVar("V")
+
+
+def read_partitions(
+    topics: Iterable[Any], value: Callable[[Any], V]
+) -> dict[TopicPartition, V | KafkaError]:
+    """Return for each partition the ``value`` of its answer, or its error."""
+    return {
+        (place := TopicPartition(topic.name, answer.partition_index)): value_or_error(
+            place, answer, value
+        )
+        for topic in topics
+        for answer in topic.partitions
+    }
+
+
+def value_or_error(place: TopicPartition, answer: Any, value: Callable[[Any], V]) -> V | KafkaError:
+    """Return the ``value`` of the answer about one partition, or its error."""
+    if answer.error_code == ErrorCode.NONE:
+        return value(answer)
+    return error_for(answer.error_code, topic=place.topic, partition=place.partition)
+
+
+def known_epoch(leader_epoch: int) -> int | None:
+    """Return the epoch that an answer names, None where it names none."""
+    return leader_epoch if leader_epoch >= 0 else None

@@ -1,0 +1,28 @@
+"""What a node answers is held against what it was asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.clients.engine.answers import answer_for_each, without_errors
+from pyk.clients.errors import MalformedResponseError, StateError
+
+
+def test_what_was_left_out_is_an_error_and_what_was_not_asked_is_dropped() -> None:
+    answers = answer_for_each(["a", "b", "c"], {"d": 4, "b": None, "a": 1}, node_id=7)
+
+    assert list(answers) == ["a", "b", "c"]
+    assert (answers["a"], answers["b"]) == (1, None)
+    error = answers["c"]
+    assert isinstance(error, MalformedResponseError)
+    assert str(error) == "node 7 left out 'c'"
+    assert error.retriable
+
+
+def test_the_first_error_among_answers_is_raised() -> None:
+    first = StateError("first")
+
+    assert without_errors({"a": 1, "b": None}) == {"a": 1, "b": None}
+    with pytest.raises(StateError) as caught:
+        without_errors({"a": 1, "b": first, "c": StateError("second")})
+    assert caught.value is first
