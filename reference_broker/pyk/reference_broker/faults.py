@@ -124,6 +124,8 @@ class FaultRule:
 
     def error(self, code: str | ErrorCode) -> Self:
         """Answer with an error and do nothing else; a rule with a topic only for its partitions."""
+        if isinstance(code, str) and code not in ErrorCode.__members__:
+            raise ValueError(f"no error {code!r}; Kafka's names are like 'NOT_LEADER_OR_FOLLOWER'")
         self._effect.error = ErrorCode[code] if isinstance(code, str) else code
         return self
 

@@ -29,6 +29,11 @@ def test_an_api_that_does_not_exist_is_the_callers_mistake() -> None:
         FaultRules().on("Prodoose")
 
 
+def test_an_error_that_does_not_exist_is_the_callers_mistake() -> None:
+    with pytest.raises(ValueError, match="no error 'NOT_A_LEADER'"):
+        FaultRules().on("Produce").error("NOT_A_LEADER")
+
+
 @pytest.mark.parametrize(
     ("criteria", "facts", "matches"),
     [

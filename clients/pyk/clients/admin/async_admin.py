@@ -125,7 +125,7 @@ class AsyncAdmin:
     ) -> dict[str, CreatedTopic]:
         """Make topics and return what came out, by name; ``validate_only`` makes nothing."""
         deadline = await self._calls.begin(timeout)
-        by_name = {topic.name: topic for topic in new_topics}
+        by_name = topics.by_name(new_topics)
 
         async def ask(node_id: int, names: Sequence[str]) -> Any:
             request = topics.create_topics_request(

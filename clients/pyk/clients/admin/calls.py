@@ -72,6 +72,8 @@ class Calls:
         already_done: type[KafkaError] | None = None,
     ) -> dict[Any, Any]:
         """Return the result of each item; see :func:`~pyk.clients.admin.settling.settle`."""
+        if isinstance(items, str):
+            items = (items,)  # one name is no sequence of letters
         return await settle(self.client, items, route, ask, deadline, already_done=already_done)
 
     async def metadata(

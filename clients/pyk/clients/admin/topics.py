@@ -92,6 +92,16 @@ class TopicDescription:
     partitions: tuple[PartitionDescription, ...]
 
 
+def by_name(new_topics: Iterable[NewTopic]) -> dict[str, NewTopic]:
+    """Return topics by name; raise ``TypeError`` for what is none."""
+    found = {}
+    for topic in new_topics:
+        if not isinstance(topic, NewTopic):
+            raise TypeError(f"a topic to create is NewTopic(name, …), not {topic!r}")
+        found[topic.name] = topic
+    return found
+
+
 def create_topics_request(
     topics: Iterable[NewTopic], timeout_ms: int, *, validate_only: bool
 ) -> CreateTopicsRequest:
