@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random as randomness
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Self, Unpack
 
 from pyk.clients.admin.async_admin import AsyncAdmin
@@ -14,13 +13,14 @@ from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
 from pyk.clients.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
 from pyk.clients.config import AdminOptions
+from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.io import Clock, Network
 
 
-class Admin:
+class Admin(BlockingContext):
     """Looks after topics, settings, groups and offsets; :class:`AsyncAdmin` is the same, awaited.
 
     Any number of threads may share one.
@@ -74,22 +74,6 @@ class Admin:
 
     def __repr__(self) -> str:
         return self._admin.config.name_of(self)
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     # -- topics ------------------------------------------------------------------------------------
 

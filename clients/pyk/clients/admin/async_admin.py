@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random as randomness
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Self, Unpack
 
 from pyk.clients import offsets
@@ -26,6 +25,7 @@ from pyk.clients.config import AdminConfig, AdminOptions
 from pyk.clients.engine.answers import answer_for_each, without_errors
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.connection import VersionedRequest
+from pyk.clients.engine.context import AsyncContext
 from pyk.clients.engine.metadata import MetadataAnswer
 from pyk.clients.errors import GroupIdNotFoundError, UnknownTopicOrPartitionError, error_for
 from pyk.clients.offsets import ListedOffset, OffsetSpec
@@ -39,7 +39,7 @@ from pyk.protocol.messages.list_groups import ListGroupsRequest, ListGroupsRespo
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 
 
-class AsyncAdmin:
+class AsyncAdmin(AsyncContext):
     """Looks after topics, settings, groups and offsets.
 
     Every call takes ``timeout`` in seconds, None for ``default_api_timeout_ms``, and within it
@@ -97,22 +97,6 @@ class AsyncAdmin:
 
     def __repr__(self) -> str:
         return self.config.name_of(self)
-
-    async def __aenter__(self) -> Self:
-        try:
-            await self.start()
-        except BaseException:
-            await self.close()
-            raise
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     # -- topics ------------------------------------------------------------------------------------
 

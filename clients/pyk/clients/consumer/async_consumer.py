@@ -21,6 +21,7 @@ from pyk.clients.consumer.read_path import AsyncReadPath
 from pyk.clients.consumer.rebalance_listener import RebalanceListener
 from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
+from pyk.clients.engine.context import AsyncContext
 from pyk.clients.errors import ClosedError, ConcurrentUseError, WakeupError
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.payload import K, V
@@ -28,7 +29,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, T
 from pyk.protocol.io import Clock, Network
 
 
-class AsyncConsumer(AsyncReadPath, Generic[K, V]):
+class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
     """Reads records of topics, alone or as a member of a group.
 
     ``async for record in consumer`` and ``await consumer.poll()`` give records. What the loop body
@@ -135,14 +136,6 @@ class AsyncConsumer(AsyncReadPath, Generic[K, V]):
 
     def __repr__(self) -> str:
         return self._core.config.name_of(self)
-
-    async def __aenter__(self) -> Self:
-        try:
-            await self.start()
-        except BaseException:
-            await self.close()
-            raise
-        return self
 
     async def __aexit__(
         self,

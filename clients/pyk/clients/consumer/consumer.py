@@ -22,6 +22,7 @@ from pyk.clients.consumer.read_path import BlockingReadPath
 from pyk.clients.consumer.rebalance_listener import RebalanceListener
 from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
+from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
 from pyk.clients.offsets import OffsetSpec
@@ -33,7 +34,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Consumer(BlockingReadPath, Generic[K, V]):
+class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     """Reads records of topics, alone or as a member of a group; :class:`AsyncConsumer` is the same,
     awaited.
 
@@ -140,14 +141,6 @@ class Consumer(BlockingReadPath, Generic[K, V]):
 
     def __repr__(self) -> str:
         return self._core.config.name_of(self)
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
 
     def __exit__(
         self,

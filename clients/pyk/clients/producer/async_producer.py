@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import random as randomness
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ProducerConfig, ProducerOptions
+from pyk.clients.engine.context import AsyncContext
 from pyk.clients.errors import KafkaError
 from pyk.clients.payload import K, V
 from pyk.clients.producer.batch_delivery import BatchDelivery
@@ -22,7 +22,7 @@ from pyk.clients.producer.stats import ProducerStats
 from pyk.protocol.io import Clock, Network
 
 
-class AsyncProducer(AsyncSendPath, Generic[K, V]):
+class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
     """Writes records to topics.
 
     ``await producer.send(…)`` puts a record into the buffer, waiting only while that is full or the
@@ -155,22 +155,6 @@ class AsyncProducer(AsyncSendPath, Generic[K, V]):
 
     def __repr__(self) -> str:
         return self._core.config.name_of(self)
-
-    async def __aenter__(self) -> Self:
-        try:
-            await self.start()
-        except BaseException:
-            await self.close()
-            raise
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     def _set_up(
         self,

@@ -7,10 +7,10 @@ import os
 import random as randomness
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ProducerConfig, ProducerOptions
+from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
 from pyk.clients.payload import K, V
@@ -33,7 +33,7 @@ GRACE_SECONDS = 0.5
 EXIT_SECONDS = 5.0
 
 
-class Producer(BlockingSendPath, Generic[K, V]):
+class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
     """Writes records to topics; :class:`AsyncProducer` is the same, awaited.
 
     Any number of threads may share one. Delivery callbacks run on the producer's own thread, and
@@ -170,22 +170,6 @@ class Producer(BlockingSendPath, Generic[K, V]):
 
     def __repr__(self) -> str:
         return self._core.config.name_of(self)
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _set_up(
         self,

@@ -1,0 +1,70 @@
+"""Clients as context managers: started when entered, closed when left, or when starting fails."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol, TypeVar
+
+
+class Blocking(Protocol):
+    """What can be entered with ``with``."""
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Awaited(Protocol):
+    """What can be entered with ``async with``."""
+
+    async def start(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+B = TypeVar("B", bound=Blocking)
+A = TypeVar("A", bound=Awaited)
+
+
+class BlockingContext:
+    """Makes a context manager of a class with ``start`` and ``close``."""
+
+    __slots__ = ()
+
+    def __enter__(self: B) -> B:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self: Blocking,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncContext:
+    """Makes an asyncio context manager of a class with ``start`` and ``close``."""
+
+    __slots__ = ()
+
+    async def __aenter__(self: A) -> A:
+        try:
+            await self.start()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self: Awaited,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
