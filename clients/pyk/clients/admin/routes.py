@@ -10,6 +10,7 @@ import attrs
 
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
+from pyk.clients.engine.metadata import leaderless
 from pyk.clients.errors import (
     KafkaError,
     KafkaTimeoutError,
@@ -162,7 +163,7 @@ class ToLeaders:
                 partition=item.partition,
             )
         if partition.leader_id is None:
-            return LeaderNotAvailableError(f"{item} has no leader right now")
+            return leaderless(item)
         return partition.leader_id
 
 

@@ -21,12 +21,12 @@ from pyk.clients.consumer.fetch_session import (
 from pyk.clients.consumer.fetched_bytes import find_end
 from pyk.clients.consumer.health import STALL_SECONDS
 from pyk.clients.consumer.positions import Place, PlaceState, Positions
+from pyk.clients.consumer.unreadable import cut_short_error
 from pyk.clients.engine.client import Client
+from pyk.clients.engine.metadata import leaderless
 from pyk.clients.errors import (
-    CorruptRecordError,
     KafkaError,
     KafkaTimeoutError,
-    LeaderNotAvailableError,
     error_for,
 )
 from pyk.clients.topic_partition import TopicPartition
@@ -97,7 +97,7 @@ class Fetcher:
         for place in self._positions:
             leader = self._client.metadata.leader(place.topic_partition)
             if leader is None and place.failing_since is None:
-                place.waits(_leaderless(place), now)
+                place.waits(leaderless(place.topic_partition), now)
             if place.is_behind and now - place.progressed_at > STALL_SECONDS:
                 self._begin_anew(place, now)
             self._tell_of_lasting_failure(place, now)
@@ -321,7 +321,7 @@ class NodeFetcher:
         records = memoryview(data.records)
         end = find_end(records, offset)
         if not end.has_batch:
-            error = _cut_short(partition, offset, len(records))
+            error = cut_short_error(partition, offset, len(records))
             self._buffer.fail(partition, error, lasts=True)
             place.state = PlaceState.FAILED
             return
@@ -372,13 +372,6 @@ class NodeFetcher:
             place.buffer.fetch_offset = -1
 
 
-def _leaderless(place: Place) -> KafkaError:
-    topic, partition = place.topic_partition
-    return LeaderNotAvailableError(
-        f"{place.topic_partition} has no leader that is known", topic=topic, partition=partition
-    )
-
-
 def _stalled(place: Place) -> KafkaError:
     partition = place.topic_partition
     return KafkaTimeoutError(
@@ -387,14 +380,4 @@ def _stalled(place: Place) -> KafkaError:
         topic=partition.topic,
         partition=partition.partition,
         offset=place.buffer.fetch_offset,
-    )
-
-
-def _cut_short(partition: TopicPartition, offset: int, size: int) -> KafkaError:
-    return CorruptRecordError(
-        f"cannot read {partition} at offset {offset}: {size} bytes came without one whole batch; "
-        f"seek to offset {offset + 1} to pass over it",
-        topic=partition.topic,
-        partition=partition.partition,
-        offset=offset,
     )

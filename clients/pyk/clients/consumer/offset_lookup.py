@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from pyk.clients.engine.answers import answer_for_each
 from pyk.clients.engine.client import Client
-from pyk.clients.errors import KafkaError, LeaderNotAvailableError, MalformedResponseError
+from pyk.clients.engine.metadata import leaderless
+from pyk.clients.errors import KafkaError, MalformedResponseError
 from pyk.clients.offsets import (
     FIRST_LIST_VERSION,
     FIRST_VERSION_OF_EPOCH_ENDS,
@@ -137,11 +138,7 @@ class OffsetLookup:
         for partition, question in questions.items():
             leader = image.leader(partition)
             if leader is None:
-                answers[partition] = LeaderNotAvailableError(
-                    f"{partition} has no leader that is known",
-                    topic=partition.topic,
-                    partition=partition.partition,
-                )
+                answers[partition] = leaderless(partition)
             else:
                 by_leader[leader][partition] = question
         tasks = [

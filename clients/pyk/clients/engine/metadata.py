@@ -20,6 +20,7 @@ from uuid import UUID
 import attrs
 
 from pyk.clients.config.values import HOST_MAX_LENGTH, PORTS
+from pyk.clients.errors import LeaderNotAvailableError
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode, MalformedMessageError
 from pyk.protocol.fields import ZERO_UUID
@@ -284,4 +285,13 @@ def _is_stale(known: PartitionMetadata, answered: PartitionMetadata) -> bool:
         known.leader_epoch is not None
         and answered.leader_epoch is not None
         and answered.leader_epoch < known.leader_epoch
+    )
+
+
+def leaderless(partition: TopicPartition) -> LeaderNotAvailableError:
+    """Return the error of a partition that nobody can be asked about."""
+    return LeaderNotAvailableError(
+        f"{partition} has no leader that is known",
+        topic=partition.topic,
+        partition=partition.partition,
     )

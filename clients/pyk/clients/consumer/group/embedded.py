@@ -22,6 +22,7 @@ from pyk.protocol.messages.consumer_protocol import (
     TopicAssignment,
 )
 from pyk.protocol.messages.consumer_protocol import TopicPartition as TopicPartitions
+from pyk.protocol.persisted import decode_sticky_user_data, encode_versioned
 
 if TYPE_CHECKING:
     from pyk.protocol.schema import Message
@@ -44,7 +45,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
         generation_id=subscription.generation_id,
         rack_id=subscription.rack,
     )
-    return VERSION.pack(HIGHEST_VERSION) + message.encode(HIGHEST_VERSION)
+    return encode_versioned(message, HIGHEST_VERSION)
 
 
 def decode_subscription(
@@ -76,7 +77,7 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
         ]
     )
     # Version 1 is what every client reads, and nothing in later versions differs.
-    return VERSION.pack(1) + message.encode(1)
+    return encode_versioned(message, 1)
 
 
 def decode_assignment(assignment: bytes) -> frozenset[TopicPartition]:
@@ -110,19 +111,12 @@ def encode_cooperative_user_data(generation_id: int) -> bytes:
 
 def sticky_claims(member: Subscription) -> tuple[int, tuple[TopicPartition, ...]]:
     """Return the generation and the partitions that an eager member says it had."""
-    if not member.user_data:
-        return -1, ()
-    for version in (1, 0):
-        try:
-            message = StickyAssignorUserData.decode(member.user_data, version)
-        except ProtocolError:
-            continue
-        return message.generation, tuple(
-            TopicPartition(previous.topic, partition)
-            for previous in message.previous_assignment
-            for partition in previous.partitions
-        )
-    return -1, ()
+    message = decode_sticky_user_data(member.user_data or b"")
+    return message.generation, tuple(
+        TopicPartition(previous.topic, partition)
+        for previous in message.previous_assignment
+        for partition in previous.partitions
+    )
 
 
 def cooperative_claims(member: Subscription) -> tuple[int, tuple[TopicPartition, ...]]:
