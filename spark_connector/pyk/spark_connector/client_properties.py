@@ -62,7 +62,8 @@ def describe_error(error: KafkaError) -> str:
     where = "" if error.partition is None else f"{error.topic}-{error.partition}: "
     code = None if error.code is None else ErrorCode(error.code)
     name = type(error).__name__ if code is None else f"{code.name} ({code:d})"
-    return f"{where}{name}: {error}"
+    text = str(error)
+    return where + (text if text.startswith(name) else f"{name}: {text}")
 
 
 def _check(config: type[ConsumerConfig | ProducerConfig], properties: Mapping[str, str]) -> None:

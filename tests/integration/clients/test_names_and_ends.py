@@ -71,5 +71,33 @@ def test_what_was_sent_is_delivered_though_the_program_forgot_to_close() -> None
         assert read_values(cluster, "forgotten") == [b"to close"]
 
 
+BEREFT = """
+import sys
+from pyk.clients import Producer
+
+producer = Producer(sys.argv[1])
+producer.send_and_wait("forgotten", b"delivered")
+print("delivered", flush=True)
+sys.stdin.readline()
+producer.send("forgotten", b"too late")
+"""
+
+
+def test_the_end_of_a_program_does_not_wait_long_for_a_broker_that_is_gone() -> None:
+    with Cluster() as cluster:
+        command = [sys.executable, "-c", BEREFT, cluster.bootstrap]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as program:
+            assert program.stdout is not None
+            assert program.stdout.readline() == "delivered\n"
+            cluster.kill(0)
+
+            _, said = program.communicate("go on\n", timeout=20)
+
+    assert program.returncode == 0
+    assert "1 records for partition 0 of topic 'forgotten' were not delivered" in said
+    assert "Traceback" not in said
+
+
 def read_values(cluster: Cluster, topic: str) -> list[bytes]:
     return [record.value for record in read_topic(cluster.bootstrap, topic)[0]]

@@ -186,5 +186,5 @@ class TestWriters:
         options = SERVERS | {"topic": "out", "kafka.linger.mss": "5"}
         arguments = (False,) if make is BatchWriter else ()
 
-        with pytest.raises(OptionError, match="did you mean 'linger_ms'"):
+        with pytest.raises(OptionError, match=r"did you mean 'linger\.ms'"):
             make(options, schema_of(value=StringType()), *arguments)

@@ -37,7 +37,7 @@ def test_a_mistake_is_told_when_a_table_is_loaded() -> None:
 
 @pytest.mark.parametrize("reader", [BatchReader, StreamReader])
 def test_client_options_are_checked_before_anything_runs(reader: type) -> None:
-    with pytest.raises(OptionError, match=r"kafka.*did you mean 'fetch_min_bytes'"):
+    with pytest.raises(OptionError, match=r"kafka.*did you mean 'fetch\.min\.bytes'"):
         reader(OPTIONS | {"kafka.fetch.minn.bytes": "5"}, VALUE)
 
 

@@ -82,7 +82,9 @@ class Dialer:
         try:
             async with asyncio.timeout(timeout):
                 addresses = await self._network.resolve(node.host, node.port)
-        except (OSError, ValueError) as error:  # ValueError: a name that IDNA cannot encode
+        # ValueError: a name that IDNA cannot encode. RuntimeError: the program is ending, and there
+        # is no thread more to look names up in.
+        except (OSError, ValueError, RuntimeError) as error:
             attempts.append(explained(progress, error, timeout))
             return []
         last_good = self._last_good.get(node.host)

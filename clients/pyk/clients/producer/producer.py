@@ -141,7 +141,8 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
 
         Raises :class:`KafkaTimeoutError` after ``timeout`` seconds; the producer goes on.
         """
-        self._thread.call(self._core.flush(timeout), _with_grace(timeout))
+        patience = _with_grace(timeout)  # first, so that what is no number leaves no coroutine
+        self._thread.call(self._core.flush(timeout), patience)
 
     def close(self, timeout: float | None = None) -> None:
         """Deliver what was sent, then end; what is not settled in ``timeout`` seconds is given up.

@@ -1,0 +1,21 @@
+"""Errors as they reach the driver of a query: as text, with Kafka's name and number, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.clients import KafkaError, UnknownTopicOrPartitionError
+from pyk.clients.errors import error_for
+from pyk.spark_connector.client_properties import describe_error
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (error_for(3, "gone", topic="a"), "UNKNOWN_TOPIC_OR_PARTITION (3): gone (topic 'a')"),
+        (UnknownTopicOrPartitionError("gone"), "UNKNOWN_TOPIC_OR_PARTITION (3): gone"),
+        (KafkaError("odd", topic="a", partition=1), "a-1: KafkaError: odd"),
+    ],
+)
+def test_kafkas_name_and_number_are_said_once(error: KafkaError, text: str) -> None:
+    assert describe_error(error).startswith(text)
