@@ -46,7 +46,7 @@ REFUSED = {
     "empty body": ("MetadataRequest", 0, "", "ends early"),
     "varint cut": ("MetadataRequest", 9, "ff", "ends early"),
     "varint of 6 bytes": ("MetadataRequest", 9, "808080808000", "5 bytes"),
-    "overlong varint": ("MetadataRequest", 9, "808000", "longer than its value"),
+    "overlong varint": ("MetadataRequest", 9, "808000" + "00000000", "longer than its value"),
     "varint above 32 bits": ("MetadataRequest", 9, "8080808010", "32 bits"),
     "compact count of 2**32 - 1": ("MetadataRequest", 9, "ffffffff0f", "elements"),
     "trailing bytes": ("SaslHandshakeRequest", 0, "000161" + "00", "1 bytes follow"),

@@ -3,6 +3,8 @@
 The source follows the wire from front to back. Values of fixed size that stand side by side,
 together with the length prefix that ends such a run, are unpacked by one ``struct.Struct``; structs
 and loops are written inline, and objects are filled without ``__init__``, since every field is set.
+What may be null is null or empty more often than not, so the run goes on behind it as if it were;
+where it is not, the rest of the run is unpacked once more.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from pyk.protocol.schema import Message, Struct
 
 Decode: TypeAlias = Callable[[bytes | bytearray | memoryview, int], tuple[Any, int]]
+Run: TypeAlias = list[tuple[str, str]]
+"""The format and the target of each value to unpack together."""
 
 _HELPERS = (
     wire.read_varint,
@@ -37,6 +41,7 @@ _HELPERS = (
     wire.read_string_length,
     wire.read_tag,
     wire.read_unknown_tags,
+    wire.bytes_of,
     wire.uuid_of,
     wire.bad_length,
     wire.bad_count,
@@ -45,7 +50,10 @@ _HELPERS = (
     wire.malformed,
 )
 
-_LOCALS = ("data", "position", "size", "length", "following", "count", "end", "marker")
+_LENGTH = "length"
+_LOCALS = (
+    "data", "view", "position", "size", "prefix", _LENGTH, "following", "count", "end", "marker",
+)  # fmt: skip
 
 
 def compile_decoder(cls: type[Message], version: int) -> Decode:
@@ -74,8 +82,9 @@ class _DecoderWriter:
         self._is_flexible = version in cls.flexible
         self._is_view = _keeps_views(cls)
         self._source = Source(_LOCALS)
-        self._run: list[tuple[str, str]] = []  # format and target of each value to unpack together
+        self._run: Run = []
         self._after_run: list[str] = []  # lines that need those values
+        self._ahead: Run = []  # what the run behind a null has unpacked already
 
     def write(self) -> Source:
         source = self._source
@@ -85,8 +94,13 @@ class _DecoderWriter:
         source.constant("new", object.__new__)
         source.constant("repeat", repeat)
         source.constant("no_tags", NO_TAGGED_FIELDS)
+        source.constant("no_records", memoryview(b""))
         with source.block("def decode(data, position)"):
-            source.line(f"data = {'memoryview' if self._is_view else 'bytes'}(data)")
+            if self._is_view:
+                source.line("view = memoryview(data)")
+                source.line("data = data if type(data) is bytes else bytes_of(view)")
+            else:
+                source.line("data = bytes(data)")
             source.line("size = len(data)")
             with source.block("try"):
                 self._struct(self._cls, source.local("message"), "")
@@ -106,16 +120,18 @@ class _DecoderWriter:
         """Write the reading of every field of ``cls`` into ``target``, which has none yet."""
         source = self._source
         source.line(f"{target}.unknown_tagged_fields = no_tags")
-        tagged = []
+        wire_fields = []
         for field in cls.fields:
             if self._version in field.versions and self._version not in field.tagged:
                 shape = Shape.of(field, self._version, is_flexible=self._is_flexible)
-                self._value(shape, f"{target}.{field.name}", f"{path}{field.name}")
-                continue
-            source.line(f"{target}.{field.name} = {self._default(field)}")
-            if self._version in field.tagged:
-                tagged.append(field)
+                wire_fields.append((shape, f"{target}.{field.name}", f"{path}{field.name}"))
+            else:
+                source.line(f"{target}.{field.name} = {self._default(field)}")
+        for number, (shape, place, its_path) in enumerate(wire_fields, 1):
+            behind = [(shape, place) for shape, place, _ in wire_fields[number:]]
+            self._value(shape, place, its_path, _run_ahead(shape, behind))
         if self._is_flexible:
+            tagged = [field for field in cls.fields if self._version in field.tagged]
             self._tagged_section(tagged, target, path)
 
     def _default(self, field: Field) -> str:
@@ -126,22 +142,22 @@ class _DecoderWriter:
             return repr(field.default)
         return self._source.constant(f"default_{field.name}", field.default)
 
-    def _value(self, shape: Shape, target: str, path: str) -> None:
+    def _value(self, shape: Shape, target: str, path: str, ahead: Run | None = None) -> None:
         if shape.kind.fixed_format:
             self._fixed(shape.kind, target)
         elif isinstance(shape.kind, StructKind):
             self._nested(shape.kind, shape, target, path)
         elif isinstance(shape.kind, ArrayKind):
-            self._array(shape, target, path)
+            self._array(shape, target, path, ahead or [])
         else:
-            self._sized(shape, target, path)
+            self._sized(shape, target, path, ahead or [])
 
     def _fixed(self, kind: Kind, target: str) -> None:
         if kind.name == "uuid":
             raw = self._source.local("raw")
             self._after_run.append(f"{target} = uuid_of({raw})")
             target = raw
-        self._run.append((kind.fixed_format, target))
+        self._add(kind.fixed_format, target)
 
     def _nested(self, kind: StructKind, shape: Shape, target: str, path: str) -> None:
         source, nested = self._source, self._source.local(snake_case(kind.name))
@@ -150,7 +166,7 @@ class _DecoderWriter:
             source.line(f"{target} = {nested}")
             return
         # The marker is an int8, -1 for null; only in a tagged section it is a varint, 0 for null.
-        self._run.append(("B" if shape.is_tagged else "b", "marker"))
+        self._add("B" if shape.is_tagged else "b", "marker")
         self._flush()
         with source.block(f"if marker == {0 if shape.is_tagged else -1}"):
             source.line(f"{target} = None")
@@ -161,7 +177,10 @@ class _DecoderWriter:
         with source.block("else"):
             source.line(f"raise bad_marker({path!r}, marker)")
 
-    def _sized(self, shape: Shape, target: str, path: str) -> None:
+    def _sized(self, shape: Shape, target: str, path: str, ahead: Run) -> None:
+        if ahead:
+            self._sized_or_null(shape, target, path, ahead)
+            return
         if shape.is_compact:
             self._compact_length(shape)
         else:
@@ -176,13 +195,42 @@ class _DecoderWriter:
         with self._source.block("else"):
             self._sized_body(shape, target, path)
 
+    def _sized_or_null(self, shape: Shape, target: str, path: str, ahead: Run) -> None:
+        """Write the reading of a value together with what stands behind it if it is null."""
+        back = self._unpack_with(shape, ahead)
+        with self._source.block(f"if prefix == {shape.null_prefix}"):
+            self._source.line(f"{target} = None")
+        with self._source.block("else"):
+            self._source.line(f"position -= {back + shape.is_compact}")
+            self._source.line("length = prefix")
+            if shape.is_compact:
+                self._long_length(shape)
+            self._sized_body(shape, target, path)
+            self._unpack_again(ahead)
+        self._ahead = ahead
+
+    def _unpack_with(self, shape: Shape, ahead: Run) -> int:
+        """Write the unpacking of a prefix and what is ahead; return how far to go back to it."""
+        self._add(shape.prefix_format, "prefix")
+        self._run += ahead
+        self._flush(stay=_stay(ahead))
+        return _size(ahead) - _stay(ahead)
+
+    def _unpack_again(self, ahead: Run) -> None:
+        self._run += ahead
+        self._flush(stay=_stay(ahead))
+
     def _compact_length(self, shape: Shape) -> None:
         """Write the reading of a length + 1; ``position`` stays at the last byte of it.
 
         From there on the length + 1 tells where the value ends.
         """
-        self._run.append(("B", "length"))
+        self._add("B", _LENGTH)
         self._flush(stay=1)
+        self._long_length(shape)
+
+    def _long_length(self, shape: Shape) -> None:
+        """Write the reading of the rest of a length of more than one byte."""
         source = self._source
         with source.block("if length > 127"):
             if shape.kind.name == "string":
@@ -196,7 +244,7 @@ class _DecoderWriter:
                 source.line("length, position = read_length(data, position)")
 
     def _classic_length(self, shape: Shape) -> None:
-        if shape.kind.name == "string" and not shape.is_nullable and not self._run:
+        if shape.kind.name == "string" and not (shape.is_nullable or self._run or self._ahead):
             # Nearly all strings are shorter than 256 bytes: look at the two bytes by themselves.
             unpack = self._source.struct("h", "unpack_from")
             self._source.line("length = data[position + 1]")
@@ -204,7 +252,7 @@ class _DecoderWriter:
                 self._source.line(f"length, = {unpack}(data, position)")
             self._source.line("position += 2")
             return
-        self._run.append((shape.prefix_format, "length"))
+        self._add(shape.prefix_format, _LENGTH)
         self._flush()
 
     def _sized_body(self, shape: Shape, target: str, path: str) -> None:
@@ -216,32 +264,44 @@ class _DecoderWriter:
             check = "not position <= end <= size"
         with source.block(f"if {check}"):
             source.line(f"raise bad_length({path!r}, end - ({start}), size - ({start}))")
-        source.line(f"{target} = {self._converted(shape.kind, f'data[{start}:end]')}")
+        source.line(f"{target} = {self._converted(shape, f'{start}:end')}")
         source.line("position = end")
 
-    def _converted(self, kind: Kind, piece: str) -> str:
-        if kind.name == "string":
-            return f"{piece}.tobytes().decode()" if self._is_view else f"{piece}.decode()"
-        return f"{piece}.tobytes()" if kind.name == "bytes" and self._is_view else piece
+    def _converted(self, shape: Shape, piece: str) -> str:
+        if shape.kind.name == "string":
+            return f"data[{piece}].decode()"
+        if shape.kind.name == "records":
+            return f"view[{piece}] if length > {shape.null_prefix + 1} else no_records"
+        return f"bytes(data[{piece}])" if self._is_view else f"data[{piece}]"
 
-    def _array(self, shape: Shape, target: str, path: str) -> None:
-        source, empty = self._source, shape.null_prefix + 1
-        self._run.append((shape.prefix_format, "count"))
-        self._flush()
-        with source.block(f"if count > {empty}"):
+    def _array(self, shape: Shape, target: str, path: str, ahead: Run) -> None:
+        source, empty, back = self._source, shape.null_prefix + 1, 0
+        if ahead:
+            back = self._unpack_with(shape, ahead)
+        else:
+            self._add(shape.prefix_format, "count")
+            self._flush()
+        count = "prefix" if ahead else "count"
+        with source.block(f"if {count} > {empty}"):
+            if ahead:
+                source.line(f"position -= {back}")
+                source.line("count = prefix")
             if shape.is_compact:
                 with source.block("if count > 127"):
                     source.line("count, position = read_varint(data, position - 1)")
                 source.line("count -= 1")
             self._array_body(shape.element, target, path)
-        with source.block(f"elif count == {empty}"):
+            self._unpack_again(ahead)
+        with source.block(f"elif {count} == {empty}"):
             source.line(f"{target} = []")
         if shape.is_nullable:
-            with source.block(f"elif count == {shape.null_prefix}"):
+            with source.block(f"elif {count} == {shape.null_prefix}"):
                 source.line(f"{target} = None")
         with source.block("else"):
-            count = "count - 1" if shape.is_compact else "count"
-            source.line(f"raise bad_count({path!r}, {count}, size - position)")
+            claimed = f"{count} - 1" if shape.is_compact else count
+            left = f"size - position + {back}" if back else "size - position"
+            source.line(f"raise bad_count({path!r}, {claimed}, {left})")
+        self._ahead = ahead
 
     def _array_body(self, element: Shape, target: str, path: str) -> None:
         """Write the reading of ``count`` elements, at least one."""
@@ -259,6 +319,14 @@ class _DecoderWriter:
             source.line(f"raise bad_count({path!r}, count, size - position)")
         items = source.local(path.rpartition(".")[2])
         item = source.local(snake_case(element.kind.name))
+        if isinstance(element.kind, StructKind) and self._is_group(element.kind.struct):
+            # There are few: to fill one after the other is cheaper than to make all at once.
+            source.line(f"{items} = {target} = []")
+            with source.block("for _ in repeat(None, count)"):
+                self._struct(element.kind.struct, item, f"{path}.")
+                self._flush()
+                source.line(f"{items}.append({item})")
+            return
         if isinstance(element.kind, StructKind):
             struct = source.constant(element.kind.name, element.kind.struct)
             source.line(f"{items} = {target} = list(map(new, repeat({struct}, count)))")
@@ -272,16 +340,26 @@ class _DecoderWriter:
             self._flush()
             source.line(f"{items}.append({item})")
 
+    def _is_group(self, struct: type[Struct]) -> bool:
+        """Tell whether each ``struct`` holds structs, as a topic holds partitions."""
+        return any(
+            isinstance(field.kind, ArrayKind)
+            and isinstance(field.kind.of, StructKind)
+            and self._version in field.versions
+            and self._version not in field.nullable
+            for field in struct.fields
+        )
+
     def _tagged_section(self, tagged: list[Field], target: str, path: str) -> None:
         source = self._source
         if not tagged:
-            self._run.append(("B", "count"))
+            self._add("B", "count")
             self._flush()
             with source.block("if count"):
                 source.line(f"position = read_unknown_tags(data, position - 1, {target})")
             return
         count, tag, end, unknown = map(source.local, ("tag_count", "tag", "tag_end", "unknown"))
-        self._run.append(("B", count))
+        self._add("B", count)
         self._flush()
         with source.block(f"if {count}"):
             source.line(f"{count}, position = read_varint(data, position - 1)")
@@ -304,6 +382,13 @@ class _DecoderWriter:
         with self._source.block(f"if position != {end}"):
             self._source.line(f"raise bad_tag_size({tag}, position - {end})")
 
+    def _add(self, number_format: str, target: str) -> None:
+        """Add a value to the run, unless it was unpacked ahead."""
+        if self._ahead:
+            self._ahead = self._ahead[1:]
+        else:
+            self._run.append((number_format, target))
+
     def _flush(self, stay: int = 0) -> None:
         """Write the unpacking of the run that has been collected, and the step behind it.
 
@@ -324,3 +409,38 @@ class _DecoderWriter:
         for line in self._after_run:
             self._source.line(line)
         self._run, self._after_run = [], []
+
+
+def _run_ahead(shape: Shape, behind: list[tuple[Shape, str]]) -> Run:
+    """Return what can be unpacked together with the prefix of a value, taking it for null.
+
+    That is never more than there is: a value that is not null only adds bytes.
+    """
+    ahead: Run = []
+    if not _is_often_null(shape):
+        return ahead
+    for following, target in behind:
+        kind = following.kind
+        if isinstance(kind, StructKind) or kind.name == "uuid" or _is_often_null(following):
+            break
+        if not kind.fixed_format:
+            name = "count" if isinstance(kind, ArrayKind) else _LENGTH
+            ahead.append((following.prefix_format, name))
+            break
+        ahead.append((kind.fixed_format, target))
+    return ahead
+
+
+def _is_often_null(shape: Shape) -> bool:
+    """Tell whether a value has a prefix that says null, and hardly ever holds record data."""
+    is_prefixed = not (shape.kind.fixed_format or isinstance(shape.kind, StructKind))
+    return shape.is_nullable and is_prefixed and shape.kind.name != "records"
+
+
+def _size(run: Run) -> int:
+    return calcsize(">" + "".join(number_format for number_format, _ in run))
+
+
+def _stay(run: Run) -> int:
+    """Return how many bytes before the end of ``run`` to stop: at a compact length's last one."""
+    return int(bool(run) and run[-1] == ("B", _LENGTH))

@@ -14,7 +14,7 @@ from pyk.protocol.errors import MalformedMessageError
 if TYPE_CHECKING:
     from pyk.protocol.schema import Struct
 
-Data: TypeAlias = bytes | memoryview
+Data: TypeAlias = bytes | bytearray | memoryview
 
 LONGEST_STRING = 32767  # bytes; Kafka refuses longer ones in the compact encoding too
 MOST_ELEMENTS = (
@@ -51,6 +51,14 @@ class NumberArrays(dict[int, Callable[..., Any]]):
 _NUMBER_FORMATS = "bhiqHId"
 PACK_NUMBERS = {number: NumberArrays(number, "pack") for number in _NUMBER_FORMATS}
 UNPACK_NUMBERS = {number: NumberArrays(number, "unpack_from") for number in _NUMBER_FORMATS}
+
+
+def bytes_of(view: memoryview) -> bytes | bytearray:
+    """Return what ``view`` shows: what it stands on, if that is all of it, else a copy."""
+    base = view.obj
+    if isinstance(base, bytes | bytearray) and len(base) == len(view) and view.c_contiguous:
+        return base
+    return bytes(view)
 
 
 @lru_cache(maxsize=4096)
