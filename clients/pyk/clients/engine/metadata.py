@@ -4,7 +4,8 @@ An image never changes; each answer of a broker makes a new one from the last. T
 answer that is older than what is known from doing harm:
 
 1. A partition goes back to no older leader epoch. Brokers answer from caches that lag, and from the
-   moment a leader has moved, the answers of two brokers contradict each other.
+   moment a leader has moved, the answers of two brokers contradict each other. Except from a leader
+   that the answer does not have among the nodes: it came with an error, and cannot be reached.
 2. A topic that is said not to exist keeps its partitions, beside the error. For a moment after a
    broker starts it knows nothing of a topic; a producer that forgot its partitions for this would
    start their sequence numbers anew, and the broker would take new records for duplicates.
@@ -157,7 +158,7 @@ class MetadataImage:
         """
         topics = {n: t for n, t in self.topics.items() if tracked is not None and n in tracked}
         for topic in answer.topics:
-            topics[topic.name] = _newer(self.topics.get(topic.name), topic)
+            topics[topic.name] = _newer(self.topics.get(topic.name), topic, answer.nodes)
         return attrs.evolve(
             self,
             version=self.version + 1,
@@ -263,8 +264,13 @@ def _partition(answered: MetadataResponsePartition, nodes: Mapping[int, Node]) -
     )
 
 
-def _newer(known: TopicMetadata | None, answered: TopicMetadata) -> TopicMetadata:
-    """Return the newer of what is known and what was answered, partition by partition."""
+def _newer(
+    known: TopicMetadata | None, answered: TopicMetadata, nodes: Collection[int]
+) -> TopicMetadata:
+    """Return the newer of what is known and what was answered, partition by partition.
+
+    ``nodes`` are those of the answer.
+    """
     if known is None or known.topic_id != answered.topic_id:
         if known is not None and answered.error_code != ErrorCode.NONE:
             return attrs.evolve(known, error_code=answered.error_code)
@@ -273,18 +279,23 @@ def _newer(known: TopicMetadata | None, answered: TopicMetadata) -> TopicMetadat
         return attrs.evolve(known, error_code=answered.error_code)
     partitions = [
         known.partitions[new.partition]
-        if new.partition < len(known.partitions) and _is_stale(known.partitions[new.partition], new)
+        if new.partition < len(known.partitions)
+        and _is_stale(known.partitions[new.partition], new, nodes)
         else new
         for new in answered.partitions
     ]
     return attrs.evolve(answered, partitions=tuple(partitions))
 
 
-def _is_stale(known: PartitionMetadata, answered: PartitionMetadata) -> bool:
+def _is_stale(
+    known: PartitionMetadata, answered: PartitionMetadata, nodes: Collection[int]
+) -> bool:
     return (
         known.leader_epoch is not None
         and answered.leader_epoch is not None
         and answered.leader_epoch < known.leader_epoch
+        # A leader that is no node of the cluster can never be reached, whatever its epoch.
+        and (known.leader_id is None or known.leader_id in nodes)
     )
 
 

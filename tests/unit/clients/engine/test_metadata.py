@@ -201,6 +201,16 @@ def test_a_leader_that_came_with_an_error_may_be_a_new_node() -> None:
     assert newer.nodes[9].host == "broker9"
 
 
+def test_a_leader_that_came_with_an_error_and_is_no_node_of_the_cluster_is_given_up() -> None:
+    answer = response(topic("orders", partition(0, 1, 5)))
+    image = image_of(answer).with_leaders({ORDERS: (9, 6)}, [Node(9, "broker9", 9092)])
+
+    later = image.updated(MetadataAnswer.of(answer), {"orders"}, now=1.0)
+
+    assert later.leader(ORDERS) == 1
+    assert later.leader_epoch(ORDERS) == 5
+
+
 @pytest.mark.parametrize(
     "answer",
     [
