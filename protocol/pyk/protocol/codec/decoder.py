@@ -329,7 +329,7 @@ class _DecoderWriter:
             return
         if isinstance(element.kind, StructKind):
             struct = source.constant(element.kind.name, element.kind.struct)
-            source.line(f"{items} = {target} = list(map(new, repeat({struct}, count)))")
+            source.line(f"{items} = {target} = [*map(new, repeat({struct}, count))]")
             with source.block(f"for {item} in {items}"):
                 self._fields(element.kind.struct, item, f"{path}.")
                 self._flush()
@@ -397,8 +397,9 @@ class _DecoderWriter:
         if self._run:
             fixed_format = "".join(item for item, _ in self._run)
             targets = ", ".join(target for _, target in self._run)
-            if fixed_format == "B":
-                self._source.line(f"{targets} = data[position]")
+            if fixed_format in ("B", "BB"):
+                values = ("data[position]", "data[position + 1]")[: len(fixed_format)]
+                self._source.line(f"{targets} = {', '.join(values)}")
             else:
                 unpack = self._source.struct(fixed_format, "unpack_from")
                 self._source.line(
