@@ -329,7 +329,7 @@ class _DecoderWriter:
             return
         if isinstance(element.kind, StructKind):
             struct = source.constant(element.kind.name, element.kind.struct)
-            source.line(f"{items} = {target} = [*map(new, repeat({struct}, count))]")
+            source.line(f"{items} = {target} = list(map(new, repeat({struct}, count)))")
             with source.block(f"for {item} in {items}"):
                 self._fields(element.kind.struct, item, f"{path}.")
                 self._flush()
