@@ -9,7 +9,7 @@ from typing import Any, Self, Unpack
 
 from pyk.clients import offsets
 from pyk.clients.admin import configs, groups, topics
-from pyk.clients.admin.calls import Calls, metadata_request
+from pyk.clients.admin.calls import Calls, metadata_request, several
 from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
@@ -250,7 +250,9 @@ class AsyncAdmin(AsyncContext):
         response = await self._calls.metadata((), timeout)
         deadline = self._calls.deadline(timeout)
         node_ids: dict[Any, int | None] = {one.node_id: one.node_id for one in response.brokers}
-        request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
+        request = ListGroupsRequest(
+            states_filter=list(several(states)), types_filter=list(several(types))
+        )
 
         async def ask(node_id: int, _: Sequence[int]) -> Any:
             answer: ListGroupsResponse = await self._calls.send(node_id, request, deadline)

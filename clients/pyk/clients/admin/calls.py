@@ -72,9 +72,9 @@ class Calls:
         already_done: type[KafkaError] | None = None,
     ) -> dict[Any, Any]:
         """Return the result of each item; see :func:`~pyk.clients.admin.settling.settle`."""
-        if isinstance(items, str):
-            items = (items,)  # one name is no sequence of letters
-        return await settle(self.client, items, route, ask, deadline, already_done=already_done)
+        return await settle(
+            self.client, several(items), route, ask, deadline, already_done=already_done
+        )
 
     async def metadata(
         self, names: Sequence[str] | None, timeout: float | None
@@ -87,6 +87,11 @@ class Calls:
             "get metadata",
         )
         return response
+
+
+def several(items: Iterable[Any]) -> Iterable[Any]:
+    """Return the items; one name is no sequence of letters."""
+    return (items,) if isinstance(items, str) else items
 
 
 def metadata_request(names: Sequence[str] | None) -> MetadataRequest:

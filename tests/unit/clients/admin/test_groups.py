@@ -53,6 +53,16 @@ async def test_groups_of_all_brokers_are_listed() -> None:
 
 
 @virtual_time
+async def test_one_state_is_not_taken_for_a_list_of_letters() -> None:
+    async with administered() as (cluster, admin):
+        cluster.on(ListGroupsRequest, ListGroupsResponse())
+
+        await admin.list_groups(states="Stable")
+
+        assert cluster.requests(ListGroupsRequest)[0].message.states_filter == ["Stable"]
+
+
+@virtual_time
 async def test_a_group_is_described_by_its_coordinator_wherever_that_moves() -> None:
     async with administered(nodes=2) as (cluster, admin):
 
