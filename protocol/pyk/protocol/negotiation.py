@@ -9,14 +9,16 @@ has switched that feature on.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import attrs
 
 from .api_keys import ApiKey
 from .errors import UnsupportedVersionError
-from .messages.api_versions import ApiVersionsResponse
 from .versions import ALL_VERSIONS, LAST_VERSION, NO_VERSIONS, VersionRange
+
+if TYPE_CHECKING:
+    from .messages.api_versions import ApiVersionsResponse
 
 TRANSACTION_VERSION = "transaction.version"
 

@@ -17,7 +17,7 @@ from pyk.protocol.messages.api_versions import (
 from pyk.reference_broker.controller.features import FEATURES
 
 from .context import RequestContext
-from .table import SERVED, advertised
+from .table import SERVED
 
 if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker
@@ -65,3 +65,17 @@ def unsupported_version() -> ApiVersionsResponse:
             )
         ],
     )
+
+
+def advertised() -> list[ApiVersion]:
+    """Return what ApiVersions tells."""
+    return [
+        ApiVersion(
+            api_key=key,
+            # KAFKA-18659: older librdkafka takes a broker without Produce 0 for one without
+            # message format 2, so Kafka tells of versions here that it refuses.
+            min_version=0 if key is ApiKey.PRODUCE else versions.lowest,
+            max_version=versions.highest,
+        )
+        for key, versions in sorted(SERVED.items())
+    ]

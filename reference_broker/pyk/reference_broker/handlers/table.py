@@ -14,7 +14,6 @@ from typing import Any
 import attrs
 
 from pyk.protocol.api_keys import ApiKey
-from pyk.protocol.messages.api_versions import ApiVersion
 from pyk.protocol.versions import VersionRange
 
 Handler = Callable[..., Any]
@@ -74,17 +73,3 @@ def handler(api_key: ApiKey) -> Handler:
     module, _, function = APIS[api_key].handler.partition(".")
     found: Handler = getattr(import_module(f"{__package__}.{module}"), function)
     return found
-
-
-def advertised() -> list[ApiVersion]:
-    """Return what ApiVersions tells."""
-    return [
-        ApiVersion(
-            api_key=key,
-            # KAFKA-18659: older librdkafka takes a broker without Produce 0 for one without
-            # message format 2, so Kafka tells of versions here that it refuses.
-            min_version=0 if key is ApiKey.PRODUCE else versions.lowest,
-            max_version=versions.highest,
-        )
-        for key, versions in sorted(SERVED.items())
-    ]

@@ -7,8 +7,9 @@ import pytest
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.registry import request_class, response_class
+from pyk.reference_broker.handlers.api_versions import advertised
 from pyk.reference_broker.handlers.error_responses import error_response
-from pyk.reference_broker.handlers.table import SERVED, advertised, handler
+from pyk.reference_broker.handlers.table import SERVED, handler
 
 SERVED_VERSIONS = list(
     chain.from_iterable(
