@@ -35,9 +35,19 @@ from pyk.protocol.negotiation import response_header_version
 from pyk.protocol.records import Compression, RecordBatchError
 from pyk.protocol.records.compression import compress, decompress
 from pyk.protocol.registry import request_class
+from pyk.protocol.sasl import (
+    ClientFinal,
+    ClientFirst,
+    OAuthBearerFailure,
+    OAuthBearerResponse,
+    PlainToken,
+    ServerFinal,
+    ServerFirst,
+)
 from pyk.protocol.schema import MessageKind
 from support.broken_messages import Sample, sample_of
 from support.record_batches import record
+from support.scram import ANSWER, CLIENT_FIRST, FIRST, SERVER_FIRST, UNPROVEN
 from support.table_codec import Reader, varint
 
 Mutate: TypeAlias = Callable[[bytes, int], bytes]
@@ -210,6 +220,39 @@ def record_seeds() -> Iterator[bytes]:
             yield data
 
 
+# SASL tokens. What is signed must be written again as it was; JSON and Bearer have several ways.
+
+SIGNED: list[Callable[[bytes], Any]] = [
+    ClientFirst.decode,
+    lambda data: ServerFirst.decode(data, CLIENT_FIRST),
+    lambda data: ClientFinal.decode(data, CLIENT_FIRST, SERVER_FIRST),
+    ServerFinal.decode,
+]
+UNSIGNED = [PlainToken.decode, OAuthBearerResponse.decode, OAuthBearerFailure.decode]
+
+
+def read_sasl_token(data: bytes) -> None:
+    for decode in (*SIGNED, *UNSIGNED):
+        try:
+            token = decode(data)
+        except ProtocolError:
+            continue
+        written = token.encode()
+        assert decode(written) == token
+        assert written == data or decode in UNSIGNED
+
+
+def sasl_seeds() -> Iterator[bytes]:
+    yield b"\0user\0secret"
+    for message in (FIRST, ANSWER, UNPROVEN, b"v=AAAA", b"e=other-error"):
+        yield message
+        yield message + b",tokenauth=true"
+    yield b"n,a=a=2Cb=3Dc,n=a=2Cb=3Dc,r=abc"
+    yield UNPROVEN + b",ext=value,p=AAAA"
+    yield b"n,a=user,\x01auth=Bearer abc==\x01ext=value\x01\x01"
+    yield OAuthBearerFailure("invalid_token", "scope", "https://example.com").encode()
+
+
 # Compressed data.
 
 
@@ -240,6 +283,7 @@ TARGETS = {
     "frames": Target(receive_frame, frame_seeds),
     "persisted": Target(read_persisted, persisted_seeds),
     "records": Target(read_records, record_seeds, share=3),
+    "sasl": Target(read_sasl_token, sasl_seeds),
     **{
         codec.value: Target(decompressing(codec), compressed_seeds(codec))
         for codec in Compression
