@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.server
-import shlex
 import signal
 import socket
 import ssl
@@ -17,6 +16,7 @@ import time
 from pathlib import Path
 
 import pytest
+import trustme
 
 from pyk.clients import Admin, AsyncAdmin, BootstrapError, NewTopic
 from pyk.reference_broker import Cluster
@@ -49,15 +49,9 @@ def test_a_web_server_is_called_one_within_a_second() -> None:
     assert seconds < 1
 
 
-def test_a_tls_listener_is_suspected_within_a_second(tmp_path: Path) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    subject = f"-subj /CN=broker -days 1 -keyout {key} -out {certificate}"
-    command = shlex.split(f"openssl req -x509 -newkey rsa:2048 -nodes {subject}")
-    made = subprocess.run(command, capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip("openssl cannot make a certificate here")
+def test_a_tls_listener_is_suspected_within_a_second() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
 
     with socket.create_server(("127.0.0.1", 0)) as server:
 
