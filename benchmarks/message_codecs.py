@@ -57,8 +57,8 @@ def fetch_response(record_bytes: int) -> dict[str, Any]:
     return {"sessionId": 5, "responses": [{"partitions": partitions}]}
 
 
-def produce_request() -> dict[str, Any]:
-    partitions = [{"index": i, "records": bytes(1000).hex()} for i in range(6)]
+def produce_request(record_bytes: int) -> dict[str, Any]:
+    partitions = [{"index": i, "records": bytes(record_bytes).hex()} for i in range(6)]
     topics = [{"name": "orders", "partitionData": partitions}]
     return {"acks": -1, "timeoutMs": 30_000, "topicData": topics}
 
@@ -99,12 +99,20 @@ CASES = (
         fetch_response(record_bytes=1000),
     ),
     Case(
-        "Produce request, 6 partitions",
+        "Produce request, 6 partitions, 1 kB each",
         "ProduceRequest",
         8,
         9,
         ("kafka.protocol.producer", "aiokafka.protocol.produce"),
-        produce_request(),
+        produce_request(record_bytes=1000),
+    ),
+    Case(
+        "Produce request, 6 partitions, 16 kB each",
+        "ProduceRequest",
+        8,
+        9,
+        ("kafka.protocol.producer", "aiokafka.protocol.produce"),
+        produce_request(record_bytes=16_000),
     ),
     Case(
         "JoinGroup response, 100 members",

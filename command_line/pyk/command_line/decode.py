@@ -75,7 +75,7 @@ def decode(
         with _open(words) as file:
             start = file.read(4)
             if is_capture(start):
-                _decode_capture(printer, file, start, _ports(port))
+                _decode_capture(printer, file, start, port)
             else:
                 what = _answered(api, version, asked)
                 _decode_frames(printer, _all_bytes(file, start), what)
@@ -92,10 +92,8 @@ def _decode_frames(printer: _Printer, data: bytes, answered: tuple[ApiKey, int] 
         printer.message(message)
 
 
-def _decode_capture(
-    printer: _Printer, file: BinaryIO, start: bytes, ports: Container[int] | None
-) -> None:
-    capture = Capture(ports)
+def _decode_capture(printer: _Printer, file: BinaryIO, start: bytes, port: str) -> None:
+    capture = Capture(_ports(port))
     try:
         for said in capture.read(read_packets(file, start)):
             printer.said(said)
@@ -103,8 +101,10 @@ def _decode_capture(
         for said in capture.finish():
             printer.said(said)
     if capture.connection_count == 0:
-        what = "connection to --port" if capture.segment_count else "TCP connection"
-        raise CaptureError(f"the capture has no {what}")
+        if not capture.segment_count:
+            raise CaptureError("the capture has no TCP connection")
+        where = "begins with a request" if port == "any" else f"goes to port {port}"
+        raise CaptureError(f"no connection in the capture {where}: see --port")
 
 
 @attrs.frozen

@@ -130,7 +130,7 @@ def test_a_capture_that_breaks_off_is_shown_as_far_as_it_goes() -> None:
         (["--api", "Fetsch", "--version", "3", "00"], "'Fetsch' is no API of Kafka"),
         (["--request", "00", "00"], "--request: RequestHeader v0: the data ends early"),
         (["--port", "kafka", str(REAL)], "'kafka' is no port"),
-        ([str(REAL)], "the capture has no connection to --port"),
+        ([str(REAL)], "no connection in the capture goes to port 9092: see --port"),
         (["NoRequest", "4", "00"], "no message 'NoRequest'"),
         (["HeartbeatRequest", "40", "00"], "HeartbeatRequest has versions 0-4, not 40"),
         (["HeartbeatRequest", "4", "00"], "HeartbeatRequest v4: "),
