@@ -89,7 +89,6 @@ def test_batches_are_read_as_kafka_wrote_them(vector):
 
 
 def legacy_batch_as_json(batch: LegacyBatch) -> dict[str, Any]:
-    kinds = ("CreateTime", "LogAppendTime") if batch.magic else ("NoTimestampType",)
     return {
         "magic": batch.magic,
         "sizeInBytes": batch.size_in_bytes,
@@ -97,7 +96,7 @@ def legacy_batch_as_json(batch: LegacyBatch) -> dict[str, Any]:
         "lastOffset": batch.last_offset,
         "nextOffset": batch.next_offset,
         "compression": batch.compression_type.value,
-        "timestampType": kinds[batch.timestamp_type],
+        "timestampType": batch.timestamp_type.name.title().replace("_", ""),
         "maxTimestamp": batch.max_timestamp,
         "valid": True,
         "records": [

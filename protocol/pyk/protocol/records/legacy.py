@@ -160,8 +160,10 @@ class LegacyBatch:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Who set the timestamps; magic 0 has none, which counts as the producer's."""
-        is_append_time = self.magic == 1 and self.attributes & LOG_APPEND_TIME
+        """Who set the timestamps."""
+        if self.magic == 0:
+            return TimestampType.NO_TIMESTAMP_TYPE
+        is_append_time = self.attributes & LOG_APPEND_TIME
         return TimestampType.LOG_APPEND_TIME if is_append_time else TimestampType.CREATE_TIME
 
     def check(self) -> None:

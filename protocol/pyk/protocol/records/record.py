@@ -18,6 +18,8 @@ Fields = tuple[int, int, Any, Any, Headers]  # offset, timestamp, key, value, he
 class TimestampType(IntEnum):
     """Who set the timestamps of a batch: the producer, or the broker when it appended."""
 
+    NO_TIMESTAMP_TYPE = -1
+    """Nobody: messages of magic 0 have no timestamp, which reads as -1."""
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
 
