@@ -21,7 +21,14 @@ from pyk.protocol.messages.consumer_protocol import (
     ConsumerProtocolSubscription,
 )
 from pyk.protocol.persisted import decode_versioned
-from pyk.protocol.records import Compression, Record, RecordBatch, RecordBatchError, parse_batch
+from pyk.protocol.records import (
+    Compression,
+    LegacyBatch,
+    Record,
+    RecordBatch,
+    RecordBatchError,
+    parse_any_batch,
+)
 from pyk.protocol.records.layout import COMPRESSION_MASK
 
 WIDTH = 100
@@ -134,7 +141,7 @@ class Style:
         yield f"{name}: {len(view)} bytes"
         position = 0
         try:
-            while (batch := parse_batch(view, position)) is not None:
+            while (batch := parse_any_batch(view, position)) is not None:
                 yield from (f"  {line}" for line in self._batch(batch))
                 position += batch.size_in_bytes
         except RecordBatchError as error:
@@ -143,14 +150,15 @@ class Style:
         if position < len(view):
             yield f"  - {len(view) - position} bytes of a batch cut short"
 
-    def _batch(self, batch: RecordBatch) -> Iterator[str]:
-        yield f"- batch: {', '.join(_facts(batch))}"
+    def _batch(self, batch: RecordBatch | LegacyBatch) -> Iterator[str]:
         try:
             batch.check()
             block = batch.open()
         except RecordBatchError as error:
+            yield f"- batch: {', '.join(_outer_facts(batch))}"
             yield f"  not readable: {error.reason}"
             return
+        yield f"- batch: {', '.join(_facts(batch))}"
         shown = batch.count if self.is_full else min(batch.count, MOST_RECORDS)
         for record in islice(block, shown):
             yield f"  {record.offset}: {self._record(record)}"
@@ -192,11 +200,24 @@ def _embedded(owner: str, name: str, value: Any) -> tuple[Message, int] | None:
         return None
 
 
-def _facts(batch: RecordBatch) -> Iterator[str]:
+def _outer_facts(batch: RecordBatch | LegacyBatch) -> Iterator[str]:
+    """Yield what can be said of a batch that cannot be read."""
+    if isinstance(batch, RecordBatch):
+        yield from _facts(batch)
+    else:
+        yield f"up to offset {batch.last_offset}"
+        yield f"{batch.size_in_bytes} bytes"
+        yield f"magic {batch.magic}"
+
+
+def _facts(batch: RecordBatch | LegacyBatch) -> Iterator[str]:
     yield f"offsets {batch.base_offset} to {batch.last_offset}"
     yield f"{batch.count} records"
     yield f"{batch.size_in_bytes} bytes"
-    yield f"leader epoch {batch.partition_leader_epoch}"
+    if isinstance(batch, LegacyBatch):
+        yield f"magic {batch.magic}"
+    else:
+        yield f"leader epoch {batch.partition_leader_epoch}"
     if batch.has_producer_id:
         yield (
             f"producer {batch.producer_id} epoch {batch.producer_epoch} "
@@ -210,7 +231,7 @@ def _facts(batch: RecordBatch) -> Iterator[str]:
         yield codec_name(batch)
 
 
-def codec_name(batch: RecordBatch) -> str:
+def codec_name(batch: RecordBatch | LegacyBatch) -> str:
     """Return the name of the batch's codec, its number where there is none."""
     codec = batch.attributes & COMPRESSION_MASK
     return _CODECS.get(codec, f"codec {codec}")

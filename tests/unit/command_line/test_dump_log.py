@@ -27,6 +27,7 @@ from pyk.protocol.persisted import (
 )
 from pyk.protocol.records import Compression, RecordBatchBuilder
 from pyk.reference_broker.filesystem import OsFileSystem
+from support.legacy_batches import compressed, legacy
 from support.logs import batch, open_log
 from support.record_batches import NOW_MS, control_batch, sealed
 
@@ -176,12 +177,12 @@ def test_a_torn_end_is_told_with_its_place(tmp_path: Path, end: bytes, problem: 
     assert done.stderr.endswith(f"position {len(whole)}: {problem}\n")
 
 
-def test_a_batch_in_an_old_format_is_told_and_passed_over(tmp_path: Path) -> None:
+def test_a_damaged_message_of_an_old_format_is_told_and_passed_over(tmp_path: Path) -> None:
     old = struct.pack(">qiIbb", 0, 22, 0, 1, 0) + bytes(16)
 
     done = dump(segment(tmp_path, old, sealed(b"new", base_offset=1)))
 
-    assert "position 0: record batch at offset 0: message format 1" in done.stderr
+    assert "position 0: record batch of offsets 0 to 0: its stored CRC is" in done.stderr
     assert "baseOffset: 1" in lines(done)[0]
 
 
@@ -383,3 +384,26 @@ def test_what_cannot_be_is_said_in_one_sentence(tmp_path: Path, name: str, probl
     assert done.exit_code == 1
     assert problem in done.stderr
     assert isinstance(done.exception, SystemExit)
+
+
+def test_messages_of_old_formats_are_dumped_beside_batches(tmp_path: Path) -> None:
+    inner = [legacy(b"%d" % n, offset=n) for n in range(2)]
+    path = segment(
+        tmp_path / "orders-0",
+        legacy(b"0", magic=0, offset=7),
+        compressed(*inner, offset=9),
+        compressed(b"not a message", offset=10),
+    )
+
+    done = dump("--print-data-log", path)
+
+    first, record, second, *rest = lines(done)
+    assert "baseOffset: 7 lastOffset: 7 count: 1" in first
+    assert "NoTimestampType: -1" in first
+    assert "magic: 0" in first
+    assert record.endswith("key: k payload: 0")
+    assert "baseOffset: 8 lastOffset: 9 count: 2" in second
+    assert "magic: 1 compresscodec: gzip" in second
+    assert [line.rpartition(" ")[2] for line in rest[:2]] == ["0", "1"]
+    assert done.exit_code == 1
+    assert f"position {path.stat().st_size - len(compressed(b'not a message'))}" in done.output

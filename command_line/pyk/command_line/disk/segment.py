@@ -13,16 +13,22 @@ from pyk.command_line.disk.internal_topics import Decoder
 from pyk.command_line.disk.lines import Dumped, Line, Problem
 from pyk.command_line.readable import Style, codec_name
 from pyk.protocol.records import (
+    LegacyBatch,
     Record,
     RecordBatch,
     RecordBatchError,
     TimestampType,
-    parse_batch,
+    parse_any_batch,
 )
 
 _START = Struct(">qi")
 _SHORTEST_BATCH = 14  # of any format, behind its length
 _LOOKED_AT = 4096
+_TIME_NAMES = {
+    TimestampType.NO_TIMESTAMP_TYPE: "NoTimestampType",
+    TimestampType.CREATE_TIME: "CreateTime",
+    TimestampType.LOG_APPEND_TIME: "LogAppendTime",
+}
 
 
 @attrs.frozen
@@ -30,7 +36,7 @@ class StoredBatch:
     """A batch, where it lies, and why its records cannot be trusted, if so."""
 
     position: int
-    batch: RecordBatch
+    batch: RecordBatch | LegacyBatch
     problem: RecordBatchError | None
 
 
@@ -88,7 +94,10 @@ def dump_segment(
 
 def _stored(position: int, data: bytes) -> StoredBatch | Problem:
     try:
-        batch = parse_batch(memoryview(data))
+        batch = parse_any_batch(memoryview(data))
+        if isinstance(batch, LegacyBatch):
+            batch.check()
+            batch.open()  # without it not even the first offset is known
     except RecordBatchError as error:
         return Problem(f"position {position}: {error}")
     if batch is None:  # all of its bytes were there: a broker has truncated its log
@@ -147,7 +156,7 @@ def _dump_records(stored: StoredBatch, style: Style, decoder: Decoder | None) ->
         yield Line(facts, prefix="| ")
 
 
-def _record_facts(batch: RecordBatch, record: Record) -> dict[str, Any]:
+def _record_facts(batch: RecordBatch | LegacyBatch, record: Record) -> dict[str, Any]:
     sequence = batch.base_sequence
     if sequence >= 0:
         sequence = (sequence + record.offset - batch.base_offset) & 0x7FFFFFFF
@@ -161,6 +170,5 @@ def _record_facts(batch: RecordBatch, record: Record) -> dict[str, Any]:
     }
 
 
-def _time_name(batch: RecordBatch) -> str:
-    is_create_time = batch.timestamp_type is TimestampType.CREATE_TIME
-    return "CreateTime" if is_create_time else "LogAppendTime"
+def _time_name(batch: RecordBatch | LegacyBatch) -> str:
+    return _TIME_NAMES[batch.timestamp_type]

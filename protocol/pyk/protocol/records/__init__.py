@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyk.protocol.records.batch import (
     RecordBatch,
+    parse_any_batch,
     parse_batch,
     read_batches,
     restamp,
@@ -58,6 +59,7 @@ __all__ = [
     "UnsupportedCompressionError",
     "UnsupportedMagicError",
     "murmur2",
+    "parse_any_batch",
     "parse_batch",
     "partition_for_key",
     "partitions_for_keys",

@@ -236,6 +236,16 @@ def parse_batch(
     return RecordBatch(data[position:end], max_decompressed_bytes)
 
 
+def parse_any_batch(
+    data: memoryview,
+    position: int = 0,
+    max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
+) -> RecordBatch | LegacyBatch | None:
+    """Return what :func:`parse_batch` does, or a batch of magic 0 or 1."""
+    parse = parse_legacy_batch if is_legacy(data, position) else parse_batch
+    return parse(data, position, max_decompressed_bytes)
+
+
 def read_batches(
     data: bytes | bytearray | memoryview,
     *,
@@ -249,8 +259,7 @@ def read_batches(
     view = memoryview(data).cast("B")
     position = 0
     while True:
-        parse = parse_legacy_batch if is_legacy(view, position) else parse_batch
-        batch = parse(view, position, max_decompressed_bytes)
+        batch = parse_any_batch(view, position, max_decompressed_bytes)
         if batch is None:
             return
         batch.check()
