@@ -67,8 +67,7 @@ class ApacheKafka:
     def __init__(self, *, config: dict[str, str] | None = None) -> None:
         self._config = config or {}
         self._folder = Path(tempfile.mkdtemp(prefix="apache-kafka-"))
-        self._port, self._controller_port = free_port(), free_port()
-        self.proxied_port, self.proxy_port = free_port(), free_port()
+        self._port, self._controller_port, self.proxied_port, self.proxy_port = free_ports(4)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -151,10 +150,13 @@ class ApacheKafka:
             raise RuntimeError(f"formatting the storage failed:\n{done.stdout}{done.stderr}")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def free_ports(count: int) -> list[int]:
+    """Return ports that are free and differ: all are held until the last is found."""
+    with contextlib.ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
 
 
 def _java(main: str, *arguments: str) -> list[str]:
