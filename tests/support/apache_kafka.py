@@ -144,7 +144,8 @@ class ApacheKafka:
     def _format(self) -> None:
         file = self._folder / "server.properties"
         file.write_text("".join(f"{k}={v}\n" for k, v in self._properties().items()))
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # Behind an A: an id that begins with a dash would be taken for an option.
+        cluster_id = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
         done = tool("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(file))
         if done.returncode:
             raise RuntimeError(f"formatting the storage failed:\n{done.stdout}{done.stderr}")
