@@ -123,10 +123,9 @@ class ClientConnection:
                 f"a response to request {header.correlation_id}, but {api_key.api_name} "
                 f"{correlation_id} is the next to be answered"
             )
-        body = memoryview(frame)[position:]
-        if api_key is ApiKey.API_VERSIONS and _is_refusal(body):
+        if api_key is ApiKey.API_VERSIONS and _is_refusal(frame, position):
             version = 0
-        response = response_class(api_key).decode(body, version)
+        response = response_class(api_key).decode(frame, version, position)
         self._in_flight.popleft()
         return Reply(correlation_id, response, version, context)
 
@@ -249,9 +248,10 @@ def _expects_response(request: Message) -> bool:
     return request.api_key != ApiKey.PRODUCE or cast("ProduceRequest", request).acks != 0
 
 
-def _is_refusal(body: memoryview) -> bool:
+def _is_refusal(frame: bytes | memoryview, start: int) -> bool:
     """Say whether an ApiVersions response is UNSUPPORTED_VERSION, and so of version 0."""
-    return len(body) >= 2 and _ERROR_CODE.unpack_from(body)[0] == ErrorCode.UNSUPPORTED_VERSION
+    code = frame[start : start + _ERROR_CODE.size]
+    return code == _ERROR_CODE.pack(ErrorCode.UNSUPPORTED_VERSION)
 
 
 def _nearest(version: int, api_key: ApiKey, offered: VersionRange) -> int | None:

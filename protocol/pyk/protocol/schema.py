@@ -159,15 +159,15 @@ class Message(Struct):
     _decoders: ClassVar[dict[int, codec.Decode]]
 
     @classmethod
-    def decode(cls, data: bytes | bytearray | memoryview, version: int) -> Self:
-        """Return the message that ``data`` holds, all of it.
+    def decode(cls, data: bytes | bytearray | memoryview, version: int, start: int = 0) -> Self:
+        """Return the message that ``data`` holds from ``start`` on, all of it.
 
         Record data becomes memoryviews of ``data``, without a copy. Raises MalformedMessageError
         for bytes that are not such a message, UnsupportedVersionError for an unknown version.
         """
         decode = cls._decoders.get(version) or cls._compile_decoder(version)
         message: Self
-        message, end = decode(data, 0)
+        message, end = decode(data, start)
         if end != len(data):
             raise MalformedMessageError(
                 f"{cls.__name__} v{version} ends at byte {end}, but {len(data) - end} bytes follow"

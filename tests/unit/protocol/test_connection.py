@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -12,7 +13,12 @@ from pyk.protocol.connection import (
     UnsupportedRequestError,
 )
 from pyk.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
-from pyk.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from pyk.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
 from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from pyk.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -148,6 +154,24 @@ def test_record_data_is_sent_as_it_is(client: ClientConnection) -> None:
 
     assert any(part is batches for part in parts)
     assert len(frames(parts)) == 1
+
+
+def test_record_data_is_received_without_a_copy(client: ClientConnection) -> None:
+    size = 4_000_000
+    topic = FetchableTopicResponse(topic="t", partitions=[PartitionData(records=bytes(size))])
+    correlation_id, _ = client.send(FetchRequest(session_epoch=-1), 12)
+    response = FetchResponse(responses=[topic]).encode(12)
+    frame = memoryview(bytearray(correlation_id.to_bytes(4) + b"\0" + response))
+
+    tracemalloc.start()
+    try:
+        reply = client.receive(frame)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert len(reply.response.responses[0].partitions[0].records) == size
+    assert peak < size // 2
 
 
 def test_a_request_that_cannot_be_encoded_changes_nothing(client: ClientConnection) -> None:
