@@ -151,7 +151,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
 
         def __aiter__(self) -> AsyncIterator[ConsumerRecord[K, V]]:  # type: ignore[override]
             """Give records one by one, without end; taking one finishes the one before."""
-            raise NotImplementedError
+            ...
 
     async def poll(
         self, timeout: float | None = 1.0, max_records: int | None = None

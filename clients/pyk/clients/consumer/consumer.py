@@ -156,7 +156,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
 
         def __iter__(self) -> Iterator[ConsumerRecord[K, V]]:  # type: ignore[override]
             """Give records one by one, without end; taking one finishes the one before."""
-            raise NotImplementedError
+            ...
 
     def poll(
         self, timeout: float | None = 1.0, max_records: int | None = None

@@ -28,6 +28,7 @@ class BlockingReadPath:
         return self._next_slowly()
 
     def _next_slowly(self) -> Any:
+        """Return the next record once there is one; the consumer knows how to wait."""
         raise NotImplementedError
 
 
@@ -47,6 +48,7 @@ class AsyncReadPath:
         return self._next_slowly()
 
     def _next_slowly(self) -> Awaitable[Any]:
+        """Return what awaits the next record; the consumer knows how to wait."""
         raise NotImplementedError
 
 

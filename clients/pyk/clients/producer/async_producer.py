@@ -76,7 +76,7 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
             :class:`BufferExhaustedError` or :class:`KafkaTimeoutError`. ``timestamp_ms`` is the
             wall clock if it is not given.
             """
-            raise NotImplementedError
+            ...
 
     async def send_and_wait(
         self,

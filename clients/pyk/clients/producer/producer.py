@@ -82,7 +82,7 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
             together: :class:`BufferExhaustedError` or :class:`KafkaTimeoutError`. ``timestamp_ms``
             is the wall clock if it is not given.
             """
-            raise NotImplementedError
+            ...
 
     def send_and_wait(
         self,

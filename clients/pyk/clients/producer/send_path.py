@@ -129,6 +129,7 @@ class SendPath:
         )
 
     def _send_slowly(self, record: WaitingRecord) -> Any:
+        """Append the record once it can be; the producer knows how to wait."""
         raise NotImplementedError
 
 
