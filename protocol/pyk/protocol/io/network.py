@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import attrs
+
+log = logging.getLogger(__name__)
 
 ProtocolFactory = Callable[[], asyncio.BufferedProtocol]
 
@@ -48,30 +51,90 @@ class Network(Protocol):
         """Accept connections on a port (0: a free one), each with a protocol by ``factory``."""
 
 
-TURNS_TO_ACCEPT = 3
-"""Of the event loop: from a socket that was accepted to a protocol that is connected."""
+BACKLOG = 1024
+"""A large one: a test that opens thousands of connections at once is a user too."""
+ACCEPTS_PER_TURN = 64
+ACCEPT_RETRY_SECONDS = 0.5
+ACCEPT_LOG_SECONDS = 10.0
 
 
 class SystemListener:
-    """A port of the operating system."""
+    """A port of the operating system.
 
-    def __init__(self, server: asyncio.Server) -> None:
-        self._server = server
+    When a connection cannot be accepted, mostly because the process has no descriptor left, it
+    pauses for ``retry_seconds`` and says so in one line. Meanwhile clients wait in the backlog.
+    """
+
+    def __init__(
+        self,
+        sockets: list[socket.socket],
+        factory: ProtocolFactory,
+        *,
+        retry_seconds: float = ACCEPT_RETRY_SECONDS,
+    ) -> None:
+        self._sockets = sockets
+        self._factory = factory
+        self._retry_seconds = retry_seconds
+        self._loop = asyncio.get_running_loop()
+        self._connecting: set[asyncio.Task[None]] = set()
+        self._retries: dict[socket.socket, asyncio.TimerHandle] = {}
+        self._next_log = self._loop.time()
+        for listening in sockets:
+            self._resume(listening)
 
     @property
     def port(self) -> int:
-        return int(self._server.sockets[0].getsockname()[1])
+        return int(self._sockets[0].getsockname()[1])
 
     async def close(self) -> None:
-        # asyncio loses a connection that is just being accepted when its server closes: the socket
-        # stays open until it is collected. So first stop accepting, and let those come to be.
-        loop = asyncio.get_running_loop()
-        for listening in self._server.sockets:
-            loop.remove_reader(listening.fileno())
-        for _ in range(TURNS_TO_ACCEPT):
-            await asyncio.sleep(0)
-        # Not wait_closed(): from Python 3.12 on it waits for every accepted connection too.
-        self._server.close()
+        """Close the port. Connections that were accepted get their protocols first."""
+        for listening in self._sockets:
+            self._loop.remove_reader(listening)
+        for retry in self._retries.values():
+            retry.cancel()
+        if self._connecting:
+            await asyncio.wait(self._connecting)
+        for listening in self._sockets:
+            listening.close()
+
+    def _accept(self, listening: socket.socket) -> None:
+        try:
+            for _ in range(ACCEPTS_PER_TURN):
+                accepted, _ = listening.accept()
+                accepted.setblocking(False)
+                task = self._loop.create_task(self._connect(accepted))
+                self._connecting.add(task)
+                task.add_done_callback(self._connecting.discard)
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError as error:
+            # asyncio's own server tries again once for each place in the backlog, with a traceback
+            # for each: 13,000 of them in seconds.
+            self._pause(listening, error)
+
+    async def _connect(self, accepted: socket.socket) -> None:
+        try:
+            await self._loop.connect_accepted_socket(self._factory, accepted)
+        except OSError:
+            accepted.close()  # the peer is gone already
+
+    def _pause(self, listening: socket.socket, error: OSError) -> None:
+        self._loop.remove_reader(listening)
+        self._retries[listening] = self._loop.call_later(
+            self._retry_seconds, self._resume, listening
+        )
+        if self._loop.time() >= self._next_log:
+            self._next_log = self._loop.time() + ACCEPT_LOG_SECONDS
+            log.warning(
+                "Cannot accept connections on port %d: %s; trying again every %.1f s",
+                self.port,
+                error,
+                self._retry_seconds,
+            )
+
+    def _resume(self, listening: socket.socket) -> None:
+        self._retries.pop(listening, None)
+        self._loop.add_reader(listening, self._accept, listening)
 
 
 class SystemNetwork:
@@ -93,6 +156,27 @@ class SystemNetwork:
         return protocol
 
     async def listen(self, factory: ProtocolFactory, host: str, port: int) -> SystemListener:
-        # A large backlog: a test that opens thousands of connections at once is a user too.
-        server = await asyncio.get_running_loop().create_server(factory, host, port, backlog=1024)
-        return SystemListener(server)
+        addresses = await _addresses_to_bind(host, port)
+        sockets: list[socket.socket] = []
+        try:
+            for family, address in addresses:
+                listening = socket.create_server(address, family=family, backlog=BACKLOG)
+                sockets.append(listening)
+                listening.setblocking(False)
+        except OSError:
+            for listening in sockets:
+                listening.close()
+            raise
+        return SystemListener(sockets, factory)
+
+
+async def _addresses_to_bind(host: str, port: int) -> list[tuple[int, Any]]:
+    """Return the families and addresses of a host, without a thread where it is a number."""
+    flags = socket.AI_PASSIVE | socket.AI_NUMERICHOST
+    try:
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=flags)
+    except socket.gaierror:
+        found = await asyncio.get_running_loop().getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    return list(dict.fromkeys((int(each[0]), each[4]) for each in found))
