@@ -146,11 +146,11 @@ def test_a_topic_that_does_not_exist_is_named(topic: Topic) -> None:
         topic.batch(subscribe="no-such-topic").collect()
 
 
-def test_offsets_that_are_not_there_fail_the_query_with_code_and_place(topic: Topic) -> None:
+def test_offsets_that_are_not_there_are_an_error_of_the_options(topic: Topic) -> None:
     topic.produce([b"x"], partition=0)
     offsets = json.dumps({topic.name: {"0": 5, "1": -2, "2": -2}})
 
-    with pytest.raises(PySparkException, match=rf"\[PYK_DATA_LOSS\] {topic.name}-0 ends at"):
+    with pytest.raises(PySparkException, match=rf"\[PYK_OPTION\] {topic.name}-0 starts at"):
         topic.batch(startingOffsets=offsets).collect()
 
 

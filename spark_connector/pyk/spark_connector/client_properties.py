@@ -52,6 +52,11 @@ def producer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
     return properties
 
 
+def delivery_timeout(properties: Mapping[str, str]) -> float:
+    """Return how many seconds a producer of these properties gives a record."""
+    return ProducerConfig.from_properties(properties).delivery_timeout_ms / 1000
+
+
 def describe_error(error: KafkaError) -> str:
     """Return an error with its topic-partition and Kafka's name and number for it, if it has them.
 

@@ -15,6 +15,7 @@ from pyk.spark_connector.client_properties import admin_properties, describe_err
 from pyk.spark_connector.errors import ReadError
 from pyk.spark_connector.offsets import OffsetMap
 from pyk.spark_connector.options import SourceOptions
+from pyk.spark_connector.retrying import RetryPolicy
 
 T = TypeVar("T")
 
@@ -39,8 +40,9 @@ class KafkaCluster:
         wait: Callable[[float], object] | None = None,
     ) -> None:
         self._subscription = options.subscription
-        self._attempts = options.fetch_offset_attempts
-        self._retry_interval = options.fetch_offset_retry_interval_ms / 1000
+        self._retries = RetryPolicy(
+            options.fetch_offset_attempts, options.fetch_offset_retry_interval_ms / 1000
+        )
         self._read_committed = options.kafka.get("isolation.level") == "read_committed"
         self._admin = admin or Admin.from_properties(admin_properties(options.kafka))
         self._clock = clock or SystemClock()
@@ -71,10 +73,10 @@ class KafkaCluster:
         went back is asked for again, ``fetchOffset.numRetries`` times, before it is believed.
         """
         ends = self._ends(partitions)
-        for _ in range(self._attempts - 1):
+        for _ in range(self._retries.attempts - 1):
             if all(self._highest.get(one, 0) <= end for one, end in ends.items()):
                 break
-            self._wait(self._retry_interval)
+            self._wait(self._retries.interval)
             ends = self._ends(partitions)
         self._highest.update(ends)
         return ends
@@ -131,25 +133,14 @@ class KafkaCluster:
         return self._admin.list_offsets(times, read_committed=self._read_committed)
 
     def _asking(self, what: str, ask: Callable[[], T]) -> T:
-        """Ask for something; what is not there may have been made a moment ago."""
-        for _ in range(self._attempts - 1):
-            try:
-                return ask()
-            except UnknownTopicOrPartitionError:
-                self._wait(self._retry_interval)
-            except KafkaError as error:
-                raise _not_learnt(what, error) from error
+        """Ask as ``fetchOffset.numRetries`` and ``fetchOffset.retryIntervalMs`` say."""
         try:
-            return ask()
+            return self._retries.ask(what, ask, self._wait)
         except KafkaError as error:
-            raise _not_learnt(what, error) from error
+            raise ReadError(f"cannot learn {what}: {describe_error(error)}") from error
 
 
 def _numbered(topics: Iterable[tuple[str, int]]) -> frozenset[TopicPartition]:
     return frozenset(
         TopicPartition(topic, number) for topic, count in topics for number in range(count)
     )
-
-
-def _not_learnt(what: str, error: KafkaError) -> ReadError:
-    return ReadError(f"cannot learn {what}: {describe_error(error)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
@@ -9,6 +10,8 @@ from pyk.clients.topic_partition import TopicPartition
 from pyk.spark_connector.errors import OptionError
 from pyk.spark_connector.offsets import EARLIEST, LATEST, OffsetMap, describe
 from pyk.spark_connector.options import NoMatch, OffsetLimit
+
+log = logging.getLogger(__name__)
 
 
 class Cluster(Protocol):
@@ -48,6 +51,25 @@ def resolve(
     latest = cluster.latest([one for one, offset in symbolic.items() if offset == LATEST])
     earliest = cluster.log_start([one for one, offset in symbolic.items() if offset == EARLIEST])
     return {one: latest.get(one, earliest.get(one, symbolic[one])) for one in symbolic}
+
+
+def reachable(offsets: OffsetMap, option: str, cluster: Cluster, *, fail: bool) -> OffsetMap:
+    """Return offsets that an option names, none beyond the end of its partition.
+
+    An offset beyond the end is no loss, since nobody has written that record yet: it raises
+    :class:`OptionError`, or is logged and becomes the end unless ``fail``.
+    """
+    ends = cluster.latest(offsets.keys())
+    beyond = "; ".join(
+        f"{one} ends at offset {ends[one]}, before the {offsets[one]} of {option}"
+        for one in sorted(offsets)
+        if ends.get(one, offsets[one]) < offsets[one]
+    )
+    if beyond and fail:
+        raise OptionError(f"{beyond}; -1 stands for the end as it is now")
+    if beyond:
+        log.warning("Reading only what is there, since failOnDataLoss is false: %s", beyond)
+    return {one: min(offset, ends.get(one, offset)) for one, offset in offsets.items()}
 
 
 def _symbolic(

@@ -18,7 +18,11 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from pyk.spark_connector.client_properties import describe_error, producer_properties
+from pyk.spark_connector.client_properties import (
+    delivery_timeout,
+    describe_error,
+    producer_properties,
+)
 from pyk.spark_connector.errors import OptionError, WriteError
 from pyk.spark_connector.options import sink_options
 
@@ -66,7 +70,7 @@ def write_batches(
     try:
         for batch in batches:
             for name, records in records_by_topic(batch, topic):
-                outstanding.append(producer.send_batch(name, records))
+                outstanding.append(_send(producer, name, records))
             rows += batch.num_rows
             while len(outstanding) > MOST_OUTSTANDING:
                 outstanding.popleft().result()
@@ -78,6 +82,13 @@ def write_batches(
     return rows
 
 
+def _send(producer: BatchProducer, topic: str, records: pa.Table) -> BatchResult:
+    try:
+        return producer.send_batch(topic, records)
+    except ValueError as error:  # a null header key, a negative partition or timestamp
+        raise WriteError(f"{topic}: a row cannot be written: {error}") from error
+
+
 class TaskWriter:
     """Writes the rows of a task; it travels from the driver to the tasks."""
 
@@ -87,18 +98,25 @@ class TaskWriter:
         parsed = sink_options(options)
         self._topic = parsed.topic
         self._properties = producer_properties(parsed.kafka)
+        # As long as a record may take that was handed over before the brokers went away.
+        self._connect_timeout = delivery_timeout(self._properties)
         check_columns(schema, self._topic)
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> Written:
         """Write all rows; a task without rows does not even connect."""
+        from pyk.clients.errors import KafkaError
         from pyk.spark_connector.workers import clients, freeze_imports, make_producer
 
         first = next(batches, None)
         if first is None:
             return Written(0)
-        with clients.borrow(make_producer, self._properties) as producer:
-            freeze_imports()
-            return Written(write_batches(chain([first], batches), producer, self._topic))
+        lent = clients.borrow(make_producer, self._properties, self._connect_timeout)
+        try:
+            with lent as producer:
+                freeze_imports()
+                return Written(write_batches(chain([first], batches), producer, self._topic))
+        except KafkaError as error:
+            raise WriteError(describe_error(error)) from error
 
 
 class BatchWriter(DataSourceArrowWriter):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from pyk.spark_connector.batch_planner import plan_batch
-from pyk.spark_connector.client_properties import consumer_properties
+from pyk.spark_connector.client_properties import consumer_properties, describe_error
+from pyk.spark_connector.errors import ReadError
 from pyk.spark_connector.options import SourceOptions, batch_source_options
 from pyk.spark_connector.planning import OffsetRange
 from pyk.spark_connector.schema import wanted_columns
@@ -31,6 +32,7 @@ class TaskReader:
 
     def read(self, ranges: Sequence[OffsetRange]) -> Iterator[pa.RecordBatch]:
         """Yield the records of the ranges as batches in Spark's own schema."""
+        from pyk.clients.errors import KafkaError
         from pyk.protocol.io import SystemClock
         from pyk.spark_connector.range_reader import RangeReader, ReadSettings
         from pyk.spark_connector.workers import clients, freeze_imports, make_consumer
@@ -38,14 +40,18 @@ class TaskReader:
         settings = ReadSettings(
             fail_on_data_loss=self._fail_on_data_loss, stall_timeout=self._stall_timeout
         )
-        with clients.borrow(make_consumer, self._properties) as consumer:
-            freeze_imports()
-            try:
-                reader = RangeReader(consumer, self._columns, settings, SystemClock())
-                yield from reader.read(ranges)
-            finally:
-                # Fetching stops; what was fetched is kept, and often is what the next batch reads.
-                consumer.pause(*consumer.assignment())
+        lent = clients.borrow(make_consumer, self._properties, self._stall_timeout)
+        try:
+            with lent as consumer:
+                freeze_imports()
+                try:
+                    reader = RangeReader(consumer, self._columns, settings, SystemClock())
+                    yield from reader.read(ranges)
+                finally:
+                    # Fetching stops; what was fetched is kept, and often the next batch reads it.
+                    consumer.pause(*consumer.assignment())
+        except KafkaError as error:
+            raise ReadError(describe_error(error)) from error
 
 
 def input_partitions(tasks: Sequence[Sequence[OffsetRange]]) -> list[InputPartition]:

@@ -18,7 +18,7 @@ from pyk.spark_connector.errors import DataLossError, ReadError
 from pyk.spark_connector.offsets import JsonOffsets, OffsetMap, StreamOffset
 from pyk.spark_connector.options import SourceOptions
 from pyk.spark_connector.planning import Admission, OffsetRange, plan_ranges, plan_tasks
-from pyk.spark_connector.resolving import Cluster, resolve
+from pyk.spark_connector.resolving import Cluster, reachable, resolve
 
 log = logging.getLogger(__name__)
 
@@ -46,9 +46,7 @@ class StreamPlanner:
     def initial_offset(self) -> JsonOffsets:
         """Return where a new query begins; the same answer every time."""
         if self._initial is None:
-            self._initial = resolve(
-                self._options.starting, self._cluster.partitions(), self._cluster
-            )
+            self._initial = self._resolve_initial()
         return StreamOffset(self._initial).to_json()
 
     def latest_offset(self, start: Mapping[str, Any], *, limited: bool = True) -> JsonOffsets:
@@ -89,6 +87,13 @@ class StreamPlanner:
     def close(self) -> None:
         """Free the connections."""
         self._cluster.close()
+
+    def _resolve_initial(self) -> OffsetMap:
+        options, cluster = self._options, self._cluster
+        initial = resolve(options.starting, cluster.partitions(), cluster)
+        if options.starting.offsets is None:
+            return initial
+        return reachable(initial, "startingOffsets", cluster, fail=options.fail_on_data_loss)
 
     def _commit(self, done: OffsetMap) -> None:
         """Tell the group how far the query is, if it is to know.

@@ -9,9 +9,11 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pyk.clients.errors import KafkaError
+from pyk.spark_connector.retrying import RetryPolicy
 
 if TYPE_CHECKING:
     from pyk.clients import Consumer, Producer
@@ -33,20 +35,27 @@ C = TypeVar("C", bound=Client)
 class ClientPool:
     """Idle clients by configuration. A client is lent to one task at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, wait: Callable[[float], object] | None = None) -> None:
+        self._wait = wait or Event().wait
         self._idle: dict[object, list[Any]] = {}
         self._process = os.getpid()
 
     @contextmanager
     def borrow(
-        self, make: Callable[[Mapping[str, str]], C], properties: Mapping[str, str]
+        self,
+        make: Callable[[Mapping[str, str]], C],
+        properties: Mapping[str, str],
+        patience: float = 0.0,
     ) -> Iterator[C]:
         """Lend a client made by ``make``; one under which an error was raised is closed after it.
 
-        A task that stops early (a limit was reached) gives its client back in good health.
+        While no broker answers, a new client is made each second for ``patience`` seconds. A task
+        that stops early (a limit was reached) gives its client back in good health.
         """
         key = (make, frozenset(properties.items()))
-        client: C = self._take(key) or make(properties)
+        client: C = self._take(key) or RetryPolicy.lasting(patience).ask(
+            "the cluster", lambda: make(properties), self._wait
+        )
         healthy = True
         try:
             yield client

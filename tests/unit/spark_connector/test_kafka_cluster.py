@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,7 +12,10 @@ import pytest
 
 from pyk.clients import Admin, ListedOffset, OffsetSpec, TopicPartition
 from pyk.clients.errors import (
+    BootstrapError,
     KafkaError,
+    KafkaTimeoutError,
+    NetworkError,
     SeveralErrors,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
@@ -58,6 +61,11 @@ class FakeAdmin:
         if not errors:
             return found
         raise SeveralErrors("some failed", errors, found) if found else unknown("a")
+
+    def alter_consumer_group_offsets(
+        self, group_id: str, offsets: Mapping[TopicPartition, int]
+    ) -> None:
+        self._ask("commit")
 
     def close(self, timeout: float) -> None:
         self.asked.append("close")
@@ -141,6 +149,40 @@ def test_but_not_for_ever() -> None:
 
     with pytest.raises(ReadError, match=r"UNKNOWN_TOPIC_OR_PARTITION \(3\).*topic 'a'"):
         Harness(admin).cluster.partitions()
+
+
+OUTAGE = [
+    BootstrapError("no bootstrap server answers"),
+    KafkaTimeoutError("no broker answered in 60 s"),
+    NetworkError("the connection ended"),
+]
+
+
+@pytest.mark.parametrize("failure", OUTAGE, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda cluster: cluster.partitions(),
+        lambda cluster: cluster.log_start([A0]),
+        lambda cluster: cluster.latest([A0]),
+        lambda cluster: cluster.at_times({A0: 4}),
+        lambda cluster: cluster.commit("g", {A0: 4}),
+    ],
+    ids=["partitions", "log_start", "latest", "at_times", "commit"],
+)
+def test_every_question_is_asked_as_often_as_the_options_say(
+    ask: Callable[[KafkaCluster], object], failure: KafkaError
+) -> None:
+    options = {"fetchOffset.numRetries": "5", "fetchOffset.retryIntervalMs": "20000"}
+    admin = FakeAdmin({"a": [5]}, failures=[failure] * 4)
+    harness = Harness(admin, subscribe="a", **options)
+
+    ask(harness.cluster)
+
+    assert harness.clock.now() == 80
+    admin.failures = [failure] * 5
+    with pytest.raises(ReadError, match=type(failure).__name__ if failure.code is None else "13|7"):
+        ask(Harness(admin, subscribe="a", **options).cluster)
 
 
 def test_what_does_not_pass_is_told_at_once() -> None:

@@ -20,7 +20,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from pyk.clients.errors import KafkaError, RecordTooLargeError
+from pyk.clients.errors import BootstrapError, KafkaError, RecordTooLargeError
+from pyk.spark_connector import workers
 from pyk.spark_connector.errors import OptionError, SchemaError, WriteError
 from pyk.spark_connector.sink import MOST_OUTSTANDING, BatchWriter, StreamWriter, write_batches
 from pyk.spark_connector.sink_records import check_columns, records_by_topic
@@ -51,10 +52,13 @@ class FakeProducer:
 
     sent: list[tuple[str, dict[str, list[Any]]]] = attrs.field(factory=list)
     error: KafkaError | None = None
+    refusal: ValueError | None = None
     outstanding: int = 0
     most_outstanding: int = 0
 
     def send_batch(self, topic: str, records: pa.Table) -> FakeResult:
+        if self.refusal is not None:
+            raise self.refusal
         self.sent.append((topic, records.to_pydict()))
         self.outstanding += 1
         self.most_outstanding = max(self.most_outstanding, self.outstanding)
@@ -164,6 +168,14 @@ class TestWriting:
         ):
             write_batches(self.batches(1), FakeProducer(error=error), "out")
 
+    def test_a_row_that_no_record_can_be_names_the_topic(self) -> None:
+        producer = FakeProducer(refusal=ValueError("the key of header 0 is null"))
+
+        with pytest.raises(
+            WriteError, match=r"^\[PYK_WRITE_FAILED\] out: a row cannot be written: the key of"
+        ):
+            write_batches(self.batches(1), producer, "out")
+
 
 class TestWriters:
     def test_overwriting_is_refused_in_a_batch(self) -> None:
@@ -174,6 +186,24 @@ class TestWriters:
         writer = StreamWriter(SERVERS | {"topic": "out"}, schema_of(value=StringType()))
 
         assert writer.write(iter([])).rows == 0
+
+    def test_a_cluster_that_cannot_be_reached_has_a_code(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(properties: object) -> None:
+            raise BootstrapError("no bootstrap server answers")
+
+        monkeypatch.setattr(workers, "make_producer", refuse)
+        options = SERVERS | {
+            "topic": "out", "kafka.delivery.timeout.ms": "40", "kafka.request.timeout.ms": "40",
+            "kafka.linger.ms": "0",
+        }  # fmt: skip
+        writer = StreamWriter(options, schema_of(value=StringType()))
+
+        with pytest.raises(
+            WriteError, match=r"^\[PYK_WRITE_FAILED\] BootstrapError: no bootstrap server answers"
+        ):
+            writer.write(iter([pa.record_batch({"value": ["v"]})]))
 
     def test_commit_and_abort_leave_what_is_written(self) -> None:
         writer = StreamWriter(SERVERS | {"topic": "out"}, schema_of(value=StringType()))

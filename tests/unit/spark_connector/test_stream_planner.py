@@ -300,6 +300,18 @@ class TestStartingPlaces:
 
         assert stream.initial_offset() == {"a": {"0": 7, "1": 4, "2": 9}}
 
+    def test_an_offset_beyond_the_end_is_the_users_error(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        options = {"startingOffsets": '{"a":{"0":51}}'}
+
+        with pytest.raises(OptionError, match="a-0 ends at offset 50, before the 51 of starting"):
+            planner(FakeCluster({A0: 50}), **options).initial_offset()
+        with caplog.at_level(logging.WARNING):
+            stream = planner(FakeCluster({A0: 50}), **options, failOnDataLoss="false")
+            assert stream.initial_offset() == {"a": {"0": 50}}
+        assert "before the 51 of startingOffsets" in caplog.text
+
     def test_offsets_must_be_given_for_every_partition(self) -> None:
         with pytest.raises(OptionError, match=r"given for a-0; there are a-0, a-1"):
             planner(FakeCluster({A0: 5, A1: 6}), startingOffsets='{"a":{"0":7}}').initial_offset()
@@ -324,14 +336,52 @@ class TestBatchReads:
 
         assert ranges == [OffsetRange("a", 0, 2, 9), OffsetRange("a", 1, 0, 2)]
 
-    def test_an_end_that_is_not_there_yet_is_a_loss(self) -> None:
+    def test_an_end_that_is_not_there_yet_is_the_users_error(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         options = {"endingOffsets": '{"a":{"0":12}}'}
 
-        with pytest.raises(DataLossError, match="a-0 ends at offset 9, before the 12 of endingOff"):
+        with pytest.raises(
+            OptionError, match="a-0 ends at offset 9, before the 12 of endingOff"
+        ) as e:
             self.plan(FakeCluster({A0: 9}), **options)
-        assert self.plan(FakeCluster({A0: 9}), **options, failOnDataLoss="false") == [
-            OffsetRange("a", 0, 0, 9)
-        ]
+        assert "failOnDataLoss" not in str(e.value), "no advice that would leave rows out"
+        with caplog.at_level(logging.WARNING):
+            assert self.plan(FakeCluster({A0: 9}), **options, failOnDataLoss="false") == [
+                OffsetRange("a", 0, 0, 9)
+            ]
+        assert "before the 12 of endingOffsets" in caplog.text
+
+    @pytest.mark.parametrize("fail", ["true", "false"])
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"startingOffsets": '{"a":{"0":11}}'}, "starts at offset 11, behind its end at 9"),
+            (
+                {"startingOffsets": '{"a":{"0":11}}', "endingOffsets": '{"a":{"0":-1}}'},
+                "starts at offset 11, behind its end at 9",
+            ),
+            (
+                {"startingTimestamp": "2000", "endingTimestamp": "1000"},
+                "starts at offset 8, behind its end at 3",
+            ),
+            (
+                {"startingTimestamp": "2000", "endingOffsets": '{"a":{"0":4}}'},
+                "starts at offset 8, behind its end at 4",
+            ),
+        ],
+    )
+    def test_a_start_behind_the_end_is_the_users_error(
+        self, options: dict[str, str], message: str, fail: str
+    ) -> None:
+        cluster = FakeCluster({A0: 9}, times={A0: {1000: 3, 2000: 8}})
+
+        with pytest.raises(OptionError, match=f"a-0 {message}"):
+            self.plan(cluster, **options, failOnDataLoss=fail)
+
+    def test_a_start_below_the_log_start_is_a_loss(self) -> None:
+        with pytest.raises(DataLossError, match="a-0 offsets 2 to 3 are gone"):
+            self.plan(FakeCluster({A0: 9}, starts={A0: 4}), startingOffsets='{"a":{"0":2}}')
 
     def test_a_time_beyond_all_records_ends_at_the_end(self) -> None:
         assert self.plan(FakeCluster({A0: 9}), endingTimestamp="5000") == [

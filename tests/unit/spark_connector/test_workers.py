@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping
 import attrs
 import pytest
 
+from pyk.clients.errors import BootstrapError, KafkaError
 from pyk.spark_connector import workers
 from pyk.spark_connector.workers import ClientPool
+from support.virtual_time import VirtualClock
 
 
 @attrs.define(eq=False)
@@ -76,6 +78,33 @@ def test_a_task_that_stops_early_gives_its_client_back_well() -> None:
     with pool.borrow(FakeClient, A) as second:
         assert second is first
         assert not first.closed
+
+
+def test_a_cluster_that_is_away_is_waited_for() -> None:
+    clock = VirtualClock()
+    failures: list[KafkaError] = [BootstrapError("no bootstrap server answers")] * 60
+
+    def make(properties: Mapping[str, str]) -> FakeClient:
+        if failures:
+            raise failures.pop()
+        return FakeClient(properties)
+
+    with ClientPool(clock.advance).borrow(make, A, patience=120) as client:
+        assert client.properties == A
+
+    assert clock.now() == 60
+
+
+def test_but_only_as_long_as_a_task_may_take() -> None:
+    clock = VirtualClock()
+
+    def make(properties: Mapping[str, str]) -> FakeClient:
+        raise BootstrapError("no bootstrap server answers")
+
+    with pytest.raises(BootstrapError), ClientPool(clock.advance).borrow(make, A, patience=120):
+        pass
+
+    assert clock.now() == 120
 
 
 def test_idle_clients_do_not_pile_up() -> None:
