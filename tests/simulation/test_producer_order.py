@@ -6,7 +6,12 @@ import asyncio
 
 import pytest
 
-from pyk.clients.errors import KafkaTimeoutError
+from pyk.clients.errors import (
+    KafkaError,
+    KafkaTimeoutError,
+    OutOfOrderSequenceNumberError,
+    UnknownCodeError,
+)
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -258,3 +263,103 @@ async def test_a_fenced_producer_goes_on_with_a_new_id():
 
         ids = [next(iter(read_batches(data))).producer_id for data in batches_sent(cluster)]
         assert ids == [1001, 1002]
+
+
+@virtual_time
+async def test_records_whose_answers_were_lost_in_a_restart_are_not_stored_twice():
+    async with producing(batch_size=0, linger_ms=0, latency=0.01) as (cluster, producer):
+        await producer.send_and_wait("orders", b"warm")
+        cluster.once(ProduceRequest, *[cluster.append_and_keep_silent] * 5)
+        deliveries = [await producer.send("orders", b"%d" % n) for n in range(5)]
+        await asyncio.sleep(0.5)
+        await cluster.kill(1)
+        cluster.log().restart()
+        await cluster.start(1)
+
+        results = await asyncio.gather(*deliveries, return_exceptions=True)
+        await producer.send_and_wait("orders", b"after")
+
+        assert cluster.values() == [b"warm", b"0", b"1", b"2", b"3", b"4", b"after"]
+        unknown, known = results[:4], results[4]
+        assert all(isinstance(e, OutOfOrderSequenceNumberError) for e in unknown)
+        assert not any(error.definite for error in unknown)
+        assert known.offset == 5
+
+
+@virtual_time
+async def test_a_batch_behind_one_in_doubt_is_sent_again_with_the_same_bytes():
+    async with producing(batch_size=0, linger_ms=0, latency=0.01) as (cluster, producer):
+        await producer.send_and_wait("orders", b"warm")
+        appended = [cluster.append_and_keep_silent] * 3
+        cluster.once(ProduceRequest, *appended, SILENCE, SILENCE)
+        deliveries = [await producer.send("orders", b"%d" % n) for n in range(5)]
+        await asyncio.sleep(0.5)
+        await cluster.kill(1)
+        cluster.log().restart()
+        await cluster.start(1)
+
+        results = await asyncio.gather(*deliveries, return_exceptions=True)
+
+        assert cluster.values() == [b"warm", b"0", b"1", b"2", b"3", b"4"]
+        assert [isinstance(result, KafkaError) for result in results] == [True, True, *[False] * 3]
+        assert [result.offset for result in results[2:]] == [3, 4, 5]
+
+
+@virtual_time
+async def test_fencing_does_not_send_again_what_may_be_written():
+    async with producing(batch_size=0, linger_ms=0, latency=0.01) as (cluster, producer):
+        await producer.send_and_wait("orders", b"warm")
+        fenced = cluster.refuse(ErrorCode.INVALID_PRODUCER_EPOCH)
+        cluster.once(
+            ProduceRequest,
+            cluster.refuse(ErrorCode.NOT_ENOUGH_REPLICAS),
+            cluster.append_and_answer(ErrorCode.REQUEST_TIMED_OUT),
+            fenced,
+        )
+        cluster.log().producers[1001].next_sequence += 1  # as if it had the refused one
+        deliveries = [await producer.send("orders", b"%d" % n) for n in range(3)]
+
+        results = await asyncio.gather(*deliveries, return_exceptions=True)
+
+        assert cluster.values().count(b"1") == 1
+        assert isinstance(results[1], KafkaError)
+        assert not results[1].definite
+
+
+@virtual_time
+async def test_a_record_that_a_later_one_overtook_is_not_written_behind_it():
+    async with producing(batch_size=0, linger_ms=0, latency=0.01) as (cluster, producer):
+        await producer.send_and_wait("orders", b"warm")
+        cluster.log().forget_producers()
+        cluster.once(ProduceRequest, cluster.refuse(ErrorCode.NOT_ENOUGH_REPLICAS))
+        deliveries = [await producer.send("orders", b"%d" % n) for n in range(3)]
+
+        results = await asyncio.gather(*deliveries, return_exceptions=True)
+
+        assert cluster.values() == [b"warm", b"1", b"2"]
+        assert isinstance(results[0], OutOfOrderSequenceNumberError)
+
+
+@virtual_time
+async def test_an_unknown_error_code_does_not_give_the_sequence_to_the_next_record():
+    async with producing(batch_size=0, linger_ms=0) as (cluster, producer):
+        await producer.send_and_wait("orders", b"warm")
+        cluster.once(ProduceRequest, cluster.append_and_answer(ErrorCode(31_000)))
+        with pytest.raises(UnknownCodeError) as caught:
+            await producer.send_and_wait("orders", b"0")
+        assert not caught.value.definite
+
+        await producer.send_and_wait("orders", b"1")
+
+        assert cluster.values() == [b"warm", b"0", b"1"]
+
+
+@virtual_time
+async def test_a_duplicate_that_was_sent_once_only_is_no_success():
+    async with producing(batch_size=0, linger_ms=0) as (cluster, producer):
+        await producer.send_and_wait("orders", b"warm")
+        cluster.once(ProduceRequest, cluster.refuse(ErrorCode.DUPLICATE_SEQUENCE_NUMBER))
+
+        await producer.send_and_wait("orders", b"0")
+
+        assert cluster.values() == [b"warm", b"0"]

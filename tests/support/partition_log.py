@@ -35,6 +35,10 @@ class PartitionLog:
     batches: int = 0
     max_batch_bytes: int = 1 << 30
     producers: dict[int, ProducerEntry] = attrs.Factory(dict)
+    forgets_loudly: bool = False
+    """Refuse an unknown producer that does not begin at sequence 0, as Kafka did before 2.5."""
+    knows_old_duplicates: bool = False
+    """Answer DUPLICATE_SEQUENCE_NUMBER to what was written long ago, as Kafka did before 1.1."""
 
     def append(self, data: bytes | bytearray | memoryview) -> tuple[ErrorCode, int]:
         """Return (NONE, base offset), or why the batch was not appended, and -1."""
@@ -44,6 +48,8 @@ class PartitionLog:
         records = list(batch)
         if batch.producer_id >= 0:
             entry = self.producers.get(batch.producer_id)
+            if entry is None and self.forgets_loudly and batch.base_sequence != 0:
+                return ErrorCode.UNKNOWN_PRODUCER_ID, -1
             if entry is None:
                 entry = ProducerEntry(batch.producer_epoch, batch.base_sequence)
                 self.producers[batch.producer_id] = entry
@@ -57,6 +63,8 @@ class PartitionLog:
             for sequence, count, base_offset in entry.recent:
                 if (sequence, count) == (batch.base_sequence, len(records)):
                     return ErrorCode.NONE, base_offset
+            if self.knows_old_duplicates and batch.base_sequence < entry.next_sequence:
+                return ErrorCode.DUPLICATE_SEQUENCE_NUMBER, -1
             if batch.base_sequence != entry.next_sequence:
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1
             entry.next_sequence = (batch.base_sequence + len(records)) % SEQUENCES
@@ -68,6 +76,12 @@ class PartitionLog:
         self.headers += [record.headers for record in records]
         self.timestamps += [record.timestamp for record in records]
         return ErrorCode.NONE, base_offset
+
+    def restart(self) -> None:
+        """Remember what Kafka's producer snapshots hold: the last batch of each producer only."""
+        for entry in self.producers.values():
+            while len(entry.recent) > 1:
+                entry.recent.popleft()
 
     def forget_producers(self) -> None:
         """Lose the memory of every producer, as an expired one is lost."""

@@ -114,11 +114,11 @@ class ProducerBatch:
     def restamp(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
         """Give the batch another place in its partition's order; it certainly is not written."""
         assert self.data is not None, "only a sealed batch has a place to change"
+        assert not self.may_be_written, "what may be written is sent again as it is, or not at all"
         # A copy: a request that gave up may still hold the old bytes in a buffer of its connection.
         data = bytearray(self.data)
         restamp_data(data, producer_id, producer_epoch, base_sequence)
         self.data = memoryview(data)
-        self.may_be_written = False
         self._stamp(producer_id, producer_epoch, base_sequence)
 
     def _stamp(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:

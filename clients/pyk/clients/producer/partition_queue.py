@@ -9,10 +9,12 @@ are answered in the order in which they were sent. What happens else:
 2. A batch is given up (its time is over, or it can never succeed) while later ones have their
    places already: there is a gap. If one of the later ones succeeds, the broker had the batch after
    all, and the gap was none. If the oldest of them is out of order, the broker has none of them.
-3. Nothing is in doubt any more, but the broker's order and ours cannot be brought together: the
-   partition restarts. What was refused gets new places in a new epoch, which also fences whatever
-   copy of the given-up batch may still be on its way to the broker (KIP-360). So later records
-   neither fail nor come twice.
+3. The broker's order and ours cannot be brought together: the partition restarts. What certainly
+   is not written gets new places in a new epoch, which also fences whatever copy of the given-up
+   batch may still be on its way to the broker (KIP-360). So later records neither fail nor come
+   twice. What may be written keeps its bytes for ever: it fails as unknown before the restart.
+4. A later batch is written while an earlier one is not settled: the broker had the earlier one as
+   well, or had forgotten the producer. The earlier one may be written, so it never comes behind.
 
 Without idempotence there are no places, and a retry may bring a batch in twice; the order of
 sending is kept all the same.
@@ -86,14 +88,21 @@ class PartitionQueue:
         """Return when the next retry may go, unless it waits for more than its time."""
         return NEVER if self.has_in_flight or not self.unsettled else self.unsettled[0].retry_at
 
+    def doubtful(self) -> list[ProducerBatch]:
+        """Return the batches that may be written, and so must not be part of a new order."""
+        return [batch for batch in self.unsettled if batch.may_be_written]
+
     def is_ready_to_restart(self) -> bool:
-        """The order has to begin anew, and no batch of the old one is under way."""
+        """Return whether a new order has to begin, and no batch of the old one is under way."""
         if self.has_in_flight:
             return False
         return self.must_restart or (self.has_gap and not self.unsettled)
 
     def restart(self, identity: ProducerIdentity | None) -> bool:
-        """Begin a new order with what is refused so far; False while it needs a new producer id."""
+        """Begin a new order with what is refused so far; False while it needs a new producer id.
+
+        Drop the :meth:`doubtful` batches first.
+        """
         assert self.sequence is not None
         if self.sequence.can_restart() and not self.needs_new_producer_id:
             self.sequence.restart()
@@ -133,7 +142,10 @@ class PartitionQueue:
 
     def settle(self, batch: ProducerBatch) -> None:
         """The batch was written; if there was a gap before it, there was none after all."""
-        self.unsettled.remove(batch)
+        position = self.unsettled.index(batch)
+        for overtaken in self.unsettled[:position]:
+            overtaken.may_be_written = True
+        del self.unsettled[position]
         self._came_back(batch)
         self.has_gap = False
         if self.sequence is not None:

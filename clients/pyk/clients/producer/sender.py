@@ -21,7 +21,6 @@ from pyk.clients.errors import (
     KafkaError,
     KafkaTimeoutError,
     MalformedResponseError,
-    UnknownCodeError,
     error_for,
 )
 from pyk.clients.producer.accumulator import RecordAccumulator
@@ -218,9 +217,11 @@ class Sender:
         room: dict[int, int] = {}
         more = []
         for queue in candidates:
-            if queue.is_ready_to_restart() and not queue.restart(self._identity):
-                plan.needs_producer_id = True
-                continue
+            if queue.is_ready_to_restart():
+                plan.settlements += _drop_doubtful(queue)
+                if not queue.restart(self._identity):
+                    plan.needs_producer_id = True
+                    continue
             node_id = leader_of(queue.topic_partition)
             if node_id is None:
                 plan.needs_metadata = True
@@ -333,6 +334,14 @@ class Sender:
         )
 
 
+def _drop_doubtful(queue: PartitionQueue) -> list[Settlement]:
+    """Fail what may be written, before the rest begins a new order."""
+    doubtful = queue.doubtful()
+    for batch in doubtful:
+        queue.drop(batch)
+    return [_failure(batch, None) for batch in doubtful]
+
+
 def _success(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> Settlement:
     if answer is None:
         return Settlement(batch)
@@ -342,7 +351,9 @@ def _success(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> S
 def _failure(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> Settlement:
     assert batch.last_error is not None
     error = fresh_copy(batch.last_error)
-    error.definite = not (batch.may_be_written or isinstance(error, UnknownCodeError))
+    error.definite = not batch.may_be_written
+    if batch.may_be_written:
+        error.args = (f"{error.args[0]}; it may have been written, so it is not sent again",)
     if answer is None or not answer.record_errors:
         return Settlement(batch, error=error)
     others = InvalidRecordError(

@@ -18,14 +18,14 @@ from pyk.clients.producer.outcome import (
     verdict_of_error,
 )
 from pyk.protocol.errors import ErrorCode
-from support.producer_parts import make_batch, make_queue, send_all
+from support.producer_parts import make_batch, make_queue, place_of, send_all
 
 
 @pytest.mark.parametrize(
     ("code", "verdict"),
     [
         (ErrorCode.NONE, Verdict.WRITTEN),
-        (ErrorCode.DUPLICATE_SEQUENCE_NUMBER, Verdict.WRITTEN),
+        (ErrorCode.DUPLICATE_SEQUENCE_NUMBER, Verdict.DUPLICATE),
         (ErrorCode.NOT_LEADER_OR_FOLLOWER, Verdict.UNKNOWN),
         (ErrorCode.UNKNOWN_SERVER_ERROR, Verdict.UNKNOWN),
         (ErrorCode.REQUEST_TIMED_OUT, Verdict.UNKNOWN),
@@ -36,13 +36,14 @@ from support.producer_parts import make_batch, make_queue, send_all
         (ErrorCode.NOT_ENOUGH_REPLICAS, Verdict.REFUSED),
         (ErrorCode.CORRUPT_MESSAGE, Verdict.REFUSED),
         (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, Verdict.OUT_OF_ORDER),
-        (ErrorCode.UNKNOWN_PRODUCER_ID, Verdict.FORGOTTEN),
+        (ErrorCode.UNKNOWN_PRODUCER_ID, Verdict.OUT_OF_ORDER),
         (ErrorCode.INVALID_PRODUCER_EPOCH, Verdict.FENCED),
         (ErrorCode.MESSAGE_TOO_LARGE, Verdict.TOO_LARGE),
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, Verdict.FAILED),
         (ErrorCode.INVALID_RECORD, Verdict.FAILED),
         (ErrorCode.RECORD_LIST_TOO_LARGE, Verdict.FAILED),
-        (ErrorCode(31_000), Verdict.FAILED),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, Verdict.UNCLEAR),
+        (ErrorCode(31_000), Verdict.UNCLEAR),
     ],
 )
 def test_what_a_code_says(code, verdict):
@@ -69,10 +70,11 @@ def test_what_no_answer_says(error, verdict):
         (Verdict.REFUSED, Fate.KEPT, False),
         (Verdict.UNKNOWN, Fate.KEPT, True),
         (Verdict.OUT_OF_ORDER, Fate.KEPT, False),
-        (Verdict.FORGOTTEN, Fate.KEPT, False),
+        (Verdict.DUPLICATE, Fate.KEPT, False),
         (Verdict.FENCED, Fate.KEPT, False),
         (Verdict.TOO_LARGE, Fate.SPLIT, False),
         (Verdict.FAILED, Fate.FAILED, False),
+        (Verdict.UNCLEAR, Fate.FAILED, True),
     ],
 )
 def test_what_follows_for_a_batch_on_its_first_try(verdict, fate, may_be_written):
@@ -87,8 +89,8 @@ def test_what_follows_for_a_batch_on_its_first_try(verdict, fate, may_be_written
     ("verdict", "fate"),
     [
         (Verdict.WRITTEN, Fate.WRITTEN),
-        (Verdict.OUT_OF_ORDER, Fate.KEPT),
-        (Verdict.FORGOTTEN, Fate.FAILED),
+        (Verdict.DUPLICATE, Fate.WRITTEN),
+        (Verdict.OUT_OF_ORDER, Fate.FAILED),
         (Verdict.FENCED, Fate.FAILED),
         (Verdict.TOO_LARGE, Fate.FAILED),
     ],
@@ -101,27 +103,39 @@ def test_what_follows_for_a_batch_that_may_have_been_written_before(verdict, fat
     assert conclude(queue, batch, verdict, 1.0) is fate
 
 
-@pytest.mark.parametrize("verdict", [Verdict.OUT_OF_ORDER, Verdict.FORGOTTEN])
-def test_a_batch_behind_an_unsettled_one_waits_for_it(verdict):
+def test_a_batch_behind_an_unsettled_one_waits_for_it():
     queue = make_queue(make_batch(b"a"), make_batch(b"b"))
     first, second = send_all(queue)
     conclude(queue, first, Verdict.UNKNOWN, 0.0)
 
-    assert conclude(queue, second, verdict, 0.0) is Fate.KEPT
+    assert conclude(queue, second, Verdict.OUT_OF_ORDER, 0.0) is Fate.KEPT
 
     assert not queue.must_restart
     assert send_all(queue) == [first]
 
 
-@pytest.mark.parametrize("verdict", [Verdict.OUT_OF_ORDER, Verdict.FORGOTTEN])
-def test_the_oldest_batch_out_of_order_begins_a_new_order(verdict):
+def test_the_oldest_batch_out_of_order_begins_a_new_order():
     queue = make_queue(make_batch(b"a"))
     (batch,) = send_all(queue)
 
-    conclude(queue, batch, verdict, 0.0)
+    conclude(queue, batch, Verdict.OUT_OF_ORDER, 0.0)
 
     assert queue.must_restart
     assert not queue.needs_new_producer_id
+
+
+def test_the_oldest_batch_in_doubt_out_of_order_leaves_the_order_to_the_next():
+    queue = make_queue(make_batch(b"a"), make_batch(b"b"))
+    first, second = send_all(queue)
+    for batch in (first, second):
+        conclude(queue, batch, Verdict.UNKNOWN, 0.0)
+    send_all(queue)
+
+    assert conclude(queue, first, Verdict.OUT_OF_ORDER, 0.0) is Fate.FAILED
+
+    assert not queue.must_restart
+    assert send_all(queue) == [second]
+    assert place_of(second) == (7, 0, 1)
 
 
 def test_fencing_needs_a_new_producer_id():
@@ -133,7 +147,7 @@ def test_fencing_needs_a_new_producer_id():
     assert queue.needs_new_producer_id
 
 
-@pytest.mark.parametrize("verdict", [Verdict.OUT_OF_ORDER, Verdict.FORGOTTEN, Verdict.FENCED])
+@pytest.mark.parametrize("verdict", [Verdict.OUT_OF_ORDER, Verdict.FENCED])
 def test_without_idempotence_answers_about_sequences_are_failures(verdict):
     queue = make_queue(make_batch(b"a"), is_idempotent=False)
     (batch,) = send_all(queue)

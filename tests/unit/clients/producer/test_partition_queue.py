@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pyk.clients.producer.sequences import MAX_EPOCH, ProducerIdentity
 from support.producer_parts import make_batch, make_queue, place_of, send_all
 
@@ -130,6 +132,30 @@ def test_a_restart_gives_refused_batches_new_places_in_the_same_order():
     assert queue.restart(None)
 
     assert [place_of(batch) for batch in batches] == [(7, 1, 0), (7, 1, 1), (7, 1, 3)]
+
+
+def test_a_batch_that_may_be_written_is_no_part_of_a_new_order():
+    queue = make_queue(make_batch(b"a"), make_batch(b"b"))
+    first, second = send_all(queue)
+    first.may_be_written = True
+    for batch in (first, second):
+        queue.keep(batch, 0.0)
+    queue.must_restart = True
+
+    assert queue.doubtful() == [first]
+    with pytest.raises(AssertionError):
+        queue.restart(None)
+
+
+def test_a_batch_that_a_later_one_overtook_may_be_written():
+    queue = make_queue(make_batch(b"a"), make_batch(b"b"), make_batch(b"c"))
+    first, second, third = send_all(queue)
+    queue.keep(first, 0.0)
+
+    queue.settle(second)
+
+    assert first.may_be_written
+    assert not third.may_be_written
 
 
 def test_a_restart_waits_until_nothing_is_in_flight():
