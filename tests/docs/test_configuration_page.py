@@ -1,10 +1,11 @@
-"""The page of options is written from the table: run this file to write it anew."""
+"""The page of options is written from the tables: run this file to write it again."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from pyk.clients.config import AdminConfig, ClientConfig, ConsumerConfig, Option, ProducerConfig
+from pyk.clients.config.kafka_names import WITHOUT_EFFECT
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 INTRODUCTION = """\
@@ -25,8 +26,11 @@ with Producer.from_properties(settings, compression_type="zstd") as producer:
     producer.send("payments", b"43")
 ```
 
-An unknown name is an error that suggests the right one. Times are in milliseconds, sizes in bytes.
-This page is written from the table in `pyk.clients.config`.
+A file of a Java client works as it is: Kafka's names that have no effect here, and names of the
+other clients, are taken with one warning in the log that says why (the last table). Java's
+serializers and assignors become their twins in pyk. An unknown name is an error that suggests the
+right one. Times are in milliseconds, sizes in bytes. This page is written from the tables in
+`pyk.clients.config`.
 """
 HEAD = "| option | default | valid | what it is for |\n| --- | --- | --- | --- |\n"
 
@@ -44,6 +48,15 @@ def section(title: str, config: type[ClientConfig], without: type[ClientConfig] 
     return f"\n## {title}\n\n{HEAD}{''.join(rows)}"
 
 
+def names_without_effect() -> str:
+    """Return the configurations of Kafka that are taken without effect, by the reason."""
+    names: dict[str, list[str]] = {}
+    for name, reason in WITHOUT_EFFECT.items():
+        names.setdefault(reason, []).append(f"`{name.replace('_', '.')}`")
+    rows = [f"| {reason} | {' '.join(some)} |\n" for reason, some in names.items()]
+    return f"\n## Taken without effect\n\n| because | names |\n| --- | --- |\n{''.join(rows)}"
+
+
 def page() -> str:
     return (
         INTRODUCTION
@@ -51,6 +64,7 @@ def page() -> str:
         + section("Producer", ProducerConfig, ClientConfig)
         + section("Consumer", ConsumerConfig, ClientConfig)
         + section("Admin", AdminConfig, ClientConfig)
+        + names_without_effect()
     )
 
 

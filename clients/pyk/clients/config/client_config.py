@@ -1,19 +1,23 @@
 """The table of options that every client has, and how configurations are made from it.
 
 A config class is the table: each field has its type, its default, its valid range and a sentence on
-what it is for, under Kafka's own name with ``_`` for ``.``.
+what it is for, under Kafka's own name with ``_`` for ``.``. Kafka's other configurations are taken
+too, with one warning that names them, so that a properties file of a Java client works.
 """
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import attrs
 
-from pyk.clients.config.names import explain_unknown
+from pyk.clients.config.java_names import has_twin, is_java_class, twin
+from pyk.clients.config.kafka_names import JAVA_CLASS, reason_without_effect
+from pyk.clients.config.names import explain_dotted, explain_unknown
 from pyk.clients.config.option import Option, option, options_of, required
 from pyk.clients.config.properties import read_properties
 from pyk.clients.config.values import (
@@ -23,13 +27,31 @@ from pyk.clients.config.values import (
     PlaintextOnly,
     ServerAddress,
     Servers,
-    Text,
+    TextOr,
 )
 from pyk.clients.errors import ConfigurationError
+
+log = logging.getLogger(__name__)
 
 REBOOTSTRAP = "rebootstrap"
 
 BOOTSTRAP_SERVERS = Servers()
+
+# In Kafka the value of these is the name of a Java class.
+CLASS_OPTIONS = frozenset(
+    {"key_serializer", "value_serializer", "key_deserializer", "value_deserializer"}
+)
+
+
+@attrs.frozen
+class Given:
+    """One option as the user gave it."""
+
+    name: str
+    """With ``_`` for ``.``."""
+    written: str
+    """As the user wrote it, for messages."""
+    value: object
 
 
 @attrs.frozen(kw_only=True)
@@ -40,7 +62,9 @@ class ClientConfig:
         BOOTSTRAP_SERVERS,
         "Brokers through which the client first finds the cluster; it needs to reach one of them.",
     )
-    client_id: str = option(Text(), "pyk", "How the client calls itself in broker logs and quotas.")
+    client_id: str = option(
+        TextOr("pyk"), "pyk", "How the client calls itself in broker logs and quotas."
+    )
     security_protocol: str = option(
         PlaintextOnly(), "PLAINTEXT", "How the client speaks to brokers."
     )
@@ -91,12 +115,18 @@ class ClientConfig:
     ) -> Self:
         """Return the configuration of keyword arguments.
 
-        Raises :class:`ConfigurationError` for an unknown name, a value out of range, and options
-        that do not go together.
+        A configuration of Kafka without effect in pyk is taken with a warning in the log. Raises
+        :class:`ConfigurationError` for an unknown name, a value out of range, and options that do
+        not go together.
         """
         if bootstrap_servers is not None:
+            if "bootstrap_servers" in options:
+                raise ConfigurationError("bootstrap_servers was given twice")
             options = {"bootstrap_servers": bootstrap_servers, **options}
-        return cls._build(options)
+        dotted = [name for name in options if "." in name]
+        if dotted:
+            raise ConfigurationError("; ".join(map(explain_dotted, dotted)))
+        return cls._build([Given(name, name, value) for name, value in options.items()])
 
     @classmethod
     def from_properties(
@@ -108,9 +138,22 @@ class ClientConfig:
         """
         if isinstance(source, str | os.PathLike):
             source = read_properties(Path(source))
-        given = {name.replace(".", "_"): (name, value) for name, value in source.items()}
-        cls._check_names({name: written for name, (written, _) in given.items()})
-        return cls._build({name: value for name, (_, value) in given.items()} | overrides)
+        given = {
+            name: Given(name, written, value)
+            for written, value in source.items()
+            for name in [written.replace(".", "_")]
+        }
+        given |= {name: Given(name, name, value) for name, value in overrides.items()}
+        return cls._build(given.values())
+
+    @classmethod
+    def without_effect(cls, names: Iterable[str]) -> dict[str, str]:
+        """Return which of some names are Kafka's and have no effect here, each with the reason.
+
+        Names are dotted or written with ``_``.
+        """
+        found = {name: cls._reason_without_effect(name.replace(".", "_")) for name in names}
+        return {name: reason for name, reason in found.items() if reason is not None}
 
     def name_of(self, client: object) -> str:
         """Return the ``repr`` of a client that is configured by this."""
@@ -123,35 +166,79 @@ class ClientConfig:
         return options_of(cls)
 
     @classmethod
-    def _build(cls, given: Mapping[str, object]) -> Self:
-        cls._check_names({name: name for name in given})
-        table = cls.options()
-        if "bootstrap_servers" not in given:
+    def _build(cls, given: Iterable[Given]) -> Self:
+        options, unused = cls._sort_out(given)
+        if "bootstrap_servers" not in {one.name for one in options}:
             raise ConfigurationError("bootstrap_servers must be given: 'host:port,host:port'")
+        table = cls.options()
         values: dict[str, Any] = {}
-        for name, value in given.items():
+        for one in options:
             try:
-                values[name] = table[name].kind.parse(value)
+                values[one.name] = table[one.name].kind.parse(one.value)
             except ValueError as error:
-                raise ConfigurationError(f"{name} {error}") from None
+                raise ConfigurationError(f"{one.written} {error}") from None
         config = cls(**cls._completed(values))
         config._check()
+        config._warn(values, unused)
         return config
 
     @classmethod
-    def _check_names(cls, written: Mapping[str, str]) -> None:
+    def _sort_out(cls, given: Iterable[Given]) -> tuple[list[Given], list[tuple[str, str]]]:
+        """Return the options to use, and the written names of the others with their reasons.
+
+        Raises :class:`ConfigurationError` that explains each unknown name.
+        """
         known = cls.options()
-        unknown = [spelling for name, spelling in written.items() if name not in known]
+        options, unused, unknown = [], [], []
+        for one in cls._translated(list(given)):
+            reason = cls._reason_without_effect(one.name)
+            if one.name in CLASS_OPTIONS & known.keys() and is_java_class(one.value):
+                if has_twin(str(one.value)):
+                    options.append(attrs.evolve(one, value=twin(str(one.value))))
+                else:
+                    unused.append((one.written, f"{JAVA_CLASS}; give {one.name}= a Python object"))
+            elif one.name in known:
+                options.append(one)
+            elif reason is not None:
+                unused.append((one.written, reason))
+            else:
+                unknown.append(explain_unknown(one.written, known))
         if unknown:
-            raise ConfigurationError(
-                "; ".join(explain_unknown(name, known, cls._elsewhere()) for name in unknown)
-            )
+            raise ConfigurationError("; ".join(unknown))
+        return options, unused
 
     @classmethod
-    def _elsewhere(cls) -> frozenset[str]:
-        """Return the names that only other kinds of client have."""
-        everywhere = {name for other in ClientConfig.__subclasses__() for name in options_of(other)}
-        return frozenset(everywhere - options_of(cls).keys())
+    def _translated(cls, given: list[Given]) -> list[Given]:
+        """Return what was given with those names of Kafka replaced that mean an option of pyk."""
+        return given
+
+    @classmethod
+    def _reason_without_effect(cls, name: str) -> str | None:
+        """Return why a name of Kafka's has no effect here; None if it has, or is not one."""
+        if name in cls.options():
+            return None
+        owners = [
+            other.__name__.removesuffix("Config")
+            for other in ClientConfig.__subclasses__()
+            if name in options_of(other)
+        ]
+        return f"an option of {owners[0]}" if owners else reason_without_effect(name)
+
+    def _warn(self, given: Mapping[str, object], unused: list[tuple[str, str]]) -> None:
+        """Log what the user should know of the options that were given."""
+        if not unused:
+            return
+        names: dict[str, list[str]] = {}
+        for name, reason in unused:
+            names.setdefault(reason, []).append(name)
+        log.warning(
+            "%s takes these options without effect: %s",
+            self._client_name(),
+            "; ".join(f"{', '.join(some)} ({reason})" for reason, some in names.items()),
+        )
+
+    def _client_name(self) -> str:
+        return f"{type(self).__name__.removesuffix('Config')} {self.client_id!r}"
 
     @classmethod
     def _completed(cls, given: dict[str, Any]) -> dict[str, Any]:

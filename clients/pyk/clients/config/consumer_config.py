@@ -11,12 +11,13 @@ from pyk.clients.config.client_config import ClientConfig
 from pyk.clients.config.option import option
 from pyk.clients.config.values import (
     AlwaysTrue,
+    Assignors,
     Boolean,
     Callback,
     Integer,
     OneOf,
     OptionalText,
-    TextList,
+    TextOr,
 )
 from pyk.clients.errors import ConfigurationError
 
@@ -40,7 +41,7 @@ class ConsumerConfig(ClientConfig):
         OneOf(("classic",)), "classic", "How members of the group and its coordinator talk."
     )
     partition_assignment_strategy: tuple[str, ...] = option(
-        TextList(),
+        Assignors(),
         ("range", "cooperative-sticky"),
         "How partitions are shared out: the first of these that all members of the group know.",
     )
@@ -88,7 +89,7 @@ class ConsumerConfig(ClientConfig):
         "Whether to see records of transactions that are open or were aborted.",
     )
     client_rack: str | None = option(
-        OptionalText(), None, "Where the client is; brokers may name a replica nearby to read from."
+        TextOr(None), None, "Where the client is; brokers may name a replica nearby to read from."
     )
     check_crcs: bool = option(AlwaysTrue(), True, "Check that batches arrive as they were written.")
     allow_auto_create_topics: bool = option(

@@ -1,9 +1,11 @@
-"""Which option a user meant by a name that is none. Pure."""
+"""Suggest the option that a user meant by an unknown name. Pure."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
+
+from pyk.clients.config.kafka_names import REFUSED, WITHOUT_EFFECT
 
 # What librdkafka, kafka-python and aiokafka call these options.
 ALIASES = {
@@ -41,34 +43,39 @@ NEEDLESS = {
     "logger": "pyk logs with logging, under the name 'pyk'",
     "message_send_max_retries": "a record is tried until delivery_timeout_ms is over",
     "on_delivery": "send returns a Delivery, which has add_done_callback",
-    "retries": "a record is tried until delivery_timeout_ms is over",
     "stats_cb": "call stats()",
     "statistics_interval_ms": "call stats()",
     "topic": "a consumer takes topics=, send takes a topic",
 }
 
-# Options of Kafka that pyk does not have. A file that was written for another client may hold them,
-# and "did you mean" would be of no help there.
-NOT_THERE_YET = ("sasl_", "ssl_", "transaction", "interceptor", "metrics_", "metric_")
+# What kafka-python and aiokafka call options that this release does not have. "Did you mean" would
+# be of no help there.
+NOT_THERE_YET = ("sasl_plain_", "sasl_oauth_", "sasl_kerberos_", "ssl_", "interceptors")
 
 
-def explain_unknown(name: str, known: Collection[str], elsewhere: Collection[str]) -> str:
-    """Return the sentence about a name that is no option of this client.
+def explain_unknown(name: str, known: Collection[str]) -> str:
+    """Return the sentence about a name that is not an option of any client.
 
-    ``known`` are the options of this client, ``elsewhere`` those of the others.
+    ``known`` are the options of the client that was given it.
     """
     plain = name.lower().replace(".", "_").replace("-", "_")
-    if plain in elsewhere:
-        return f"{name!r} is an option of another client, not of this one"
     alias = ALIASES.get(plain)
     if alias in known:
         return f"{name!r} is not an option; here it is called {alias!r}"
     if plain in NEEDLESS:
         return f"{name!r} is not an option: {NEEDLESS[plain]}"
-    if plain.startswith(NOT_THERE_YET):
-        return f"{name!r} is an option of Kafka that this release of pyk does not have"
-    near = difflib.get_close_matches(plain, list(known), n=1, cutoff=0.6)
+    if plain in REFUSED:
+        return f"{name!r} cannot be given: {REFUSED[plain]}"
+    near = difflib.get_close_matches(plain, [*known, *WITHOUT_EFFECT], n=1, cutoff=0.6)
+    if plain.startswith(NOT_THERE_YET) and near[:1] != [plain]:
+        return f"{name!r} is an option of other clients that this release of pyk does not have"
     if near:
         meant = near[0].replace("_", ".") if "." in name else near[0]
         return f"{name!r} is not an option; did you mean {meant!r}?"
     return f"{name!r} is not an option"
+
+
+def explain_dotted(name: str) -> str:
+    """Return the sentence about a dotted name that was given as a keyword."""
+    keyword = name.replace(".", "_")
+    return f"{name!r} is written {keyword} as a keyword; from_properties() takes dotted names"

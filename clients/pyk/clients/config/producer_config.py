@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
-from pyk.clients.config.client_config import ClientConfig
+from pyk.clients.config.client_config import ClientConfig, Given
 from pyk.clients.config.option import option
 from pyk.clients.config.values import (
     INT64_MAX,
@@ -19,6 +20,8 @@ from pyk.clients.config.values import (
     OptionalInteger,
 )
 from pyk.clients.errors import ConfigurationError
+
+log = logging.getLogger(__name__)
 
 ALL = -1
 MAX_IN_FLIGHT_FOR_IDEMPOTENCE = 5
@@ -81,6 +84,20 @@ class ProducerConfig(ClientConfig):
     )
 
     @classmethod
+    def _translated(cls, given: list[Given]) -> list[Given]:
+        """Take Kafka's level of the chosen codec (KIP-390) for ``compression_level``."""
+        names = {one.name: one for one in given}
+        codec = names.get("compression_type")
+        level = names.get(f"compression_{str(codec and codec.value).strip().lower()}_level")
+        if level is None or "compression_level" in names:
+            return given
+        is_default = level.name == "compression_gzip_level" and str(level.value).strip() == "-1"
+        taken = attrs.evolve(
+            level, name="compression_level", value=None if is_default else level.value
+        )
+        return [taken if one is level else one for one in given]
+
+    @classmethod
     def _completed(cls, given: dict[str, Any]) -> dict[str, Any]:
         completed = super()._completed(given)
         # As in Kafka: who asks for fewer acknowledgements, and not for idempotence, does without.
@@ -94,6 +111,16 @@ class ProducerConfig(ClientConfig):
             )
             completed["delivery_timeout_ms"] = max(needed, defaults["delivery_timeout_ms"].default)
         return completed
+
+    def _warn(self, given: Mapping[str, object], unused: list[tuple[str, str]]) -> None:
+        super()._warn(given, unused)
+        if self.acks != ALL and "enable_idempotence" not in given:
+            log.warning(
+                "%s: acks=%d switches idempotence off: retries may double and reorder records; "
+                "give enable_idempotence=False if that is meant",
+                self._client_name(),
+                self.acks,
+            )
 
     def _check(self) -> None:
         super()._check()

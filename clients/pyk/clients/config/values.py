@@ -16,6 +16,17 @@ INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 HOST_MAX_LENGTH = 255
 PORTS = range(1, 65536)
+PROTOCOL = "PLAINTEXT"
+"""Kafka allows the name of a listener's security protocol in front of an address."""
+JAVA_ASSIGNORS = {
+    f"org.apache.kafka.clients.consumer.{name}Assignor": protocol
+    for name, protocol in (
+        ("Range", "range"),
+        ("RoundRobin", "roundrobin"),
+        ("Sticky", "sticky"),
+        ("CooperativeSticky", "cooperative-sticky"),
+    )
+}
 
 
 class Kind(Protocol):
@@ -111,6 +122,21 @@ class Text:
 
 
 @attrs.frozen
+class TextOr:
+    """A text; an empty one, which is Kafka's default, stands for ``default``."""
+
+    default: str | None
+
+    def parse(self, given: object) -> str | None:
+        if given in ("", None):
+            return self.default
+        return Text().parse(given)
+
+    def describe(self) -> str:
+        return "text"
+
+
+@attrs.frozen
 class OptionalText(Text):
     """A text, or None."""
 
@@ -139,8 +165,8 @@ class PlaintextOnly:
     """The one security protocol that this release speaks."""
 
     def parse(self, given: object) -> str:
-        if isinstance(given, str) and given.strip().upper() == "PLAINTEXT":
-            return "PLAINTEXT"
+        if isinstance(given, str) and given.strip().upper() == PROTOCOL:
+            return PROTOCOL
         raise ValueError(
             f"is {given!r}, but this release speaks PLAINTEXT only: TLS and SASL are not there yet"
         )
@@ -175,6 +201,14 @@ class TextList:
 
     def describe(self) -> str:
         return "a sequence, or texts joined by commas"
+
+
+@attrs.frozen
+class Assignors(TextList):
+    """Names of assignors, as Kafka's protocol has them or as classes of Java's."""
+
+    def parse(self, given: object) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(JAVA_ASSIGNORS.get(name, name) for name in super().parse(given)))
 
 
 @attrs.frozen
@@ -222,7 +256,10 @@ class Servers:
         return "'host:port,host:port' or a sequence of 'host:port'"
 
     def _server(self, text: str) -> ServerAddress:
-        text = text.rpartition("://")[2]  # Kafka allows a security protocol in front
+        protocol, separator, rest = text.rpartition("://")
+        if separator and protocol != PROTOCOL:
+            raise ValueError(f"has {text!r}; write {rest!r}, without {protocol + separator!r}")
+        text = rest
         host, colon, port = text.rpartition(":")
         if not colon or not host or (":" in host and not host.startswith("[")):
             raise ValueError(f"has {text!r}, which is not 'host:port' ('[::1]:9092' for IPv6)")

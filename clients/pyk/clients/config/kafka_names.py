@@ -1,0 +1,98 @@
+"""The configurations of Kafka's clients that have no effect in pyk, and why. Pure.
+
+These are the names of Kafka 3.9 to 4.3 that are not in the tables of options. They are taken, so
+that a properties file that was written for Java configures pyk as well.
+"""
+
+from __future__ import annotations
+
+NO_TLS = "security_protocol is PLAINTEXT"
+METRICS = "pyk has no metric reporters; call stats()"
+BUFFERS = "the operating system sizes the buffers of sockets"
+JAVA_CLASS = "names a Java class, which Python cannot run"
+PARTITIONING = "give partitioner= a function instead"
+SHARE_GROUPS = "for share groups, which this release does not have"
+
+_NAMES = {
+    "pyk tries every address of a name": "client.dns.lookup",
+    BUFFERS: "receive.buffer.bytes send.buffer.bytes",
+    METRICS: """auto.include.jmx.reporter metric.reporters metrics.num.samples
+        metrics.recording.level metrics.sample.window.ms""",
+    "pyk sends no metrics to brokers": "enable.metrics.push",
+    "values are taken as they are written, ${…} too": "config.providers",
+    JAVA_CLASS: "interceptor.classes security.providers",
+    "pyk asks brokers, not controllers": "bootstrap.controllers",
+    "group_protocol is classic": "group.remote.assignor",
+    SHARE_GROUPS: "share.acknowledgement.mode share.acquire.mode",
+    "internal to the Java client": """internal.leave.group.on.close
+        internal.throw.on.fetch.stable.offset.unsupported""",
+    PARTITIONING: """partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms
+        partitioner.class partitioner.ignore.keys""",
+    "compression_type is another": """compression.gzip.level compression.lz4.level
+        compression.zstd.level""",
+    "this release has no transactions": """transaction.timeout.ms
+        transaction.two.phase.commit.enable""",
+    "a record is tried until delivery_timeout_ms is over, a call until the timeout of the call": (
+        "retries"
+    ),
+    NO_TLS: """
+        sasl.client.callback.handler.class sasl.jaas.config
+        sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin sasl.kerberos.service.name
+        sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor
+        sasl.login.callback.handler.class sasl.login.class sasl.login.connect.timeout.ms
+        sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds
+        sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor
+        sasl.login.refresh.window.jitter sasl.login.retry.backoff.max.ms
+        sasl.login.retry.backoff.ms sasl.mechanism
+        sasl.oauthbearer.assertion.algorithm sasl.oauthbearer.assertion.claim.aud
+        sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss
+        sasl.oauthbearer.assertion.claim.jti.include sasl.oauthbearer.assertion.claim.nbf.seconds
+        sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.file
+        sasl.oauthbearer.assertion.private.key.file
+        sasl.oauthbearer.assertion.private.key.passphrase
+        sasl.oauthbearer.assertion.template.file
+        sasl.oauthbearer.client.credentials.client.id
+        sasl.oauthbearer.client.credentials.client.secret
+        sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience
+        sasl.oauthbearer.expected.issuer sasl.oauthbearer.header.urlencode
+        sasl.oauthbearer.jwks.endpoint.refresh.ms
+        sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
+        sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
+        sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class
+        sasl.oauthbearer.scope sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
+        sasl.oauthbearer.token.endpoint.url
+        ssl.cipher.suites ssl.enabled.protocols ssl.endpoint.identification.algorithm
+        ssl.engine.factory.class ssl.key.password ssl.keymanager.algorithm
+        ssl.keystore.certificate.chain ssl.keystore.key ssl.keystore.location
+        ssl.keystore.password ssl.keystore.type ssl.protocol ssl.provider
+        ssl.secure.random.implementation ssl.trustmanager.algorithm ssl.truststore.certificates
+        ssl.truststore.location ssl.truststore.password ssl.truststore.type
+        """,
+}
+
+WITHOUT_EFFECT = {
+    name.replace(".", "_"): reason for reason, names in _NAMES.items() for name in names.split()
+}
+
+# What plug-ins of the Java client read: metrics.context.LABEL, config.providers.NAME.param.NAME.
+FAMILIES = {
+    "metrics_context_": METRICS,
+    "config_providers_": WITHOUT_EFFECT["config_providers"],
+}
+
+# Taken without effect, these would break what they promise.
+REFUSED = {
+    "transactional_id": "this release has no transactions, and without them records that belong "
+    "together would not appear together",
+}
+
+
+def reason_without_effect(name: str) -> str | None:
+    """Return why a configuration of Kafka has no effect, None for a name that is not one.
+
+    ``name`` is written with ``_`` for ``.``.
+    """
+    reason = WITHOUT_EFFECT.get(name)
+    if reason is not None:
+        return reason
+    return next((why for family, why in FAMILIES.items() if name.startswith(family)), None)
