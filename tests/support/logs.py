@@ -9,6 +9,7 @@ from pyk.protocol.records import Compression, RecordBatchBuilder, read_batches
 from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.filesystem import FileSystem
 from pyk.reference_broker.filesystem.memory import MemoryFileSystem
+from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage import Log
 from pyk.reference_broker.topic_partition import TopicPartition
 from support.virtual_time import START_MS, VirtualClock
@@ -49,11 +50,12 @@ def open_log(
     recovery_point: int = 0,
     log_start_offset: int = 0,
     was_shut_down_cleanly: bool = False,
+    max_open_files: int | None = None,
     **config: Any,
 ) -> Log:
     """Open the log of ``ORDERS``; ``config`` holds attributes of ``LogConfig``."""
     opened = Log.open(
-        filesystem or MemoryFileSystem(),
+        OpenFiles(filesystem or MemoryFileSystem(), max_open_files),
         directory,
         ORDERS,
         LogConfig(**config),

@@ -135,6 +135,14 @@ class FaultyFileSystem:
         self._filesystem = filesystem
         self._faults: list[Fault] = []
 
+    @property
+    def waits_for_device(self) -> bool:
+        return self._filesystem.waits_for_device
+
+    @property
+    def max_open_files(self) -> int:
+        return self._filesystem.max_open_files
+
     def on(self, operation: Operation, pattern: str = "*") -> Fault:
         """Name a point; what happens there is told to the result."""
         if operation not in OPERATIONS:

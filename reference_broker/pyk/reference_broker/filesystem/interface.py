@@ -72,6 +72,14 @@ class Lock(Protocol):
 class FileSystem(Protocol):
     """Files by path: made for their owner's eyes only, and never through a symbolic link."""
 
+    @property
+    def waits_for_device(self) -> bool:
+        """Whether flushing takes the time of a device, so that it belongs into a thread."""
+
+    @property
+    def max_open_files(self) -> int:
+        """How many descriptors the process may have, for files and connections together."""
+
     def open(self, path: str, *, create: bool = False) -> File:
         """Open for reading and writing; ``create`` makes an empty file if there is none."""
 

@@ -129,6 +129,9 @@ class _MemoryLock:
 class MemoryFileSystem:
     """Files in memory. ``time_ms`` stamps them; without it they are all of 1970."""
 
+    waits_for_device = False
+    max_open_files = 1 << 20
+
     def __init__(self, time_ms: Callable[[], int] = lambda: 0) -> None:
         self.time_ms = time_ms
         self.crashes = 0

@@ -77,6 +77,12 @@ class OsFile:
 class OsFileSystem:
     """Files and directories of the operating system, readable by their owner only."""
 
+    waits_for_device = True
+
+    @property
+    def max_open_files(self) -> int:
+        return _descriptor_limit()
+
     def open(self, path: str, *, create: bool = False) -> File:
         flags = _OPEN_FLAGS | (os.O_CREAT if create else 0)
         return OsFile(os.open(path, flags, FILE_MODE), path)
@@ -147,6 +153,9 @@ class _OsLock:
 if sys.platform == "win32":  # pragma: no cover
     import msvcrt
 
+    def _descriptor_limit() -> int:
+        return 8192  # of the C library; there is no call that tells
+
     def _lock_exclusively(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
@@ -160,6 +169,11 @@ if sys.platform == "win32":  # pragma: no cover
 
 else:
     import fcntl
+    import resource
+
+    def _descriptor_limit() -> int:
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return 1 << 20 if soft == resource.RLIM_INFINITY else soft
 
     def _lock_exclusively(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

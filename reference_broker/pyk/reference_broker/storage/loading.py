@@ -18,6 +18,7 @@ from pyk.protocol.records.layout import LENGTH_END
 from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.filesystem import FileSystem
 from pyk.reference_broker.filesystem.atomic_write import TEMPORARY_SUFFIX
+from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage.checkpoint import LEADER_EPOCH_FILE
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
@@ -52,7 +53,7 @@ class LoadedLog:
 
 
 def load_log(
-    filesystem: FileSystem,
+    files: OpenFiles,
     directory: str,
     config: LogConfig,
     *,
@@ -62,9 +63,10 @@ def load_log(
     was_shut_down_cleanly: bool,
 ) -> LoadedLog:
     """Return the log in ``directory``; one that does not exist is begun at ``log_start_offset``."""
+    filesystem = files.filesystem
     filesystem.make_directory(directory)
     _remove_leftovers(filesystem, directory)
-    segments = LogSegments(filesystem, directory)
+    segments = LogSegments(files, directory)
     segments.load()
     leader_epochs = LeaderEpochs(filesystem, f"{directory}/{LEADER_EPOCH_FILE}")
 

@@ -11,7 +11,8 @@ import attrs
 from pyk.protocol.io import Clock
 from pyk.protocol.records import RecordBatch
 from pyk.reference_broker.config import LogConfig
-from pyk.reference_broker.filesystem import Buffer, FileSystem
+from pyk.reference_broker.filesystem import Buffer
+from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage.batch_validation import (
     NO_TIMESTAMP,
     AppendOrigin,
@@ -63,7 +64,7 @@ class Log:
 
     def __init__(
         self,
-        filesystem: FileSystem,
+        files: OpenFiles,
         directory: str,
         topic_partition: TopicPartition,
         config: LogConfig,
@@ -82,7 +83,7 @@ class Log:
         self.producers: ProducerStates = loaded.producers
         self.leader_epochs: LeaderEpochs = loaded.leader_epochs
         self.last_flush_ms = clock.time_ms()
-        self._filesystem = filesystem
+        self._filesystem = files.filesystem
         self._clock = clock
         self._random = random
         self._segments = loaded.segments
@@ -97,7 +98,7 @@ class Log:
     @classmethod
     def open(
         cls,
-        filesystem: FileSystem,
+        files: OpenFiles,
         directory: str,
         topic_partition: TopicPartition,
         config: LogConfig,
@@ -113,7 +114,7 @@ class Log:
         ``recovery_point`` and ``log_start_offset`` are what was last written down of it.
         """
         loaded = load_log(
-            filesystem,
+            files,
             directory,
             config,
             now_ms=clock.time_ms(),
@@ -121,9 +122,7 @@ class Log:
             log_start_offset=log_start_offset,
             was_shut_down_cleanly=was_shut_down_cleanly,
         )
-        return cls(
-            filesystem, directory, topic_partition, config, loaded, clock=clock, random=random
-        )
+        return cls(files, directory, topic_partition, config, loaded, clock=clock, random=random)
 
     @property
     def size(self) -> int:

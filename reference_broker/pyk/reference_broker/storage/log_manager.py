@@ -10,6 +10,7 @@ from uuid import UUID
 from pyk.protocol.io import Clock
 from pyk.reference_broker.config import BrokerConfig, LogConfig
 from pyk.reference_broker.filesystem import FileSystem
+from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage.checkpoint import (
     HIGH_WATERMARK_FILE,
     LOG_START_OFFSET_FILE,
@@ -43,6 +44,7 @@ class LogManager:
         self.data_directory = data_directory
         self.config = config
         self._filesystem = filesystem
+        self._files = OpenFiles(filesystem)
         self._clock = clock
         self._random = random
         self._logs: dict[TopicPartition, Log] = {}
@@ -203,7 +205,7 @@ class LogManager:
 
     def _open(self, partition: TopicPartition, config: LogConfig) -> Log:
         return Log.open(
-            self._filesystem,
+            self._files,
             self.data_directory.path_of(partition),
             partition,
             config,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pyk.reference_broker.filesystem import Buffer, File, FileSystem
+from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
 from pyk.reference_broker.storage.stored_batches import StoredBatch, find_batch, walk_batches
@@ -29,22 +30,21 @@ class BatchPlace(NamedTuple):
 
 
 class LogSegment:
-    """A segment. Its file stays open from the first append until it is finished.
+    """A segment. Its file is open while it is used, and as long as there is room for it.
 
     ``size`` is where the next batch goes; the file may be longer after a failed write or when it
     is preallocated, until the segment is finished.
     """
 
-    def __init__(
-        self, filesystem: FileSystem, directory: str, base_offset: int, created_ms: int
-    ) -> None:
+    def __init__(self, files: OpenFiles, directory: str, base_offset: int, created_ms: int) -> None:
         self.base_offset = base_offset
         self.created_ms = created_ms
         self.path = f"{directory}/{base_offset:020d}"
+        self.log_path = self.path + LOG_SUFFIX
         self.size = 0
         self._first_timestamp: int | None = None
-        self._filesystem = filesystem
-        self._kept_file: File | None = None
+        self._files = files
+        self._filesystem = filesystem = files.filesystem
         self._has_more_in_file = False
         self._bytes_since_entry = 0
         self._newest: tuple[int, int] | None = None
@@ -57,7 +57,7 @@ class LogSegment:
     @classmethod
     def create(
         cls,
-        filesystem: FileSystem,
+        files: OpenFiles,
         directory: str,
         base_offset: int,
         created_ms: int,
@@ -67,31 +67,29 @@ class LogSegment:
 
         Raises ``OSError``, and then leaves no file: an empty one would end the log where it begins.
         """
-        segment = cls(filesystem, directory, base_offset, created_ms)
+        segment = cls(files, directory, base_offset, created_ms)
         segment.clear_indexes()
-        file = filesystem.open(segment.path + LOG_SUFFIX, create=True)
+        file = files.filesystem.open(segment.log_path, create=True)
         try:
             file.truncate(preallocate_bytes)
         except OSError:
-            filesystem.remove(segment.path + LOG_SUFFIX)
+            files.filesystem.remove(segment.log_path)
             raise
         segment._has_more_in_file = preallocate_bytes > 0
         return segment
 
     @classmethod
-    def load(cls, filesystem: FileSystem, directory: str, base_offset: int) -> LogSegment:
+    def load(cls, files: OpenFiles, directory: str, base_offset: int) -> LogSegment:
         """Return the segment whose files are in ``directory``."""
         log_path = f"{directory}/{base_offset:020d}{LOG_SUFFIX}"
-        segment = cls(filesystem, directory, base_offset, filesystem.modified_ms(log_path))
-        segment.size = filesystem.size(log_path)
+        segment = cls(files, directory, base_offset, files.filesystem.modified_ms(log_path))
+        segment.size = files.filesystem.size(log_path)
         return segment
 
     @property
     def file(self) -> File:
         """The ``.log`` file, open for as long as the caller refers to it."""
-        if self._kept_file is None:
-            return self._filesystem.open(self.path + LOG_SUFFIX)
-        return self._kept_file
+        return self._files.get(self.log_path)
 
     @property
     def newest(self) -> tuple[int, int]:
@@ -117,7 +115,7 @@ class LogSegment:
         """The largest timestamp, or where records carry none, when the file was last written."""
         if self.newest[0] != NO_TIMESTAMP:
             return self.newest[0]
-        return self._filesystem.modified_ms(self.path + LOG_SUFFIX)
+        return self._filesystem.modified_ms(self.log_path)
 
     def has_room_for(self, last_offset: int, max_index_bytes: int) -> bool:
         """Whether the indexes can take another entry, one with ``last_offset``."""
@@ -203,7 +201,7 @@ class LogSegment:
         self._bytes_since_entry = 0
 
     def finish(self) -> None:
-        """Write the indexes out, give back preallocated space, let go of the file.
+        """Write the indexes out and give back preallocated space.
 
         More can be appended afterwards.
         """
@@ -212,7 +210,6 @@ class LogSegment:
             self.offset_index.entries.write()
             self.time_index.entries.write()
         self._cut_what_is_no_batch()
-        self.release()
 
     def files(self) -> list[File]:
         """Return the files, indexes written, for their owner to flush."""
@@ -220,7 +217,7 @@ class LogSegment:
 
     def release(self) -> None:
         """Let go of the file. Whoever sends from it keeps it open until it is done."""
-        self._kept_file = None
+        self._files.release(self.log_path)
 
     def mark_deleted(self) -> list[str]:
         """Rename the files so that they count no more, and return their new paths."""
@@ -235,14 +232,12 @@ class LogSegment:
 
     def _write(self, parts: Sequence[Buffer]) -> None:
         try:
-            if self._kept_file is None:
-                self._kept_file = self.file
-            self._kept_file.write_at(self.size, parts)
+            self.file.write_at(self.size, parts)
         except OSError as error:
             self._has_more_in_file = True
             with contextlib.suppress(OSError):
                 self._cut_what_is_no_batch()
-            raise StorageError(f"cannot append to {self.path}{LOG_SUFFIX}: {error}") from error
+            raise StorageError(f"cannot append to {self.log_path}: {error}") from error
 
     def _cut_what_is_no_batch(self) -> None:
         if self._has_more_in_file:

@@ -6,7 +6,7 @@ from bisect import bisect_right, insort
 from collections.abc import Iterator
 from operator import attrgetter
 
-from pyk.reference_broker.filesystem import FileSystem
+from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage.retention import SegmentFacts
 from pyk.reference_broker.storage.segment import LOG_SUFFIX, LogSegment, offsets_of_files
 
@@ -19,9 +19,10 @@ class LogSegments:
     ``directory_changes`` counts what a sync of the directory would bring to the disk.
     """
 
-    def __init__(self, filesystem: FileSystem, directory: str) -> None:
+    def __init__(self, files: OpenFiles, directory: str) -> None:
         self.directory_changes = 1  # the directory itself may have been made just now
-        self._filesystem = filesystem
+        self._files = files
+        self._filesystem = files.filesystem
         self._directory = directory
         self._segments: list[LogSegment] = []
         self._deleted_files: list[tuple[int, str]] = []
@@ -68,14 +69,14 @@ class LogSegments:
     def load(self) -> None:
         """Take in the segments whose files are in the directory."""
         for base_offset in offsets_of_files(self._filesystem, self._directory, LOG_SUFFIX):
-            segment = LogSegment.load(self._filesystem, self._directory, base_offset)
+            segment = LogSegment.load(self._files, self._directory, base_offset)
             insort(self._segments, segment, key=_base_offset)
 
     def create(self, base_offset: int, now_ms: int, preallocate_bytes: int = 0) -> None:
         """Begin a new, empty segment; raise ``OSError``."""
         self.directory_changes += 1
         segment = LogSegment.create(
-            self._filesystem, self._directory, base_offset, now_ms, preallocate_bytes
+            self._files, self._directory, base_offset, now_ms, preallocate_bytes
         )
         insort(self._segments, segment, key=_base_offset)
 

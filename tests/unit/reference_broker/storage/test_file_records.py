@@ -63,14 +63,14 @@ def test_records_can_be_sent_after_their_segment_is_deleted(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists(DESCRIPTORS), reason="descriptors are not listed here")
-def test_only_the_active_segment_keeps_its_file(tmp_path):
+def test_segments_hold_no_more_descriptors_than_they_may(tmp_path):
     before = len(os.listdir(DESCRIPTORS))
-    log = os_log(tmp_path, segment_bytes=200, index_interval_bytes=0)
+    log = os_log(tmp_path, segment_bytes=200, index_interval_bytes=0, max_open_files=3)
 
     for number in range(50):
         append(log, b"%d" % number)
     for number in range(50):
         log.read(number, 1 << 20)
 
-    assert len(os.listdir(DESCRIPTORS)) == before + 1
+    assert len(os.listdir(DESCRIPTORS)) <= before + 3
     log.close()
