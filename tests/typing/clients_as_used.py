@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from pyk.clients import (
     Admin,
     AsyncAdmin,
@@ -14,6 +16,8 @@ from pyk.clients import (
     OffsetAndMetadata,
     OffsetSpec,
     Producer,
+    StringDeserializer,
+    StringSerializer,
     TopicAlreadyExistsError,
     TopicPartition,
 )
@@ -85,6 +89,10 @@ Admin("localhost:9092", linger_ms=5)  # wrong
 Admin(["a:1", "b:2"], request_timeout_ms="5")  # wrong
 Producer("localhost:9092", acks="all", linger_ms=5, compression_type="zstd")
 Producer("localhost:9092", acks=2)  # wrong
+Producer("localhost:9092", key_serializer=StringSerializer(), value_serializer=json.dumps)
+Producer("localhost:9092", value_serializer=StringDeserializer())  # wrong
+Consumer("localhost:9092", key_deserializer=StringDeserializer(), value_deserializer=json.loads)
+Consumer("localhost:9092", value_deserializer="json")  # wrong
 Producer("localhost:9092", compression_type="brotli")  # wrong
 Producer("localhost:9092", group_id="group")  # wrong
 Consumer("localhost:9092", group_id="group", auto_offset_reset="earliest")

@@ -8,7 +8,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pyk.protocol.version import __version__ as __version__
+
 if TYPE_CHECKING:
+    from pyk.clients import errors
     from pyk.clients.admin import (
         Admin,
         AlterConfig,
@@ -69,6 +72,62 @@ if TYPE_CHECKING:
     )
     from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 
+    __all__ = [
+        "Admin",
+        "AlterConfig",
+        "AlterConfigOperation",
+        "AsyncAdmin",
+        "AsyncConsumer",
+        "AsyncProducer",
+        "BatchDelivery",
+        "ClusterDescription",
+        "ConfigEntry",
+        "ConfigResource",
+        "ConfigResourceType",
+        "ConfigSource",
+        "Consumer",
+        "ConsumerGroupDescription",
+        "ConsumerHealth",
+        "ConsumerRecord",
+        "ConsumerRecords",
+        "ConsumerStats",
+        "CreatedTopic",
+        "Delivery",
+        "Deserializer",
+        "DoubleDeserializer",
+        "DoubleSerializer",
+        "GroupListing",
+        "IntegerDeserializer",
+        "IntegerSerializer",
+        "JsonDeserializer",
+        "JsonSerializer",
+        "ListedOffset",
+        "LongDeserializer",
+        "LongSerializer",
+        "MemberDescription",
+        "NewTopic",
+        "Node",
+        "OffsetAndMetadata",
+        "OffsetAndTimestamp",
+        "OffsetSpec",
+        "PartitionDescription",
+        "PartitionHealth",
+        "PartitionLag",
+        "PartitionState",
+        "Producer",
+        "ProducerStats",
+        "RebalanceListener",
+        "RecordMetadata",
+        "Serializer",
+        "StringDeserializer",
+        "StringSerializer",
+        "TimestampType",
+        "TopicDescription",
+        "TopicListing",
+        "TopicPartition",
+    ]
+    __all__ += errors.__all__
+
 _HOMES = {
     "Admin": "admin",
     "AlterConfig": "admin",
@@ -124,70 +183,23 @@ _HOMES = {
     "TopicPartition": "topic_partition",
 }
 
-__all__ = [
-    "Admin",
-    "AlterConfig",
-    "AlterConfigOperation",
-    "AsyncAdmin",
-    "AsyncConsumer",
-    "AsyncProducer",
-    "BatchDelivery",
-    "ClusterDescription",
-    "ConfigEntry",
-    "ConfigResource",
-    "ConfigResourceType",
-    "ConfigSource",
-    "Consumer",
-    "ConsumerGroupDescription",
-    "ConsumerHealth",
-    "ConsumerRecord",
-    "ConsumerRecords",
-    "ConsumerStats",
-    "CreatedTopic",
-    "Delivery",
-    "Deserializer",
-    "DoubleDeserializer",
-    "DoubleSerializer",
-    "GroupListing",
-    "IntegerDeserializer",
-    "IntegerSerializer",
-    "JsonDeserializer",
-    "JsonSerializer",
-    "ListedOffset",
-    "LongDeserializer",
-    "LongSerializer",
-    "MemberDescription",
-    "NewTopic",
-    "Node",
-    "OffsetAndMetadata",
-    "OffsetAndTimestamp",
-    "OffsetSpec",
-    "PartitionDescription",
-    "PartitionHealth",
-    "PartitionLag",
-    "PartitionState",
-    "Producer",
-    "ProducerStats",
-    "RebalanceListener",
-    "RecordMetadata",
-    "Serializer",
-    "StringDeserializer",
-    "StringSerializer",
-    "TimestampType",
-    "TopicDescription",
-    "TopicListing",
-    "TopicPartition",
-]
-
 
 def __getattr__(name: str) -> Any:
-    home = import_module(f"{__name__}.{_HOMES.get(name, 'errors')}")
-    if name not in _HOMES and name not in home.__all__:
+    if name == "__all__":
+        found: Any = [*_HOMES, *_errors().__all__]
+    elif name in _HOMES:
+        found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    elif name in _errors().__all__:
+        found = getattr(_errors(), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(home, name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *import_module(f"{__name__}.errors").__all__})
+    return sorted({*globals(), *_HOMES, *_errors().__all__})
+
+
+def _errors() -> Any:
+    return import_module(f"{__name__}.errors")

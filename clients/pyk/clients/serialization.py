@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
+
+from pyk.clients.payload import Deserializer, Serializer
 
 __all__ = [
     "Deserializer",
@@ -25,20 +27,6 @@ __all__ = [
     "StringDeserializer",
     "StringSerializer",
 ]
-
-
-class Serializer(Protocol):
-    """Makes the bytes of keys or values. A plain callable that takes the data will do as well."""
-
-    def serialize(self, topic: str, data: Any) -> bytes | None:
-        """Return the bytes of a key or value of a topic, or raise."""
-
-
-class Deserializer(Protocol):
-    """Makes keys or values from bytes. A plain callable that takes the bytes will do as well."""
-
-    def deserialize(self, topic: str, data: bytes) -> Any:
-        """Return the key or value of bytes from a topic, or raise."""
 
 
 class StringSerializer:

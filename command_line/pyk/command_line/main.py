@@ -12,6 +12,8 @@ try:
 except ModuleNotFoundError:
     sys.exit("pyk: the command line needs click; install it with  pip install 'pyk-kafka[cli]'")
 
+from pyk.protocol.version import __version__
+
 COMMANDS = {
     "broker": "Run a broker for development and tests.",
     "decode": "Show bytes of the Kafka protocol as text.",
@@ -41,7 +43,7 @@ class _Commands(click.Group):
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="pyk-kafka", prog_name="pyk")
+@click.version_option(__version__, "-V", "--version", prog_name="pyk")
 def main() -> None:
     """The Kafka toolkit for Python."""
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal need not know every letter

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pyk.protocol.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from .cluster import AsyncCluster, Cluster
 

@@ -12,7 +12,8 @@ from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
 from pyk.clients.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
-from pyk.clients.config import AdminOptions
+from pyk.clients.config import AdminConfig, AdminOptions
+from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.offsets import ListedOffset, OffsetSpec
@@ -20,6 +21,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.io import Clock, Network
 
 
+@with_options_of(AdminConfig, AdminOptions)
 class Admin(BlockingContext):
     """Looks after topics, settings, groups and offsets; :class:`AsyncAdmin` is the same, awaited.
 
@@ -35,6 +37,11 @@ class Admin(BlockingContext):
         random: randomness.Random | None = None,
         **options: Unpack[AdminOptions],
     ) -> None:
+        """Check the options; nothing is connected yet.
+
+        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
+        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
+        """
         self._use(
             AsyncAdmin(bootstrap_servers, clock=clock, network=network, random=random, **options)
         )

@@ -22,6 +22,7 @@ from pyk.clients.admin.routes import (
 )
 from pyk.clients.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
 from pyk.clients.config import AdminConfig, AdminOptions
+from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.answers import answer_for_each, without_errors
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.connection import VersionedRequest
@@ -39,6 +40,7 @@ from pyk.protocol.messages.list_groups import ListGroupsRequest, ListGroupsRespo
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 
 
+@with_options_of(AdminConfig, AdminOptions)
 class AsyncAdmin(AsyncContext):
     """Looks after topics, settings, groups and offsets.
 
@@ -57,6 +59,11 @@ class AsyncAdmin(AsyncContext):
         random: randomness.Random | None = None,
         **options: Unpack[AdminOptions],
     ) -> None:
+        """Check the options; nothing is connected yet.
+
+        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
+        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
+        """
         config = AdminConfig.from_kwargs(bootstrap_servers, **options)
         self._set_up(config, clock, network, random)
 

@@ -20,6 +20,7 @@ from pyk.clients.config.values import (
     TextOr,
 )
 from pyk.clients.errors import ConfigurationError
+from pyk.clients.payload import Deserializer
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
 
@@ -98,10 +99,10 @@ class ConsumerConfig(ClientConfig):
     exclude_internal_topics: bool = option(
         Boolean(), True, "Keep Kafka's own topics out of what a pattern subscribes to."
     )
-    key_deserializer: Callable[[bytes], Any] | None = option(
+    key_deserializer: Deserializer | Callable[[bytes], Any] | None = option(
         Callback("deserialize"), None, "Makes values of a key's bytes; None gives the bytes."
     )
-    value_deserializer: Callable[[bytes], Any] | None = option(
+    value_deserializer: Deserializer | Callable[[bytes], Any] | None = option(
         Callback("deserialize"), None, "Makes values of a value's bytes; None gives the bytes."
     )
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypedDict
 
+from pyk.clients.payload import Deserializer, Serializer
+
 
 class ClientOptions(TypedDict, total=False):
     """Options of every client."""
@@ -51,8 +53,8 @@ class ProducerOptions(ClientOptions, total=False):
     max_in_flight_requests_per_connection: int
     metadata_max_idle_ms: int
     partitioner: Callable[..., int] | None
-    key_serializer: Callable[[Any], bytes | None] | None
-    value_serializer: Callable[[Any], bytes | None] | None
+    key_serializer: Serializer | Callable[[Any], bytes | str | None] | None
+    value_serializer: Serializer | Callable[[Any], bytes | str | None] | None
 
 
 class ConsumerOptions(ClientOptions, total=False):
@@ -80,5 +82,5 @@ class ConsumerOptions(ClientOptions, total=False):
     check_crcs: Literal[True]
     allow_auto_create_topics: bool
     exclude_internal_topics: bool
-    key_deserializer: Callable[[bytes], Any] | None
-    value_deserializer: Callable[[bytes], Any] | None
+    key_deserializer: Deserializer | Callable[[bytes], Any] | None
+    value_deserializer: Deserializer | Callable[[bytes], Any] | None

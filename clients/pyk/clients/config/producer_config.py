@@ -20,6 +20,7 @@ from pyk.clients.config.values import (
     OptionalInteger,
 )
 from pyk.clients.errors import ConfigurationError
+from pyk.clients.payload import Serializer
 
 log = logging.getLogger(__name__)
 
@@ -74,10 +75,10 @@ class ProducerConfig(ClientConfig):
     partitioner: Callable[..., int] | None = option(
         Callback(), None, "Chooses partitions; None hashes keys as Kafka does, else fills batches."
     )
-    key_serializer: Callable[[Any], bytes | None] | None = option(
+    key_serializer: Serializer | Callable[[Any], bytes | str | None] | None = option(
         Callback("serialize"), None, "Makes bytes of keys; None takes bytes and texts as they are."
     )
-    value_serializer: Callable[[Any], bytes | None] | None = option(
+    value_serializer: Serializer | Callable[[Any], bytes | str | None] | None = option(
         Callback("serialize"),
         None,
         "Makes bytes of values; None takes bytes and texts as they are.",

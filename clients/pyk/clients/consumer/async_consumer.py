@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
+from pyk.clients.config.signature import with_options_of
 from pyk.clients.consumer.core import ConsumerCore
 from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, WAKEUP
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
@@ -29,6 +30,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, T
 from pyk.protocol.io import Clock, Network
 
 
+@with_options_of(ConsumerConfig, ConsumerOptions)
 class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
     """Reads records of topics, alone or as a member of a group.
 
@@ -51,6 +53,12 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         random: randomness.Random | None = None,
         **options: Unpack[ConsumerOptions],
     ) -> None:
+        """Check the options; nothing is connected yet.
+
+        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
+        ``topics`` are subscribed to.
+        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
+        """
         config = ConsumerConfig.from_kwargs(bootstrap_servers, **options)
         self._set_up(config, topics, clock, network, random)
 

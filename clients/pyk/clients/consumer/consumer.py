@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
+from pyk.clients.config.signature import with_options_of
 from pyk.clients.consumer.core import ConsumerCore
 from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, WAKEUP
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
@@ -34,6 +35,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@with_options_of(ConsumerConfig, ConsumerOptions)
 class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     """Reads records of topics, alone or as a member of a group; :class:`AsyncConsumer` is the same,
     awaited.
@@ -57,6 +59,12 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         random: randomness.Random | None = None,
         **options: Unpack[ConsumerOptions],
     ) -> None:
+        """Check the options; nothing is connected yet.
+
+        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
+        ``topics`` are subscribed to.
+        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
+        """
         config = ConsumerConfig.from_kwargs(bootstrap_servers, **options)
         self._set_up(config, topics, clock, network, random)
 

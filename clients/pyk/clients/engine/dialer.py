@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import cache
 
 import attrs
 
@@ -24,6 +23,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.io import Address, Clock, Network
 from pyk.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from pyk.protocol.negotiation import PeerVersions, downgraded_api_versions
+from pyk.protocol.version import __version__
 
 log = logging.getLogger(__name__)
 
@@ -120,23 +120,12 @@ class Dialer:
 
     async def _ask_versions(self, connection: Connection, version: int) -> ApiVersionsResponse:
         request = ApiVersionsRequest(
-            client_software_name=SOFTWARE_NAME, client_software_version=software_version()
+            client_software_name=SOFTWARE_NAME, client_software_version=__version__
         )
         answer = asyncio.get_running_loop().create_future()
         connection.write(PendingRequest(request, answer), version)
         response: ApiVersionsResponse = await answer
         return response
-
-
-@cache
-def software_version() -> str:
-    """Return the version of pyk, as brokers show it among their clients."""
-    from importlib import metadata  # takes a while, and is not needed before a connection is made
-
-    try:
-        return metadata.version("pyk-kafka")
-    except metadata.PackageNotFoundError:
-        return "0"
 
 
 def unavailable(node: Node, attempts: list[ConnectionAttempt]) -> NodeUnavailableError:

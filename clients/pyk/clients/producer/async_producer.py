@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ProducerConfig, ProducerOptions
+from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.context import AsyncContext
 from pyk.clients.errors import KafkaError
 from pyk.clients.payload import K, V
@@ -22,6 +23,7 @@ from pyk.clients.producer.stats import ProducerStats
 from pyk.protocol.io import Clock, Network
 
 
+@with_options_of(ProducerConfig, ProducerOptions)
 class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
     """Writes records to topics.
 
@@ -43,6 +45,11 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
         random: randomness.Random | None = None,
         **options: Unpack[ProducerOptions],
     ) -> None:
+        """Check the options; nothing is connected yet.
+
+        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
+        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
+        """
         config = ProducerConfig.from_kwargs(bootstrap_servers, **options)
         self._set_up(config, clock, network, random)
 

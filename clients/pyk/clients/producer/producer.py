@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ProducerConfig, ProducerOptions
+from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
@@ -33,6 +34,7 @@ GRACE_SECONDS = 0.5
 EXIT_SECONDS = 5.0
 
 
+@with_options_of(ProducerConfig, ProducerOptions)
 class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
     """Writes records to topics; :class:`AsyncProducer` is the same, awaited.
 
@@ -49,6 +51,11 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
         random: randomness.Random | None = None,
         **options: Unpack[ProducerOptions],
     ) -> None:
+        """Check the options; nothing is connected yet.
+
+        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
+        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
+        """
         config = ProducerConfig.from_kwargs(bootstrap_servers, **options)
         self._set_up(config, clock, network, random)
 

@@ -1,0 +1,67 @@
+"""Give constructors the signature and the docstring of their table of options.
+
+``**options`` is typed for editors by the classes of :mod:`pyk.clients.config.keyword_arguments`;
+``inspect.signature`` and ``help`` would show no more than ``**options``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar, get_type_hints
+
+from pyk.clients.config.client_config import ClientConfig
+
+C = TypeVar("C", bound=type[Any])
+
+REQUIRED = "bootstrap_servers"
+
+
+def with_options_of(config: type[ClientConfig], keywords: Any) -> Callable[[C], C]:
+    """Return a decorator of a client class whose ``**options`` are those of ``config``.
+
+    ``keywords`` has the types that may be given.
+    """
+
+    def decorate(client: C) -> C:
+        table: Any = config  # mypy does not take classes of attrs for hashable
+        constructor = client.__dict__["__init__"]
+        for function in (constructor, client.__dict__["from_properties"].__func__):
+            signature = inspect.signature(function)
+            function.__signature__ = _spread(signature, _parameters(table, keywords))
+        constructor.__doc__ = f"{inspect.getdoc(constructor)}\n\n{_explain(table)}"
+        return client
+
+    return decorate
+
+
+@cache  # a client and its asyncio twin have the same
+def _parameters(config: Any, keywords: Any) -> list[inspect.Parameter]:
+    types = get_type_hints(keywords)
+    return [
+        inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None if option.name == REQUIRED else option.default,
+            annotation=types.get(option.name, inspect.Parameter.empty),
+        )
+        for option in config.options().values()
+    ]
+
+
+@cache
+def _explain(config: Any) -> str:
+    """Return two lines for each option: what it is for; what is valid, and the default."""
+    return "\n".join(
+        f"{option.name}: {option.doc}\n    {option.kind.describe()}"
+        + ("" if option.name == REQUIRED else f"; default {option.default!r}")
+        for option in config.options().values()
+    )
+
+
+def _spread(signature: inspect.Signature, options: list[inspect.Parameter]) -> inspect.Signature:
+    """Return a signature with options in the place of its ``**keywords``."""
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    known = {one.name for one in own}
+    return signature.replace(parameters=[*own, *(one for one in options if one.name not in known)])

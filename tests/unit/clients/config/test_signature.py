@@ -1,0 +1,74 @@
+"""What ``inspect.signature`` and ``help`` tell of the clients is made from the table of options."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+from typing import Any
+
+import pytest
+
+from pyk.clients import Admin, AsyncAdmin, AsyncConsumer, AsyncProducer, Consumer, Producer
+from pyk.clients.config import AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
+
+CLIENTS: list[tuple[Any, type[ClientConfig]]] = [
+    (Producer, ProducerConfig),
+    (AsyncProducer, ProducerConfig),
+    (Consumer, ConsumerConfig),
+    (AsyncConsumer, ConsumerConfig),
+    (Admin, AdminConfig),
+    (AsyncAdmin, AdminConfig),
+]
+
+
+@pytest.mark.parametrize(("client", "config"), CLIENTS)
+def test_the_signature_has_every_option_with_its_default(
+    client: Any, config: type[ClientConfig]
+) -> None:
+    parameters = inspect.signature(client).parameters
+
+    assert next(iter(parameters)) == "bootstrap_servers"
+    for name, option in config.options().items():
+        assert name in parameters, name
+        if name != "bootstrap_servers":
+            assert parameters[name].default == option.default, name
+            assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+    assert not [one for one in parameters.values() if one.kind is inspect.Parameter.VAR_KEYWORD]
+
+
+@pytest.mark.parametrize(("client", "config"), CLIENTS)
+def test_overrides_of_properties_are_the_options(client: Any, config: type[ClientConfig]) -> None:
+    parameters = inspect.signature(client.from_properties).parameters
+
+    assert next(iter(parameters)) == "source"
+    assert set(config.options()) <= set(parameters)
+
+
+def test_annotations_are_types_that_can_be_looked_at() -> None:
+    parameters = inspect.signature(Producer).parameters
+
+    assert parameters["linger_ms"].annotation is int
+    assert parameters["value_serializer"].default is None
+
+
+@pytest.mark.parametrize(("client", "config"), CLIENTS)
+def test_help_explains_every_option(client: Any, config: type[ClientConfig]) -> None:
+    text = " ".join(pydoc.plain(pydoc.render_doc(client)).replace("|", " ").split())
+
+    for option in config.options().values():
+        assert f"{option.name}: {option.doc}" in text
+
+
+def test_the_topics_of_a_consumer_are_explained_too() -> None:
+    text = pydoc.plain(pydoc.render_doc(Consumer))
+
+    assert "topics" in inspect.signature(Consumer).parameters
+    assert "default 'latest'" in text
+
+
+def test_a_subclass_with_a_constructor_of_its_own_keeps_that() -> None:
+    class Mine(Producer[bytes, bytes]):
+        def __init__(self, server: str) -> None:
+            super().__init__(server)
+
+    assert list(inspect.signature(Mine).parameters) == ["server"]
