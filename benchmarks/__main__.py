@@ -1,11 +1,11 @@
-"""Run all benchmarks one after the other: clients, then brokers, then Spark where it can run."""
+"""Run all benchmarks one after the other: clients, latency, brokers, Spark where it can run."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-SUITES = ("benchmarks.clients", "benchmarks.broker", "benchmarks.spark")
+SUITES = ("benchmarks.clients", "benchmarks.latency", "benchmarks.broker", "benchmarks.spark")
 
 
 def main() -> int:

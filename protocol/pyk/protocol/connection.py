@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _SIZE = Struct(">i")
 _ERROR_CODE = Struct(">h")
+_CORRELATION_ID = Struct(">i")
+# In a request, behind the size of the frame, the API key and the version.
+_CORRELATION_ID_AT = _SIZE.size + 4
 _LAST_CORRELATION_ID = 2**31 - 1
 
 
@@ -70,10 +73,21 @@ class Reply(NamedTuple):
     context: Any
 
 
-class _InFlight(NamedTuple):
-    correlation_id: int
+class _Exchange(NamedTuple):
+    """What all requests of one API and version have in common, and their responses."""
+
     api_key: ApiKey
     version: int
+    frame_start: bytes
+    """Room for the size, and a request header whose correlation id is yet to be set."""
+    has_tags: bool
+    """Whether tagged fields follow the correlation id of a response header."""
+    response_class: type[Message]
+
+
+class _InFlight(NamedTuple):
+    correlation_id: int
+    exchange: _Exchange
     context: Any
 
 
@@ -84,29 +98,34 @@ class ClientConnection:
         self._client_id = client_id
         self._next_correlation_id = first_correlation_id
         self._in_flight: deque[_InFlight] = deque()
+        self._exchanges: dict[tuple[int, int], _Exchange] = {}
 
     @property
     def in_flight_count(self) -> int:
         """How many requests wait for a response."""
         return len(self._in_flight)
 
+    def contexts(self) -> list[Any]:
+        """Return the contexts of all requests in flight, oldest first."""
+        return [waiting.context for waiting in self._in_flight]
+
     def send(self, request: Message, version: int, context: Any = None) -> tuple[int, list[Any]]:
         """Return the request's correlation id and the parts of its frame.
 
         ``context`` comes back with the reply. Raises EncodeError, and then nothing has changed.
         """
-        correlation_id, api_key = self._next_correlation_id, ApiKey(request.api_key)
-        header = RequestHeader(
-            request_api_key=api_key,
-            request_api_version=version,
-            correlation_id=correlation_id,
-            client_id=self._client_id,
-        )
-        frame = _frame(header, request_header_version(api_key, version), request, version)
+        correlation_id = self._next_correlation_id
+        exchange = self._exchanges.get((request.api_key, version))
+        if exchange is None:
+            exchange = self._exchange(ApiKey(request.api_key), version)
+        out = bytearray(exchange.frame_start)
+        _CORRELATION_ID.pack_into(out, _CORRELATION_ID_AT, correlation_id)
+        parts = request.encode_parts(version, out)
+        _SIZE.pack_into(out, 0, sum(map(len, parts)) - _SIZE.size)
         if _expects_response(request):
-            self._in_flight.append(_InFlight(correlation_id, api_key, version, context))
+            self._in_flight.append(_InFlight(correlation_id, exchange, context))
         self._next_correlation_id = (correlation_id + 1) & _LAST_CORRELATION_ID
-        return correlation_id, frame
+        return correlation_id, parts
 
     def receive(self, frame: bytes | memoryview) -> Reply:
         """Return the reply in ``frame``, which comes without its length.
@@ -115,25 +134,40 @@ class ClientConnection:
         """
         if not self._in_flight:
             raise CorrelationError("a response although no request waits for one")
-        correlation_id, api_key, version, context = self._in_flight[0]
-        header_version = response_header_version(api_key, version)
-        header, position = ResponseHeader.decode_prefix(frame, header_version)
-        if header.correlation_id != correlation_id:
+        correlation_id, exchange, context = self._in_flight[0]
+        api_key, version = exchange.api_key, exchange.version
+        received_id, position = _read_response_header(frame, has_tags=exchange.has_tags)
+        if received_id != correlation_id:
             raise CorrelationError(
-                f"a response to request {header.correlation_id}, but {api_key.api_name} "
+                f"a response to request {received_id}, but {api_key.api_name} "
                 f"{correlation_id} is the next to be answered"
             )
         if api_key is ApiKey.API_VERSIONS and _is_refusal(frame, position):
             version = 0
-        response = response_class(api_key).decode(frame, version, position)
+        response = exchange.response_class.decode(frame, version, position)
         self._in_flight.popleft()
         return Reply(correlation_id, response, version, context)
 
     def abandon(self) -> list[Any]:
         """Return the contexts of all requests in flight, oldest first, and forget them."""
-        contexts = [waiting.context for waiting in self._in_flight]
+        contexts = self.contexts()
         self._in_flight.clear()
         return contexts
+
+    def _exchange(self, api_key: ApiKey, version: int) -> _Exchange:
+        header = RequestHeader(
+            request_api_key=api_key, request_api_version=version, client_id=self._client_id
+        )
+        start = bytearray(_SIZE.size)
+        header.encode_parts(request_header_version(api_key, version), start)
+        exchange = self._exchanges[api_key, version] = _Exchange(
+            api_key,
+            version,
+            bytes(start),
+            response_header_version(api_key, version) > 0,
+            response_class(api_key),
+        )
+        return exchange
 
 
 @attrs.define(eq=False)
@@ -242,6 +276,15 @@ def _frame(header: Message, header_version: int, body: Message, version: int) ->
     parts = body.encode_parts(version, out)
     _SIZE.pack_into(out, 0, sum(map(len, parts)) - _SIZE.size)
     return parts
+
+
+def _read_response_header(frame: bytes | memoryview, *, has_tags: bool) -> tuple[int, int]:
+    """Return the correlation id of a response, and where its body begins."""
+    body = _CORRELATION_ID.size + has_tags
+    if len(frame) >= body and (not has_tags or frame[_CORRELATION_ID.size] == 0):
+        return _CORRELATION_ID.unpack_from(frame)[0], body  # nearly always: no tagged field
+    header, position = ResponseHeader.decode_prefix(frame, int(has_tags))
+    return header.correlation_id, position
 
 
 def _expects_response(request: Message) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pyk.clients.config import ClientConfig
 from pyk.clients.engine.backoff import Backoff
-from pyk.clients.engine.connection import VersionedRequest
+from pyk.clients.engine.connection import Answer, VersionedRequest
 from pyk.clients.engine.connection_pool import ConnectionPool
 from pyk.clients.engine.coordinators import Coordinators, CoordinatorType
 from pyk.clients.engine.dialer import Dialer
@@ -33,7 +33,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.io import Clock, Network, SystemClock, SystemNetwork
 from pyk.protocol.negotiation import PeerVersions
 from pyk.protocol.schema import Message
-from pyk.protocol.versions import LAST_VERSION, VersionRange
+from pyk.protocol.versions import ALL_VERSIONS, LAST_VERSION, VersionRange
 
 R = TypeVar("R")
 
@@ -241,14 +241,17 @@ class Client:
         :class:`RequestTimeoutError` (look at ``.definite``), :class:`MalformedResponseError`, and
         :class:`UnsupportedVersionError`. Who gives up waiting does not undo the request.
         """
-        response = await self.submit(
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.submit(
             node_id,
             request,
+            answer,
             timeout_ms=timeout_ms,
             min_version=min_version,
             max_version=max_version,
             lane=lane,
         )
+        response = await answer
         if response is None:
             await self._pool.connection(node_id, lane).drain()
         return response
@@ -257,23 +260,27 @@ class Client:
         self,
         node_id: int,
         request: Message | VersionedRequest,
+        answer: Answer,
         *,
         timeout_ms: int | None = None,
         min_version: int | None = None,
         max_version: int | None = None,
         lane: Lane = "main",
-    ) -> asyncio.Future[Any]:
-        """Send like :meth:`send` and return the future of the response, for who has no task to
-        spare. Whoever sends without acknowledgements must use :meth:`send`, which waits while the
-        node does not take more.
+    ) -> None:
+        """Send like :meth:`send` and tell ``answer`` of the outcome: no task, no turn of the loop.
+
+        Whoever sends without acknowledgements must use :meth:`send`, which waits while the node
+        does not take more.
         """
         self._check_usable()
         timeout = (self.config.request_timeout_ms if timeout_ms is None else timeout_ms) / 1000
-        within = VersionRange(
-            0 if min_version is None else min_version,
-            LAST_VERSION if max_version is None else max_version,
-        )
-        return self._pool.connection(node_id, lane).submit(request, timeout, within)
+        within = ALL_VERSIONS
+        if min_version is not None or max_version is not None:
+            within = VersionRange(
+                0 if min_version is None else min_version,
+                LAST_VERSION if max_version is None else max_version,
+            )
+        self._pool.connection(node_id, lane).submit(request, timeout, within, answer)
 
     async def send_to_any(self, request: Message | VersionedRequest, deadline: float) -> Any:
         """Send a request to whichever node is best asked; raises as :meth:`send`."""

@@ -6,7 +6,7 @@ import asyncio
 import copy
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 
@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 # A broker that asks for more patience than this is not believed.
 LONGEST_THROTTLE_MS = 60_000
 LONGEST_CAUSE = 256
+NEVER = float("inf")
 
 
 @attrs.frozen
@@ -47,14 +48,33 @@ class VersionedRequest:
         return self.request_class.api_key
 
 
+class Answer(Protocol):
+    """Who waits for the outcome of a request: a future, or whatever has these methods of one.
+
+    They are called where the outcome is learnt, in the middle of other work: an object that is no
+    future must not send requests from within them.
+    """
+
+    def done(self) -> bool:
+        """Say whether nobody waits any more."""
+
+    def set_result(self, result: Any, /) -> None:
+        """Take the response, None where there is none (acks 0)."""
+
+    def set_exception(self, exception: Exception, /) -> None:
+        """Learn that there is no response."""
+
+
 @attrs.define(eq=False)
 class PendingRequest:
     """A request from when it is asked for until its outcome is known."""
 
     request: Message | VersionedRequest
-    answer: asyncio.Future[Any]
+    answer: Answer
     within: VersionRange = ALL_VERSIONS
-    timer: asyncio.TimerHandle | None = None
+    timeout: float = 0.0
+    deadline: float = NEVER
+    """When it has taken longer than ``timeout`` seconds, by the clock of the event loop."""
 
     @property
     def api_key(self) -> ApiKey:
@@ -67,20 +87,13 @@ class PendingRequest:
 
     def settle(self, reply: Any) -> None:
         """Hand the reply to who waits for it, if anybody still does."""
-        self.stop_timer()
         if not self.answer.done():
             self.answer.set_result(reply)
 
     def fail(self, error: Exception) -> None:
         """Tell who waits that there will be no reply."""
-        self.stop_timer()
         if not self.answer.done():
             self.answer.set_exception(error)
-
-    def stop_timer(self) -> None:
-        """Stop watching how long the request takes."""
-        if self.timer is not None:
-            self.timer.cancel()
 
 
 class Connection:
@@ -109,6 +122,7 @@ class Connection:
         self.on_end: Callable[[Connection], None] | None = None
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.transport = FrameTransport(self, max_frame_bytes=max_response_bytes)
+        self._chosen_versions: dict[tuple[int, int, int], int] = {}
         self._clock = clock
         self._protocol = ClientConnection(client_id, first_correlation_id=FIRST_CORRELATION_ID)
         self._reason: KafkaError | None = None
@@ -121,6 +135,20 @@ class Connection:
     @property
     def is_open(self) -> bool:
         return not (self.transport.is_closing or self._reason is not None or self.lost.done())
+
+    def in_flight(self) -> list[PendingRequest]:
+        """Return the requests that wait for their replies, oldest first."""
+        return self._protocol.contexts()
+
+    def version_of(self, pending: PendingRequest) -> int:
+        """Return the version in which to send a request; raises as ``PeerVersions.version_for``."""
+        within = pending.within
+        key = pending.request.api_key, within.lowest, within.highest
+        version = self._chosen_versions.get(key)
+        if version is None:
+            version = self.versions.version_for(pending.api_key, within)
+            self._chosen_versions[key] = version
+        return version
 
     def write(self, pending: PendingRequest, version: int) -> None:
         """Send a request at once. One that is never answered (acks 0) is settled with None.
@@ -144,13 +172,13 @@ class Connection:
         """Return when the broker has taken enough of what was written, or is gone."""
         await self.transport.drain()
 
-    def time_out(self, pending: PendingRequest, seconds: float) -> None:
+    def time_out(self, pending: PendingRequest) -> None:
         """End the connection because of a request that was not answered in time.
 
         Replies come in order, so nothing behind it would be answered either.
         """
         what = pending.api_key.api_name
-        text = f"{self.node} did not answer {what} within {seconds:g} s"
+        text = f"{self.node} did not answer {what} within {pending.timeout:g} s"
         pending.fail(RequestTimeoutError(text, node_id=self.node.node_id))
         self.abort(
             NodeDisconnectedError(f"{text}: closed its connection", node_id=self.node.node_id)

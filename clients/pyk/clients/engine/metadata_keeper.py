@@ -223,9 +223,9 @@ class MetadataKeeper:
     async def _ask(self, node_id: int) -> MetadataAnswer:
         connection = self._pool.connection(node_id, "main")
         timeout = self._shared.config.request_timeout_ms / 1000
-        response: MetadataResponse = await connection.submit(
-            self._question(), timeout, ALL_VERSIONS
-        )
+        answer = asyncio.get_running_loop().create_future()
+        connection.submit(self._question(), timeout, ALL_VERSIONS, answer)
+        response: MetadataResponse = await answer
         if response.error_code != ErrorCode.NONE:
             raise error_for(response.error_code, node_id=node_id)
         if not response.brokers:

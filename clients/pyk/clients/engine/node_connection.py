@@ -6,13 +6,19 @@ import asyncio
 import logging
 import random
 from collections import deque
-from typing import Any, Literal
+from typing import Literal
 
 import attrs
 
 from pyk.clients.config import ClientConfig
 from pyk.clients.engine.backoff import Backoff
-from pyk.clients.engine.connection import Connection, PendingRequest, VersionedRequest, again
+from pyk.clients.engine.connection import (
+    Answer,
+    Connection,
+    PendingRequest,
+    VersionedRequest,
+    again,
+)
 from pyk.clients.engine.dialer import Dialer, Progress
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect
@@ -74,6 +80,7 @@ class NodeConnection:
         self._connecting: asyncio.Task[None] | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._throttle_timer: asyncio.TimerHandle | None = None
+        self._expiry_timer: asyncio.TimerHandle | None = None
         self._closed: ClosedError | None = None
 
     @property
@@ -98,22 +105,26 @@ class NodeConnection:
         return is_idle and not self._closing
 
     def submit(
-        self, request: Message | VersionedRequest, timeout: float, within: VersionRange
-    ) -> asyncio.Future[Any]:
-        """Take a request and return the future of its reply; ``timeout`` is in seconds from now."""
-        loop = asyncio.get_running_loop()
-        pending = PendingRequest(request, loop.create_future(), within)
+        self,
+        request: Message | VersionedRequest,
+        timeout: float,
+        within: VersionRange,
+        answer: Answer,
+    ) -> None:
+        """Take a request and tell ``answer`` of its end; ``timeout`` is in seconds from now."""
+        now, connection = self._shared.clock.now(), self._connection
+        pending = PendingRequest(request, answer, within, timeout, now + timeout)
         if self._closed is not None:
             pending.fail(again(self._closed))
-            return pending.answer
-        deadline = self._shared.clock.now() + timeout
-        pending.timer = loop.call_at(deadline, self._expire, pending, timeout)
-        if self._connection is not None and not self._waiting and not self._is_throttled():
-            self._write(self._connection, pending)
+            return
+        timer = self._expiry_timer
+        if timer is None or pending.deadline < timer.when():
+            self._watch_deadline(pending.deadline)
+        if connection is not None and not self._waiting and connection.throttled_until <= now:
+            self._write(connection, pending)
         else:
             self._waiting.append(pending)
             self._proceed()
-        return pending.answer
 
     async def drain(self) -> None:
         """Return when the node has taken enough of what was written to it."""
@@ -132,7 +143,7 @@ class NodeConnection:
         """End the connection for good; what waits fails with ``reason``."""
         self._closed = reason
         self._fail_waiting(reason)
-        for timer in (self._idle_timer, self._throttle_timer):
+        for timer in (self._idle_timer, self._throttle_timer, self._expiry_timer):
             if timer is not None:
                 timer.cancel()
         if self._connecting is not None:
@@ -170,14 +181,12 @@ class NodeConnection:
     def _flush(self, connection: Connection) -> None:
         while self._waiting and connection.is_open:
             pending = self._waiting.popleft()
-            if pending.answer.done():
-                pending.stop_timer()  # given up; nothing is to be watched any more
-            else:
+            if not pending.answer.done():  # else it was given up
                 self._write(connection, pending)
 
     def _write(self, connection: Connection, pending: PendingRequest) -> None:
         try:
-            version = connection.versions.version_for(pending.api_key, pending.within)
+            version = connection.version_of(pending)
         except NoCommonVersionError as error:
             pending.fail(
                 UnsupportedVersionError(f"{self.node}: {error}", node_id=self.node.node_id)
@@ -185,19 +194,35 @@ class NodeConnection:
             return
         connection.write(pending, version)
 
-    def _expire(self, pending: PendingRequest, timeout: float) -> None:
-        """Give up a request whose time is over, whether anybody still waits for it or not."""
-        if pending not in self._waiting:
-            if self._connection is not None:
-                self._connection.time_out(pending, timeout)
-            return
-        self._waiting.remove(pending)
-        pending.fail(
-            RequestTimeoutError(
-                f"{pending.api_key.api_name} could not be sent to {self.node} within {timeout:g} s",
-                node_id=self.node.node_id,
-                definite=True,
-            )
+    def _watch_deadline(self, deadline: float) -> None:
+        """Look at that time for requests whose time is over: one timer, not one for each."""
+        if self._expiry_timer is not None:
+            self._expiry_timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._expiry_timer = loop.call_at(deadline, self._expire, deadline)
+
+    def _expire(self, now: float) -> None:
+        """Give up requests whose time is over, whether anybody still waits for them or not."""
+        self._expiry_timer = None
+        connection = self._connection
+        if connection is not None:
+            overdue = next((p for p in connection.in_flight() if p.deadline <= now), None)
+            if overdue is not None:
+                connection.time_out(overdue)
+        for pending in [pending for pending in self._waiting if pending.deadline <= now]:
+            self._waiting.remove(pending)
+            pending.fail(self._unsent(pending))
+        in_flight = self._connection.in_flight() if self._connection else []
+        deadlines = [pending.deadline for pending in (*in_flight, *self._waiting)]
+        if deadlines and self._closed is None:
+            self._watch_deadline(min(deadlines))
+
+    def _unsent(self, pending: PendingRequest) -> RequestTimeoutError:
+        return RequestTimeoutError(
+            f"{pending.api_key.api_name} could not be sent to {self.node} within "
+            f"{pending.timeout:g} s",
+            node_id=self.node.node_id,
+            definite=True,
         )
 
     def _is_throttled(self) -> bool:

@@ -66,6 +66,10 @@ class Supervisor:
         error = task.exception()
         if error is None:
             return
-        log.error("Task %s failed", task.get_name(), exc_info=error)
+        self.failed(task.get_name(), error)
+
+    def failed(self, name: str, error: BaseException) -> None:
+        """Tell of the failure of a task, or of a callback that does the work of one."""
+        log.error("Task %s failed", name, exc_info=error)
         if self._on_failure is not None:
-            self._on_failure(task.get_name(), error)
+            self._on_failure(name, error)

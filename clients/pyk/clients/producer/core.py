@@ -54,13 +54,10 @@ class ProducerCore:
         self.client = Client(
             config, clock=clock, network=network, random=random, allow_auto_topic_creation=True
         )
-        self._wakeup = Wakeup()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.accumulator = self._accumulator(is_threaded)
         self._sender = self._make_sender()
-        self._sender_loop = SenderLoop(
-            self.client, config, self.accumulator, self._sender, self._wakeup
-        )
+        self._sender_loop = SenderLoop(self.client, config, self.accumulator, self._sender)
         self._starting = asyncio.Lock()
         self._is_started = False
         self.is_closed = False
@@ -112,7 +109,7 @@ class ProducerCore:
         except KafkaTimeoutError:
             pass
         finally:
-            self._sender_loop.abandon(
+            self._sender_loop.stop(
                 ClosedError("the producer was closed before this was acknowledged")
             )
             await self.client.close(self._closing_seconds(deadline))
@@ -165,7 +162,7 @@ class ProducerCore:
             self.client.clock.now() - self.config.metadata_max_idle_ms / 1000
         )
         self.client.untrack_topics(idle)
-        self._wakeup.set()
+        self._sender_loop.wake()
 
     def _adopt(self, topic: TopicMetadata) -> None:
         if topic.partitions:
@@ -228,7 +225,7 @@ class ProducerCore:
             is_adaptive=True,
             now=client.clock.now,
             random=client.random,
-            wakeup=self._wake_from_thread if is_threaded else self._wakeup.set,
+            wakeup=self._wake_from_thread if is_threaded else self._wake,
         )
 
     def _make_sender(self) -> Sender:
@@ -242,7 +239,10 @@ class ProducerCore:
         )
         return Sender(self.accumulator, settings, self.client.random)
 
+    def _wake(self) -> None:
+        self._sender_loop.wake()
+
     def _wake_from_thread(self) -> None:
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop is closed, and so is the producer
-                self._loop.call_soon_threadsafe(self._wakeup.set)
+                self._loop.call_soon_threadsafe(self._sender_loop.wake)

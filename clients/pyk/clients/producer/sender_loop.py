@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 from collections.abc import Iterable
 from uuid import UUID
@@ -15,7 +14,7 @@ from pyk.clients.producer.accumulator import RecordAccumulator
 from pyk.clients.producer.produce_call import ProduceCall
 from pyk.clients.producer.sender import Consequences, Sender, Settlement
 from pyk.clients.producer.sequences import ProducerIdentity
-from pyk.clients.producer.wakeup import Wakeup
+from pyk.clients.producer.wakeup import Alarm
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.messages.produce import ProduceResponse
@@ -23,10 +22,15 @@ from pyk.protocol.messages.produce import ProduceResponse
 log = logging.getLogger(__name__)
 
 NO_TRANSACTIONS = (1 << 31) - 1
+TASK = "send batches"
 
 
 class SenderLoop:
-    """The task that drives a :class:`Sender`; it hears by callback how each request ended."""
+    """Drives a :class:`Sender`: a turn whenever there is something to do, and no task for it.
+
+    A turn is due when the accumulator says so, when a time has come that the last turn named, and
+    after an answer if anything is left to be sent.
+    """
 
     def __init__(
         self,
@@ -34,41 +38,46 @@ class SenderLoop:
         config: ProducerConfig,
         accumulator: RecordAccumulator,
         sender: Sender,
-        wakeup: Wakeup,
     ) -> None:
         self._client = client
         self._config = config
         self._accumulator = accumulator
         self._sender = sender
-        self._wakeup = wakeup
+        self._alarm = Alarm(self._take_turn)
         self._is_getting_producer_id = False
+        self._is_stopped = False
         self.delivered_records = 0
         self.failed_records = 0
 
     def start(self) -> None:
         """Begin, and get a producer id before the first record needs it."""
-        self._client.supervisor.spawn("send batches", self._run())
+        self._alarm.start()
+        self._alarm.set()
         if self._config.enable_idempotence:
             self._get_producer_id_soon()
 
-    def abandon(self, error: KafkaError) -> None:
-        """Give up every record that is not settled."""
+    def wake(self) -> None:
+        """Look soon what there is to send. On the loop only."""
+        self._alarm.set()
+
+    def stop(self, error: KafkaError) -> None:
+        """Send nothing more, and give up every record that is not settled."""
+        self._is_stopped = True
+        self._alarm.stop()
         self._settle(self._sender.abandon(error))
 
-    async def _run(self) -> None:
+    def _take_turn(self) -> None:
         try:
-            while True:
-                look_again_at = self._act(self._client.clock.now())
-                await self._wakeup.wait_until(look_again_at)
-        except Exception as error:
-            self._give_up(error)
-            raise
+            self._alarm.set_at(self._act(self._client.clock.now()))
+        except Exception as mistake:
+            self._fail(mistake)
 
-    def _give_up(self, mistake: Exception) -> None:
+    def _fail(self, mistake: Exception) -> None:
         """After a mistake of ours: nobody shall wait for what will never be sent."""
+        self._client.supervisor.failed(TASK, mistake)
         failure = StateError(f"the producer failed by a mistake of pyk: {mistake!r}")
         self._accumulator.refuse(failure)
-        self.abandon(failure)
+        self.stop(failure)
 
     def _act(self, now: float) -> float:
         plan = self._sender.poll(now, self._client.metadata.leader)
@@ -83,27 +92,29 @@ class SenderLoop:
 
     def _begin(self, call: ProduceCall) -> None:
         try:
-            answer = self._submit(call)
+            self._submit(call)
         except KafkaError as error:
-            self._follow(self._sender.failed(call, error, self._client.clock.now()))
-        else:
-            answer.add_done_callback(functools.partial(self._ended, call))
+            self._ended(call, None, error)
 
-    def _submit(self, call: ProduceCall) -> asyncio.Future[ProduceResponse | None]:
+    def _submit(self, call: ProduceCall) -> None:
         client, timeout_ms = self._client, self._config.request_timeout_ms
         request = call.request(self._config.acks, timeout_ms, self._topic_id)
+        answer = ProduceAnswer(self, call)
         if self._config.acks == 0:
             # Nobody answers, so it is the socket that has to say when it is too much.
             sending = client.send(call.node_id, request, max_version=call.max_version)
-            return client.supervisor.spawn(f"produce to node {call.node_id}", sending)
-        return client.submit(call.node_id, request, max_version=call.max_version)
+            task = client.supervisor.spawn(f"produce to node {call.node_id}", sending)
+            task.add_done_callback(answer.sent)
+        else:
+            client.submit(call.node_id, request, answer, max_version=call.max_version)
 
-    def _ended(self, call: ProduceCall, answer: asyncio.Future[ProduceResponse | None]) -> None:
+    def _ended(
+        self, call: ProduceCall, response: ProduceResponse | None, error: Exception | None
+    ) -> None:
         """Tell the sender how a call ended, and do what follows."""
-        if answer.cancelled():
-            return  # with the client, and everything else
-        now, error = self._client.clock.now(), answer.exception()
-        response = answer.result() if error is None else None
+        if self._is_stopped:
+            return  # its records are given up
+        now = self._client.clock.now()
         try:
             if error is None:
                 consequences = self._sender.answered(call, response, now)
@@ -111,8 +122,7 @@ class SenderLoop:
                 consequences = self._sender.failed(call, _as_kafka_error(error), now)
             self._follow(consequences, response)
         except Exception as mistake:
-            log.exception("The producer failed by a mistake of pyk")
-            self._give_up(mistake)
+            self._fail(mistake)
 
     def _follow(self, consequences: Consequences, response: ProduceResponse | None = None) -> None:
         self._settle(consequences.settlements)
@@ -120,7 +130,8 @@ class SenderLoop:
             self._client.update_leaders(consequences.leaders, response.node_endpoints)
         elif consequences.needs_metadata:
             self._client.request_metadata_update()
-        self._wakeup.set()
+        if self._accumulator.unfinished_batches:
+            self._alarm.set()
 
     def _settle(self, settlements: Iterable[Settlement]) -> None:
         for end in settlements:
@@ -159,7 +170,7 @@ class SenderLoop:
                 await asyncio.sleep(client.retry_backoff.delay(failures, client.random.random()))
         finally:
             self._is_getting_producer_id = False
-            self._wakeup.set()
+            self._alarm.set()
 
     async def _ask_for_producer_id(self) -> ProducerIdentity:
         timeout = self._config.request_timeout_ms / 1000
@@ -175,6 +186,38 @@ class SenderLoop:
                 f"epoch {response.producer_epoch}, which cannot be one"
             )
         return ProducerIdentity(response.producer_id, response.producer_epoch)
+
+
+class ProduceAnswer:
+    """Waits for the outcome of one call, in the place of a future."""
+
+    __slots__ = ("_call", "_is_done", "_sender_loop")
+
+    def __init__(self, sender_loop: SenderLoop, call: ProduceCall) -> None:
+        self._sender_loop = sender_loop
+        self._call = call
+        self._is_done = False
+
+    def done(self) -> bool:
+        return self._is_done
+
+    def set_result(self, response: ProduceResponse | None, /) -> None:
+        self._is_done = True
+        self._sender_loop._ended(self._call, response, None)
+
+    def set_exception(self, error: Exception, /) -> None:
+        self._is_done = True
+        self._sender_loop._ended(self._call, None, error)
+
+    def sent(self, sending: asyncio.Task[None]) -> None:
+        """Take the end of a call that nobody answers."""
+        if sending.cancelled():
+            return  # with the client, and everything else
+        error = sending.exception()
+        if error is None:
+            self.set_result(None)
+        elif isinstance(error, Exception):
+            self.set_exception(error)
 
 
 def _as_kafka_error(error: BaseException) -> KafkaError:

@@ -1,8 +1,9 @@
-"""An alarm clock for one task."""
+"""Alarm clocks: one for a task that waits, one for a function that is called."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 NEVER = float("inf")
 
@@ -33,3 +34,58 @@ class Wakeup:
                 if timer is not None:
                     timer.cancel()
         self._is_set = False
+
+
+class Alarm:
+    """Calls a function on the event loop, soon after it is set, or at a time.
+
+    However often it is set until then, the function is called once. Nothing is called before
+    :meth:`start` or after :meth:`stop`; what was set before the start is not lost.
+    """
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        self._function = function
+        self._is_set = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Begin, on the running loop."""
+        self._loop = asyncio.get_running_loop()
+        if self._is_set:
+            self._loop.call_soon(self._ring)
+
+    def stop(self) -> None:
+        """Call nothing any more."""
+        self._loop = None
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def set(self) -> None:
+        """Have the function called soon. On the loop only."""
+        if not self._is_set:
+            self._is_set = True
+            if self._loop is not None:
+                self._loop.call_soon(self._ring)
+
+    def set_at(self, when: float) -> None:
+        """Have the function called at the loop's time ``when`` at the latest.
+
+        A call that is due earlier stays: it costs less to be called in vain now and then than to
+        set a new timer each time.
+        """
+        timer = self._timer
+        if self._loop is None or when >= NEVER or (timer is not None and timer.when() <= when):
+            return
+        if timer is not None:
+            timer.cancel()
+        self._timer = self._loop.call_at(when, self._ring_in_time)
+
+    def _ring_in_time(self) -> None:
+        self._timer = None
+        self._function()
+
+    def _ring(self) -> None:
+        self._is_set = False
+        if self._loop is not None:
+            self._function()

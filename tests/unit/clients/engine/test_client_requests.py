@@ -376,3 +376,26 @@ async def test_a_request_under_way_fails_when_the_client_closes() -> None:
 
         with pytest.raises(ClosedError):
             await waiting
+
+
+@virtual_time
+async def test_requests_share_one_timer_and_the_earliest_deadline_counts() -> None:
+    async with running() as (cluster, client):
+        cluster.on(HeartbeatRequest, SILENCE)
+        loop = asyncio.get_running_loop()
+        timers_before = len(loop._scheduled)  # type: ignore[attr-defined]
+
+        slow = [
+            asyncio.ensure_future(client.send(1, HeartbeatRequest(), timeout_ms=20_000))
+            for _ in range(50)
+        ]
+        await asyncio.sleep(1)
+        timers = len(loop._scheduled) - timers_before  # type: ignore[attr-defined]
+        with pytest.raises(RequestTimeoutError, match="within 5 s"):
+            await client.send(1, HeartbeatRequest(), timeout_ms=5_000)
+        ended_at = current_clock().now()
+        results = await asyncio.gather(*slow, return_exceptions=True)
+
+        assert timers <= 2
+        assert ended_at == 6
+        assert all(isinstance(result, NodeDisconnectedError) for result in results)

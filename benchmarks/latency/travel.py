@@ -1,0 +1,219 @@
+"""Send records at a steady rate in one process, and read them in another as they come.
+
+Linger is 0. A value begins with the time at which its record was given to the producer; both
+processes read the same monotonic clock. The rate, ``RATE`` a second, is one that every client
+keeps up with, so what is measured is how long a record is on its way, and what it costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import struct
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from benchmarks.latency.samples import Samples
+
+RATE = 1_000
+WARM_UP = 200
+READY = "READY"
+CLOCK = struct.Struct(">q")
+PADDING = b"x" * (100 - CLOCK.size)
+SETTLING_SECONDS = 0.5
+
+
+class Run:
+    """One side of one run: where the records go, and the samples."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.case: str = options.case
+        self.bootstrap: str = options.bootstrap
+        self.topic: str = options.topic
+        self.records: int = options.records
+        self._samples = Samples()
+        self._seen = 0
+
+    # -- the side that sends -----------------------------------------------------------------------
+
+    def values(self) -> Iterator[bytes]:
+        """Give a value whenever it is time for one; sleeps in between."""
+        for wait in self._waits():
+            if wait > 0:
+                time.sleep(wait)
+            yield _value()
+
+    async def async_values(self) -> AsyncIterator[bytes]:
+        """The same on an event loop."""
+        for wait in self._waits():
+            await asyncio.sleep(max(0.0, wait))
+            yield _value()
+
+    def _waits(self) -> Iterator[float]:
+        due = time.monotonic()
+        for number in range(WARM_UP + self.records):
+            if number == WARM_UP:
+                self._samples.start()
+            yield due - time.monotonic()
+            due += 1 / RATE
+        self._samples.report(self.case, self.records)
+
+    # -- the side that reads -----------------------------------------------------------------------
+
+    def is_ready(self) -> None:
+        """Tell the parent process that what is sent from now on will be read."""
+        print(READY, flush=True)
+
+    def arrived(self, value: Any) -> bool:
+        """Take note of a record; return True for the last one."""
+        (sent_at,) = CLOCK.unpack_from(value)
+        self._seen += 1
+        if self._seen == WARM_UP:
+            self._samples.start()
+        elif self._seen > WARM_UP:
+            self._samples.microseconds.append((time.monotonic_ns() - sent_at) / 1_000)
+        if self._seen < WARM_UP + self.records:
+            return False
+        self._samples.report(self.case, self.records)
+        return True
+
+
+def _value() -> bytes:
+    return CLOCK.pack(time.monotonic_ns()) + PADDING
+
+
+# -- producers -------------------------------------------------------------------------------------
+
+
+def pyk_produce(run: Run) -> None:
+    from pyk.clients import Producer
+
+    with Producer[bytes, bytes](run.bootstrap, linger_ms=0) as producer:
+        for value in run.values():
+            producer.send(run.topic, value)
+        producer.flush()
+
+
+async def pyk_async_produce(run: Run) -> None:
+    from pyk.clients import AsyncProducer
+
+    async with AsyncProducer[bytes, bytes](run.bootstrap, linger_ms=0) as producer:
+        async for value in run.async_values():
+            await producer.send(run.topic, value)
+        await producer.flush()
+
+
+async def aiokafka_produce(run: Run) -> None:
+    from aiokafka import AIOKafkaProducer
+
+    producer = AIOKafkaProducer(bootstrap_servers=run.bootstrap, enable_idempotence=True)
+    await producer.start()
+    try:
+        async for value in run.async_values():
+            await producer.send(run.topic, value)
+        await producer.flush()
+    finally:
+        await producer.stop()
+
+
+def confluent_produce(run: Run) -> None:
+    from confluent_kafka import Producer
+
+    producer: Any = Producer(
+        {"bootstrap.servers": run.bootstrap, "linger.ms": 0, "enable.idempotence": True}
+    )
+    for value in run.values():
+        producer.produce(run.topic, value)
+        producer.poll(0)
+    producer.flush()
+
+
+# -- consumers -------------------------------------------------------------------------------------
+
+
+def pyk_consume(run: Run) -> None:
+    from pyk.clients import Consumer, TopicPartition
+
+    with Consumer[bytes, bytes](run.bootstrap, auto_offset_reset="latest") as consumer:
+        partition = TopicPartition(run.topic, 0)
+        consumer.assign([partition])
+        consumer.position(partition)
+        run.is_ready()
+        for record in consumer:
+            if run.arrived(record.value):
+                break
+
+
+async def pyk_async_consume(run: Run) -> None:
+    from pyk.clients import AsyncConsumer, TopicPartition
+
+    async with AsyncConsumer[bytes, bytes](run.bootstrap, auto_offset_reset="latest") as consumer:
+        partition = TopicPartition(run.topic, 0)
+        consumer.assign([partition])
+        await consumer.position(partition)
+        run.is_ready()
+        async for record in consumer:
+            if run.arrived(record.value):
+                break
+
+
+async def aiokafka_consume(run: Run) -> None:
+    from aiokafka import AIOKafkaConsumer, TopicPartition
+
+    consumer = AIOKafkaConsumer(bootstrap_servers=run.bootstrap, auto_offset_reset="latest")
+    await consumer.start()
+    try:
+        partition = TopicPartition(run.topic, 0)
+        consumer.assign([partition])
+        await consumer.position(partition)
+        run.is_ready()
+        async for record in consumer:
+            if run.arrived(record.value):
+                break
+    finally:
+        await consumer.stop()
+
+
+def confluent_consume(run: Run) -> None:
+    from confluent_kafka import OFFSET_END, Consumer, TopicPartition
+
+    consumer: Any = Consumer(
+        {"bootstrap.servers": run.bootstrap, "group.id": "latency", "enable.auto.commit": False}
+    )
+    consumer.assign([TopicPartition(run.topic, 0, OFFSET_END)])
+    # Nothing tells when its first fetch is under way.
+    consumer.poll(SETTLING_SECONDS)
+    consumer.poll(SETTLING_SECONDS)
+    run.is_ready()
+    while True:
+        message = consumer.poll(10)
+        if message is not None and run.arrived(message.value()):
+            break
+    consumer.close()
+
+
+CASES = {
+    "pyk": (pyk_produce, pyk_consume),
+    "pyk async": (pyk_async_produce, pyk_async_consume),
+    "aiokafka": (aiokafka_produce, aiokafka_consume),
+    "confluent": (confluent_produce, confluent_consume),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("side", choices=("produce", "consume"))
+    parser.add_argument("case", choices=list(CASES))
+    parser.add_argument("--bootstrap", required=True)
+    parser.add_argument("--topic", required=True)
+    parser.add_argument("--records", type=int, default=2_000)
+    options = parser.parse_args()
+    produce, consume = CASES[options.case]
+    result = (produce if options.side == "produce" else consume)(Run(options))
+    if result is not None:
+        asyncio.run(result)
+
+
+if __name__ == "__main__":
+    main()
