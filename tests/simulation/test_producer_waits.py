@@ -130,7 +130,7 @@ async def test_flush_ends_a_long_linger_and_with_its_timeout():
         cluster.on(ProduceRequest, SILENCE)
         await producer.send("orders", b"two")
         before = current_clock().now()
-        with pytest.raises(KafkaTimeoutError, match="1 batches"):
+        with pytest.raises(KafkaTimeoutError, match="1 batch "):
             await producer.flush(timeout=2)
         assert current_clock().now() - before == pytest.approx(2, abs=0.01)
         await producer.close(timeout=0)

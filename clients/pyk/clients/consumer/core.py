@@ -33,6 +33,7 @@ from pyk.clients.consumer.subscriptions import (
 )
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage
+from pyk.clients.engine.reachability import UnreachableNode
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
 from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
@@ -430,10 +431,21 @@ class ConsumerCore:
         }
         member = self.group.membership if self.group is not None and self.group.is_member else None
         return ConsumerHealth(
+            unreachable_nodes=tuple(node.told(now) for node in self._needed_but_unreachable()),
             group_state=member.state.value if member is not None else None,
             group_error=self.failure or (member.error if member is not None else None),
             partitions=partitions,
         )
+
+    def _needed_but_unreachable(self) -> list[UnreachableNode]:
+        """Return the unreachable nodes that lead what is assigned; all, while nothing is."""
+        image = self.client.metadata
+        leaders = {image.leader(place.topic_partition) for place in list(self.positions)}
+        return [
+            node
+            for node in self.client.unreachable_nodes()
+            if not leaders or node.node_id in leaders
+        ]
 
     def deadline(self, timeout: float | None) -> float:
         """Return when a call must end; without a limit of its own after the default for calls."""

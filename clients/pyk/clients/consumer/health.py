@@ -57,6 +57,8 @@ class ConsumerHealth:
     """How this member stands in its group, None without a group."""
     group_error: BaseException | None
     partitions: Mapping[TopicPartition, PartitionHealth]
+    unreachable_nodes: tuple[str, ...] = ()
+    """Brokers that are needed and cannot be connected to: which address, why, how long."""
 
     @property
     def is_healthy(self) -> bool:
@@ -71,7 +73,7 @@ class ConsumerHealth:
             if health.state in TROUBLED:
                 reason = f": {health.error}" if health.error is not None else ""
                 found.append(f"{partition} {health.state.value}{reason}")
-        return tuple(found)
+        return (*found, *self.unreachable_nodes)
 
 
 @attrs.frozen

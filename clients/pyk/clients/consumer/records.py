@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, cast, overload
 from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.wording import counted
 from pyk.protocol.records import RecordIterator, RecordSpan
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class ConsumerRecords(Sequence[ConsumerRecord[K, V]], Generic[K, V]):
 
     def __repr__(self) -> str:
         places = ", ".join(f"{partition}" for partition in self.partitions())
-        return f"<{len(self)} records of {places or 'no partition'}>"
+        return f"<{counted(len(self), 'record')} of {places or 'no partition'}>"
 
     def partitions(self) -> tuple[TopicPartition, ...]:
         """Return the partitions that have records here."""

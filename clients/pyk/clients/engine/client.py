@@ -16,8 +16,9 @@ from pyk.clients.engine.coordinators import Coordinators, CoordinatorType
 from pyk.clients.engine.dialer import Dialer
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.metadata import MetadataImage, Node, TopicMetadata
-from pyk.clients.engine.metadata_keeper import Endpoint, MetadataKeeper
+from pyk.clients.engine.metadata_keeper import Endpoint, MetadataKeeper, because
 from pyk.clients.engine.node_connection import Lane, Surroundings
+from pyk.clients.engine.reachability import UnreachableNode
 from pyk.clients.engine.reconnect import ConnectLimiter
 from pyk.clients.engine.supervisor import Supervisor
 from pyk.clients.engine.topic_names import checked_topics
@@ -149,6 +150,10 @@ class Client:
         self._check_usable()
         return await self._metadata.updated(since_version, deadline)
 
+    def metadata_trouble(self) -> str:
+        """Return "; last error: …" while metadata cannot be had, else nothing."""
+        return because(self._metadata.last_error)
+
     def add_metadata_listener(self, listener: Callable[[MetadataImage], object]) -> None:
         """Have a function called with each new image, on the loop; it must not wait."""
         self._metadata.add_listener(listener)
@@ -208,6 +213,14 @@ class Client:
     def learn_node(self, node: Node) -> None:
         """Take note of a node that an answer named, before metadata do."""
         self._pool.learn(node)
+
+    def unreachable(self, node_id: int) -> UnreachableNode | None:
+        """Return since when and why a node cannot be reached, None if nothing is known of that."""
+        return self._pool.unreachable(node_id)
+
+    def unreachable_nodes(self) -> tuple[UnreachableNode, ...]:
+        """Return the nodes of the cluster that could not be connected to when last tried."""
+        return self._pool.unreachable_nodes()
 
     def api_versions(self, node_id: int) -> PeerVersions | None:
         """Return what a node offers, None before it was first connected to."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.node_connection import Lane, NodeConnection, Surroundings
+from pyk.clients.engine.reachability import UnreachableNode
 from pyk.clients.engine.supervisor import GRACE_SECONDS
 from pyk.clients.errors import ClosedError, NodeUnavailableError
 from pyk.protocol.negotiation import PeerVersions
@@ -41,6 +42,7 @@ class ConnectionPool:
     def set_nodes(self, nodes: Mapping[int, Node]) -> None:
         """Take note of all nodes of the cluster."""
         self._nodes = dict(nodes)
+        self._shared.reachability.keep(nodes.keys())
         for (node_id, lane), connection in list(self._connections.items()):
             if node_id in nodes:
                 connection.move_to(nodes[node_id])
@@ -57,6 +59,14 @@ class ConnectionPool:
             connection = NodeConnection(node, lane, self._shared)
             self._connections[node_id, lane] = connection
         return connection
+
+    def unreachable(self, node_id: int) -> UnreachableNode | None:
+        """Return what keeps a node from being reached, None if nothing is known to."""
+        return self._shared.reachability.of(node_id)
+
+    def unreachable_nodes(self) -> tuple[UnreachableNode, ...]:
+        """Return all nodes that cannot be reached."""
+        return self._shared.reachability.all()
 
     def versions(self, node_id: int) -> PeerVersions | None:
         """Return what a node said it speaks, None before it was connected to."""

@@ -73,7 +73,15 @@ class Dialer:
             self._last_good[node.host] = address
             log.debug("Connected to %s", node)
             return connection
-        raise unavailable(node, attempts)
+        raise unavailable(node, attempts, self._hint(node))
+
+    def _hint(self, node: Node) -> str:
+        """Return what to look at first where a broker named an address that nobody configured."""
+        is_configured = any(
+            (server.host, server.port) == (node.host, node.port)
+            for server in self._config.bootstrap_servers
+        )
+        return "" if node.node_id < 0 or is_configured else ADVERTISED
 
     async def _addresses(
         self, node: Node, timeout: float, progress: Progress, attempts: list[ConnectionAttempt]
@@ -128,11 +136,13 @@ class Dialer:
         return response
 
 
-def unavailable(node: Node, attempts: list[ConnectionAttempt]) -> NodeUnavailableError:
+def unavailable(
+    node: Node, attempts: list[ConnectionAttempt], hint: str = ""
+) -> NodeUnavailableError:
     """Return the error of a node that none of these attempts reached."""
     tried = "; ".join(attempt.failure for attempt in attempts) or "its name has no address"
     return NodeUnavailableError(
-        f"cannot connect to {node}: {tried}", node_id=node.node_id, attempts=attempts
+        f"cannot connect to {node}: {tried}{hint}", node_id=node.node_id, attempts=attempts
     )
 
 
@@ -152,6 +162,11 @@ def explained(progress: Progress, error: Exception, timeout: float) -> Connectio
     text = cause or str(error) or type(error).__name__
     return progress.failed(text.removeprefix(f"{progress.server} "), hint)
 
+
+ADVERTISED = (
+    "; the broker itself names this address: if clients cannot reach it, correct the broker's "
+    "advertised.listeners"
+)
 
 SILENCE = {
     Stage.DNS: "the name server does not answer",

@@ -115,7 +115,7 @@ class MetadataKeeper:
                     await self._next_image()
         except TimeoutError:
             raise KafkaTimeoutError(
-                f"no newer metadata in time{_because(self.last_error)}"
+                f"no newer metadata in time{because(self.last_error)}"
             ) from self.last_error
         return self.image
 
@@ -313,5 +313,5 @@ class MetadataKeeper:
 CUT_OFF = "a listener that wants SASL ends connections like this"
 
 
-def _because(error: KafkaError | None) -> str:
+def because(error: KafkaError | None) -> str:
     return f"; last error: {error}" if error is not None else ""

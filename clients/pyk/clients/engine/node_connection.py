@@ -21,6 +21,7 @@ from pyk.clients.engine.connection import (
 )
 from pyk.clients.engine.dialer import Dialer, Progress
 from pyk.clients.engine.metadata import Node
+from pyk.clients.engine.reachability import Reachability
 from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect
 from pyk.clients.engine.supervisor import Supervisor
 from pyk.clients.errors import (
@@ -50,6 +51,7 @@ class Surroundings:
     dialer: Dialer
     supervisor: Supervisor
     limiter: ConnectLimiter
+    reachability: Reachability = attrs.Factory(Reachability)
 
 
 class NodeConnection:
@@ -252,12 +254,19 @@ class NodeConnection:
                     connection = await shared.dialer.dial(self.node, timeout, self.progress)
                 except NodeUnavailableError as error:
                     reconnect.failed(shared.clock.now(), shared.random.random())
-                    log.debug("%s", error)
+                    self._tell_unreachable(error)
                     self._fail_waiting(error)
                 else:
                     self._take(connection)
         finally:
             self._connecting = None
+
+    def _tell_unreachable(self, error: NodeUnavailableError) -> None:
+        """Take note of a node that cannot be reached, and log it once in a while."""
+        now, node_id = self._shared.clock.now(), self.node.node_id
+        is_told = node_id >= 0 and self._shared.reachability.failed(node_id, error, now)
+        level = logging.WARNING if is_told else logging.DEBUG
+        log.log(level, "Will go on trying: %s", error)
 
     def _take(self, connection: Connection) -> None:
         if self._closed is not None or not connection.is_open:
@@ -265,6 +274,7 @@ class NodeConnection:
             self._reconnect.failed(self._shared.clock.now(), self._shared.random.random())
             return
         self._connection = connection
+        self._shared.reachability.reached(self.node.node_id)
         self.versions = connection.versions
         connection.on_end = self._ended
         connection.on_first_answer = self._reconnect.proved

@@ -8,6 +8,7 @@ from pyk.clients.errors import KafkaError
 from pyk.clients.producer.delivery import BatchResult, Delivery
 from pyk.clients.producer.row_source import Headers, RowSource
 from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.wording import counted
 from pyk.protocol.records import Record, read_batches
 from pyk.protocol.records import restamp as restamp_data
 from pyk.protocol.records.builder import RecordBatchBuilder
@@ -128,8 +129,8 @@ class ProducerBatch:
 
     def __repr__(self) -> str:
         return (
-            f"<ProducerBatch {self.topic}-{self.partition}: {self.count} records, sequence "
-            f"{self.base_sequence} of {self.producer_id}/{self.producer_epoch}>"
+            f"<ProducerBatch {self.topic}-{self.partition}: {counted(self.count, 'record')}, "
+            f"sequence {self.base_sequence} of {self.producer_id}/{self.producer_epoch}>"
         )
 
 

@@ -11,6 +11,7 @@ import attrs
 from pyk.clients.errors import KafkaError
 from pyk.clients.producer.delivery import BatchResult, Delivery, RecordMetadata
 from pyk.clients.producer.row_source import RowSource
+from pyk.clients.wording import counted
 
 
 @attrs.frozen
@@ -119,7 +120,8 @@ class BatchDelivery(Sequence[Delivery]):
         raise IndexError(f"record {row} of {self._count}")
 
     def __repr__(self) -> str:
-        return f"<BatchDelivery of {self._count} records: {'done' if self.done() else 'under way'}>"
+        state = "done" if self.done() else "under way"
+        return f"<BatchDelivery of {counted(self._count, 'record')}: {state}>"
 
     def _leaves(self) -> Iterator[BatchResult]:
         """Yield the results that stand for the records now, after any splits."""
@@ -162,7 +164,7 @@ class _Metadata(Sequence[RecordMetadata]):
         return self._deliveries[row].result()
 
     def __repr__(self) -> str:
-        return f"<RecordMetadata of {len(self)} records>"
+        return f"<RecordMetadata of {counted(len(self), 'record')}>"
 
 
 def _leaves(result: BatchResult) -> Iterator[BatchResult]:

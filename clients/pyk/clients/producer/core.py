@@ -22,6 +22,8 @@ from pyk.clients.producer.sender import Sender, SenderSettings
 from pyk.clients.producer.sender_loop import SenderLoop
 from pyk.clients.producer.stats import ProducerStats
 from pyk.clients.producer.wakeup import NEVER, Wakeup
+from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.wording import counted
 from pyk.protocol.io import Clock, Network
 from pyk.protocol.records import (
     Compression,
@@ -86,7 +88,8 @@ class ProducerCore:
                     await settled.wait_until(NEVER)
         except TimeoutError:
             raise KafkaTimeoutError(
-                f"{len(flush.remaining)} batches are not settled after {timeout} s; "
+                f"{counted(len(flush.remaining), 'batch', 'batches')} not settled after "
+                f"{timeout} s; "
                 "the producer goes on trying"
             ) from None
         finally:
@@ -237,7 +240,20 @@ class ProducerCore:
             delivery_timeout=config.delivery_timeout_ms / 1000,
             backoff=self.client.retry_backoff,
         )
-        return Sender(self.accumulator, settings, self.client.random)
+        return Sender(self.accumulator, settings, self.client.random, self._why_unsent)
+
+    def _why_unsent(self, partition: TopicPartition) -> str:
+        """Say what keeps the batches of a partition from being sent."""
+        error = self._sender_loop.producer_id_error
+        if error is not None:
+            return f"no broker has given out a producer id: {error}"
+        leader = self.client.metadata.leader(partition)
+        if leader is None:
+            return f"{partition} has no leader that is known{self.client.metadata_trouble()}"
+        unreachable = self.client.unreachable(leader)
+        if unreachable is not None:
+            return str(unreachable.error)
+        return f"node {leader} has not answered the requests before it"
 
     def _wake(self) -> None:
         self._sender_loop.wake()

@@ -25,6 +25,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
+from pyk.clients.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -162,8 +163,8 @@ class BatchResult:
     def __del__(self) -> None:
         if self.error is not None and not self.is_observed:
             log.error(
-                "%d records for partition %d of topic %r were not delivered: %s",
-                self.count,
+                "%s for partition %d of topic %r not delivered: %s",
+                counted(self.count, "record"),
                 self.partition,
                 self.topic,
                 self.error,

@@ -37,6 +37,7 @@ from pyk.clients.producer.partition_queue import NEVER, PartitionQueue
 from pyk.clients.producer.produce_call import ProduceCall
 from pyk.clients.producer.sequences import ProducerIdentity
 from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.wording import counted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -45,6 +46,8 @@ from pyk.protocol.messages.produce import (
 )
 
 LeaderOf = Callable[[TopicPartition], int | None]
+WhyUnsent = Callable[[TopicPartition], str]
+"""Says what keeps the batches of a partition from being sent."""
 
 
 @attrs.frozen(kw_only=True)
@@ -93,11 +96,16 @@ class Sender:
     """The decisions of one producer's sending side; ``now`` is the engine's clock, in seconds."""
 
     def __init__(
-        self, accumulator: RecordAccumulator, settings: SenderSettings, random: Random
+        self,
+        accumulator: RecordAccumulator,
+        settings: SenderSettings,
+        random: Random,
+        why_unsent: WhyUnsent = lambda _: "its turn did not come",
     ) -> None:
         self._accumulator = accumulator
         self._settings = settings
         self._random = random
+        self._why_unsent = why_unsent
         self._identity: ProducerIdentity | None = None
         # A queue is kept when its topic vanishes: its sequence must go on where it was (a topic
         # that is gone for a moment must not make new records look like duplicates).
@@ -324,9 +332,9 @@ class Sender:
         elif batch.attempts:
             reason = "no answer came"
         else:
-            reason = "it was never sent, for want of a leader or of room at its node"
+            reason = f"never sent: {self._why_unsent(batch.place)}"
         return KafkaTimeoutError(
-            f"{batch.count} records for {batch.place} were not acknowledged within "
+            f"{counted(batch.count, 'record')} for {batch.place}: not acknowledged within "
             f"delivery_timeout_ms={self._settings.delivery_timeout * 1000:.0f}; {reason}",
             topic=batch.topic,
             partition=batch.partition,

@@ -46,6 +46,8 @@ class SenderLoop:
         self._alarm = Alarm(self._take_turn)
         self._is_getting_producer_id = False
         self._is_stopped = False
+        self.producer_id_error: KafkaError | None = None
+        """Why there is no producer id yet, while one is asked for."""
         self.delivered_records = 0
         self.failed_records = 0
 
@@ -160,8 +162,10 @@ class SenderLoop:
             while True:
                 try:
                     self._sender.producer_id_received(await self._ask_for_producer_id())
+                    self.producer_id_error = None
                     return
                 except KafkaError as error:
+                    self.producer_id_error = error
                     if not error.retriable:
                         self._settle(self._sender.producer_id_refused(error))
                         return

@@ -203,17 +203,18 @@ async def test_awaiting_a_failure_raises_it():
         await waiting
 
 
-def test_a_failure_that_nobody_looked_at_is_logged_once_for_the_batch(caplog):
+@pytest.mark.parametrize(("count", "told"), [(500, "500 records"), (1, "1 record")])
+def test_a_failure_that_nobody_looked_at_is_logged_once_for_the_batch(caplog, count, told):
     gc.collect()
     caplog.clear()
-    batch, deliveries = make_deliveries(500)
-    batch.fail(KafkaTimeoutError("too late"), 500)
+    batch, deliveries = make_deliveries(count)
+    batch.fail(KafkaTimeoutError("too late"), count)
     with caplog.at_level(logging.ERROR):
         del batch, deliveries
         gc.collect()
 
     assert [record.getMessage() for record in caplog.records] == [
-        "500 records for partition 2 of topic 'orders' were not delivered: too late"
+        f"{told} for partition 2 of topic 'orders' not delivered: too late"
     ]
 
 

@@ -1,0 +1,62 @@
+"""Which nodes cannot be reached, since when and why. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import attrs
+
+from pyk.clients.errors import NodeUnavailableError
+
+# How often the same fact is told while it lasts.
+TOLD_EVERY_SECONDS = 60.0
+
+
+@attrs.frozen
+class UnreachableNode:
+    """A node that could not be connected to when it was last tried."""
+
+    node_id: int
+    since: float
+    """Seconds of the client's clock at the first failure in a row."""
+    error: NodeUnavailableError
+    """The last failure: the address, and how far each attempt came."""
+
+    def told(self, now: float) -> str:
+        """Return the failure in words, and how long it lasts."""
+        return f"{self.error} (for {now - self.since:.0f} s)"
+
+
+@attrs.define
+class Reachability:
+    """Remembers the nodes that cannot be reached, on any lane."""
+
+    _unreachable: dict[int, UnreachableNode] = attrs.Factory(dict)
+    _told_at: dict[int, float] = attrs.Factory(dict)
+
+    def failed(self, node_id: int, error: NodeUnavailableError, now: float) -> bool:
+        """Learn that a node could not be connected to; return whether it is time to tell."""
+        known = self._unreachable.get(node_id)
+        since = now if known is None else known.since
+        self._unreachable[node_id] = UnreachableNode(node_id, since, error)
+        is_due = now - self._told_at.get(node_id, -TOLD_EVERY_SECONDS) >= TOLD_EVERY_SECONDS
+        if is_due:
+            self._told_at[node_id] = now
+        return is_due
+
+    def reached(self, node_id: int) -> None:
+        """Learn that a node was connected to."""
+        self._unreachable.pop(node_id, None)
+
+    def keep(self, node_ids: Collection[int]) -> None:
+        """Forget the nodes that are not part of the cluster any more."""
+        for node_id in self._unreachable.keys() - node_ids:
+            del self._unreachable[node_id]
+
+    def of(self, node_id: int) -> UnreachableNode | None:
+        """Return what keeps a node from being reached, None if nothing is known to."""
+        return self._unreachable.get(node_id)
+
+    def all(self) -> tuple[UnreachableNode, ...]:
+        """Return all nodes that cannot be reached, by node id."""
+        return tuple(node for _, node in sorted(self._unreachable.items()))
