@@ -110,6 +110,17 @@ def test_both_judge_any_bytes_alike(noise: bytes, count: int, last_offset_delta:
     assert_same(read_everything(data))
 
 
+@given(
+    st.lists(st.tuples(st.integers(-(1 << 31), (1 << 31) - 1), MAYBE_BYTES), max_size=70),
+    st.integers(0, 3),
+)
+def test_both_count_offsets_alike(records: list[tuple[int, bytes | None]], gap: int) -> None:
+    body = b"".join(record(delta, value=value) for delta, value in records)
+    data = raw_batch(body, len(records), last_offset_delta=len(records) - 1 + gap)
+
+    assert_same(read_everything(data))
+
+
 @given(st.data())
 def test_both_judge_damaged_records_alike(data: st.DataObject) -> None:
     good = bytearray(

@@ -21,7 +21,6 @@ from pyk.protocol.records import (
 from pyk.protocol.records.varint import decode_varint, decode_varlong, encode_varint
 from support.record_batches import (
     GOOD,
-    NOW_MS,
     control_batch,
     raw_batch,
     read_all,
@@ -153,14 +152,14 @@ def test_the_largest_offsets_there_are_can_be_read() -> None:
     assert batch.next_offset == (1 << 63) - 1
 
 
-@pytest.mark.parametrize("deltas", [(0, 0), (1, 0), (-1, 0), (0, 2), (0, -(1 << 31))])
-def test_offset_deltas_that_do_not_rise_within_the_batch_are_corrupt(
+@pytest.mark.parametrize("deltas", [(0, 0), (1, 0), (-1, 0), (0, 3), (0, -(1 << 31))])
+def test_offset_deltas_that_do_not_rise_in_a_batch_with_gaps_are_corrupt(
     deltas: tuple[int, int],
 ) -> None:
     records = b"".join(record(delta) for delta in deltas)
 
     with pytest.raises(CorruptRecordError, match="offset delta does not rise, or lies outside"):
-        read_all(raw_batch(records, 2))
+        read_all(raw_batch(records, 2, last_offset_delta=2))
 
 
 @pytest.mark.parametrize(
@@ -258,7 +257,9 @@ def test_a_varint_that_is_too_long_or_not_the_shortest_is_refused(
 
 
 def test_a_batch_is_delivered_whole_or_not_at_all() -> None:
-    fetched = FetchedRecords("orders", 0, raw_batch(record(0) + record(0), 2), 0)
+    fetched = FetchedRecords(
+        "orders", 0, raw_batch(record(0) + record(0), 2, last_offset_delta=2), 0
+    )
 
     with pytest.raises(CorruptRecordError):
         fetched.next_span(1)
@@ -295,7 +296,7 @@ def test_a_control_batch_of_anything_but_a_control_record_is_skipped_too() -> No
 
 def test_every_error_is_a_protocol_error_and_repeats_nothing_of_the_payload() -> None:
     secret = b"card 4111-1111-1111-1111"
-    bad = raw_batch(record(0, value=secret) + record(0), 2, base_timestamp=NOW_MS)
+    bad = raw_batch(record(0, value=secret) + record(0), 2, last_offset_delta=2)
 
     with pytest.raises(ProtocolError) as caught:
         read_all(bad)

@@ -23,6 +23,7 @@ cdef class RecordBlock:
     cdef readonly long long max_timestamp
     cdef readonly long long max_timestamp_offset
     cdef readonly long null_key_count
+    cdef int _count_offsets(self) except -1
     cdef int64_t timestamp_of(self, RecordFields *fields) noexcept nogil
     cdef int _check(self, Py_ssize_t *index) noexcept nogil
     cpdef RecordSpan span(self, RecordOrigin origin, long long from_offset=*)

@@ -55,6 +55,11 @@ class RecordBlock:
     last_offset_delta``, their timestamps count from ``base_timestamp``, unless
     ``append_timestamp`` (LogAppendTime) stands for all of them. Raises ``CorruptRecordError`` for
     the first thing that is wrong.
+
+    Where there is a record for every offset, record number i has offset ``base_offset + i``,
+    whatever its offset delta is: Apache Kafka gives out one offset for each record and stores
+    uncompressed batches with the deltas that the producer wrote, even if all of them are 0.
+    ``are_offsets_dense`` is false for such deltas, as it is where compaction left gaps.
     """
 
     __slots__ = (
@@ -95,13 +100,18 @@ class RecordBlock:
             raise CorruptRecordError(PROBLEMS[MISSING_RECORDS])
         records: list[Fields] = []
         position, delta = 0, -1
+        are_offsets_counted = self.count == self.last_offset_delta + 1
+        self.are_offsets_dense = True
         for index in range(self.count):
             previous = delta
             try:
                 position, timestamp, delta, key, value, headers = _decode_record(
                     data, position, len(data)
                 )
-                if not previous < delta <= self.last_offset_delta:
+                self.are_offsets_dense &= delta == index
+                if are_offsets_counted:
+                    delta = index
+                elif not previous < delta <= self.last_offset_delta:
                     raise CorruptRecordError(PROBLEMS[OFFSET_DELTA])
                 timestamp += base_timestamp
                 if not MIN_INT64 <= timestamp <= MAX_INT64:
@@ -116,10 +126,7 @@ class RecordBlock:
         return records
 
     def _summarize(self) -> None:
-        records, base_offset = self._records, self.base_offset
-        self.are_offsets_dense = all(
-            record[0] == base_offset + index for index, record in enumerate(records)
-        )
+        records = self._records
         self.null_key_count = sum(record[2] is None for record in records)
         self.max_timestamp, self.max_timestamp_offset = -1, -1
         if records:

@@ -7,10 +7,10 @@ trusted, because the memory behind a buffer may change.
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from pyk.protocol.records.record cimport ConsumerRecord, Record, RecordOrigin
 from pyk.protocol.records.record_decoder cimport (
@@ -27,7 +27,13 @@ from pyk.protocol.records.record_decoder cimport (
     read_bytes,
 )
 from pyk.protocol.records.record_decoder cimport MIN_RECORD_BYTES as _MIN_RECORD_BYTES
-from pyk.protocol.records.varint cimport read_varint
+from pyk.protocol.records.varint cimport (
+    read_varint,
+    read_varlong,
+    size_of_varint,
+    write_varint,
+    zigzag32,
+)
 
 from pyk.protocol.records.errors import PROBLEMS, CorruptRecordError
 
@@ -36,6 +42,8 @@ MIN_RECORD_BYTES = _MIN_RECORD_BYTES
 cdef int64_t _MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 
 cdef enum:
+    _MAX_VARINT_BYTES = 5
+    _MAX_GROWTH_BYTES = 2 * _MAX_VARINT_BYTES
     # Below this the records are checked with the GIL held: to give it up and get it back beside a
     # busy thread costs more than the check.
     _NOGIL_BYTES = 262144
@@ -62,6 +70,36 @@ cdef tuple _make_headers(RecordFields *fields):
             raise _changed()
         headers.append((name, _make_bytes(data, length)))
     return tuple(headers)
+
+
+cdef const uint8_t *write_counted(
+    uint8_t *target, const uint8_t *position, const uint8_t *end, long count
+) noexcept nogil:
+    """Write records with offset deltas 0, 1, 2 …; return the end, NULL if they are not readable."""
+    cdef const uint8_t *start
+    cdef const uint8_t *rest
+    cdef const uint8_t *next_record
+    cdef int32_t length = 0, delta = 0
+    cdef int64_t timestamp_delta = 0
+    cdef long number
+    for number in range(count):
+        if read_varint(&position, end, &length) or not 1 <= length <= end - position:
+            return NULL
+        start, next_record = position, position + length
+        position += 1
+        if read_varlong(&position, next_record, &timestamp_delta):
+            return NULL
+        rest = position
+        if read_varint(&rest, next_record, &delta):
+            return NULL
+        length += <int32_t>(size_of_varint(zigzag32(<int32_t>number)) - (rest - position))
+        target = write_varint(target, zigzag32(length))
+        memcpy(target, start, position - start)
+        target = write_varint(target + (position - start), zigzag32(<int32_t>number))
+        memcpy(target, rest, next_record - rest)
+        target += next_record - rest
+        position = next_record
+    return target
 
 
 cdef object _changed():
@@ -102,6 +140,8 @@ cdef class RecordBlock:
                 raise CorruptRecordError(PROBLEMS[problem])
             raise CorruptRecordError.in_record(PROBLEMS[problem], index, count)
         self.null_key_count = self._sizes.null_keys
+        if not self.are_offsets_dense and count == last_offset_delta + 1:
+            self._count_offsets()
 
     def __dealloc__(self):
         PyBuffer_Release(&self._view)
@@ -114,7 +154,7 @@ cdef class RecordBlock:
         cdef int64_t timestamp = -1, max_timestamp = -1
         cdef int32_t max_timestamp_delta = 0
         cdef long previous = -1, count = self.count, number
-        cdef bint dense = True
+        cdef bint dense = True, are_offsets_counted = count == self.last_offset_delta + 1
         cdef int problem
         memset(&sizes, 0, sizeof(sizes))
         if self.base_offset < 0 or self.base_offset > _MAX_INT64 - 1 - max(0, self.last_offset_delta):
@@ -125,7 +165,11 @@ cdef class RecordBlock:
             problem = decode_record(position, self._end, &fields)
             if not problem:
                 problem = measure_record(&fields, &sizes)
-            if not problem and not previous < fields.offset_delta <= self.last_offset_delta:
+            if (
+                not problem
+                and not are_offsets_counted
+                and not previous < fields.offset_delta <= self.last_offset_delta
+            ):
                 problem = OFFSET_DELTA
             if not problem and _overflows(self._base_timestamp, fields.timestamp_delta):
                 problem = TIMESTAMP_DELTA
@@ -135,7 +179,7 @@ cdef class RecordBlock:
             timestamp = self.timestamp_of(&fields)
             if number == 0 or timestamp > max_timestamp:
                 max_timestamp = timestamp
-                max_timestamp_delta = fields.offset_delta
+                max_timestamp_delta = number if are_offsets_counted else fields.offset_delta
             dense = dense and fields.offset_delta == number
             previous = fields.offset_delta
             position = fields.end
@@ -145,6 +189,22 @@ cdef class RecordBlock:
         self.are_offsets_dense = dense
         self.max_timestamp = max_timestamp
         self.max_timestamp_offset = self.base_offset + max_timestamp_delta if count else -1
+        return 0
+
+    cdef int _count_offsets(self) except -1:
+        """Read from a copy of the records in which each has its number as its offset delta."""
+        # A delta and a length never grow by more than their longest forms.
+        cdef Py_ssize_t capacity = self.size + self.count * _MAX_GROWTH_BYTES
+        cdef bytes counted = PyBytes_FromStringAndSize(NULL, capacity)
+        cdef const uint8_t *end = write_counted(
+            <uint8_t *>PyBytes_AS_STRING(counted), self._data, self._end, self.count
+        )
+        if end == NULL:
+            raise _changed()
+        PyBuffer_Release(&self._view)
+        PyObject_GetBuffer(counted, &self._view, PyBUF_SIMPLE)
+        self._data = <const uint8_t *>self._view.buf
+        self._end = end
         return 0
 
     cdef int64_t timestamp_of(self, RecordFields *fields) noexcept nogil:

@@ -11,8 +11,9 @@ from pyk.protocol.records import (
     RecordSpan,
     parse_batch,
     read_batches,
+    read_columns,
 )
-from support.record_batches import NOW_MS, ORIGIN, raw_batch, record, sealed
+from support.record_batches import NOW_MS, ORIGIN, raw_batch, record, rows, sealed
 
 
 def block_of(data: bytes) -> RecordBlock:
@@ -39,6 +40,47 @@ def test_a_block_tells_what_a_broker_must_know_before_it_appends() -> None:
 def test_gaps_between_offsets_are_noticed() -> None:
     assert not block_of(raw_batch(record(0) + record(2), 2, last_offset_delta=2)).are_offsets_dense
     assert not block_of(raw_batch(record(1), 1, last_offset_delta=1)).are_offsets_dense
+
+
+UNCOUNTED = [(0, 0, 0), (2, 1, 0), (0, 5, 9), (-1, -(1 << 31), 1), ((1 << 31) - 1,) * 3]
+"""Offset deltas that Apache Kafka stores as they come, counting an offset for each record."""
+
+
+@pytest.mark.parametrize("deltas", UNCOUNTED)
+def test_records_for_every_offset_are_counted_whatever_their_deltas_are(
+    deltas: tuple[int, ...],
+) -> None:
+    records = b"".join(
+        record(delta, index, value=b"v%d" % index, headers=[(b"h", b"x" * 60)])
+        for index, delta in enumerate(deltas)
+    )
+
+    block = block_of(raw_batch(records, 3, base_offset=40))
+
+    assert [(one.offset, one.timestamp, one.value) for one in block] == [
+        (40, NOW_MS, b"v0"),
+        (41, NOW_MS + 1, b"v1"),
+        (42, NOW_MS + 2, b"v2"),
+    ]
+    assert [one.headers for one in block] == [(("h", b"x" * 60),)] * 3
+    assert not block.are_offsets_dense
+    assert block.max_timestamp_offset == 42
+
+
+def test_counted_records_are_read_on_from_any_of_them() -> None:
+    records = b"".join(record(0, value=b"v%d" % index) for index in range(200))
+    block = block_of(raw_batch(records, 200, base_offset=1000))
+
+    span = block.span(ORIGIN, 1150)
+    head, rest = span.split(10)
+
+    assert (span.first_offset, span.next_offset, len(span)) == (1150, 1200, 50)
+    assert [one.offset for one in head] == list(range(1150, 1160))
+    assert rest is not None
+    assert [(one.offset, one.value) for one in rest][-1] == (1199, b"v199")
+    (columns,) = read_columns([span])
+    assert [row[0] for row in rows(columns)] == list(range(1150, 1200))
+    assert rows(columns)[0][3] == b"v150"
 
 
 def test_a_block_without_records_has_no_largest_timestamp() -> None:
