@@ -8,7 +8,13 @@ import pytest
 
 from pyk.clients import AsyncConsumer, AsyncProducer, Consumer, Producer, TopicPartition
 from pyk.protocol import ApiKey
+from pyk.protocol.records import Compression, read_batches
+from pyk.protocol.records.compression import compress
+from support.broker_requests import fetch, produce, produce_one
 from support.brokers import Kafka, make_topic
+from support.raw_client import RawClient
+from support.record_batches import raw_batch
+from support.record_batches import record as encoded
 
 
 def consume(bootstrap: str, topic: str, count: int, **config: object) -> list[object]:
@@ -104,6 +110,54 @@ def test_large_records_pass_when_both_sides_allow_them(kafka: Kafka) -> None:
     first, second = consume(kafka.bootstrap, topic, 2, max_partition_fetch_bytes=1_000_000)
     assert first.value == value
     assert second.value == b"after"
+
+
+@pytest.mark.parametrize("deltas", [(0, 0, 0), (2, 1, 0), (0, 5, 9), (-1, -5, 1)])
+async def test_records_are_counted_whatever_offset_deltas_their_producer_wrote(
+    kafka: Kafka, deltas: tuple[int, ...]
+) -> None:
+    topic = make_topic(kafka, "uncounted")
+    records = b"".join(encoded(d, value=b"%d" % n) for n, d in enumerate(deltas))
+    sent = raw_batch(records, len(deltas))
+
+    async with RawClient(kafka.bootstrap) as client:
+        while (await produce_one(client, b"first", topic=topic)).error_code:
+            pass  # its leader is not ready
+        results = [(await client.ask(produce(sent, topic=topic), 12)) for _ in range(2)]
+        stored = (await client.ask(fetch(1, topic=topic), 12)).responses[0].partitions[0].records
+
+    partitions = [result.responses[0].partition_responses[0] for result in results]
+    assert [(each.error_code, each.base_offset) for each in partitions] == [(0, 1), (0, 4)]
+    assert bytes(stored[16 : len(sent)]) == sent[16:]
+    # Java's consumer passes over a record whose offset delta does not rise: ours returns them all.
+    assert [(each.offset, each.value) for each in consume(kafka.bootstrap, topic, 7)] == [
+        (0, b"first"), (1, b"0"), (2, b"1"), (3, b"2"), (4, b"0"), (5, b"1"), (6, b"2")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", ["none", "zstd"])
+async def test_a_batch_that_the_broker_compresses_gets_the_right_offset_deltas(
+    kafka: Kafka, source: str
+) -> None:
+    topic = make_topic(kafka, "rebuilt", **{"compression.type": "lz4"})
+    codec = Compression(source)
+    records = compress(codec, encoded(0, value=b"0") + encoded(0, value=b"1"))
+    sent = raw_batch(records, 2, attributes=codec.codec)
+
+    async with RawClient(kafka.bootstrap) as client:
+        while (
+            (await client.ask(produce(sent, topic=topic), 12))
+            .responses[0]
+            .partition_responses[0]
+            .error_code
+        ):
+            pass  # its leader is not ready
+        stored = (await client.ask(fetch(0, topic=topic), 12)).responses[0].partitions[0].records
+
+    (rebuilt,) = read_batches(stored)
+    assert rebuilt.compression_type is Compression.LZ4
+    assert rebuilt.open().are_offsets_dense
+    assert [each.value for each in rebuilt] == [b"0", b"1"]
 
 
 def test_many_partitions_are_produced_and_consumed(kafka: Kafka) -> None:

@@ -2,11 +2,16 @@
 
 1. Exactly one batch of format 2, whole, from offset 0, no larger than ``max.message.bytes``.
 2. Its CRC, and its counts against each other. Nobody but the broker writes control batches.
-3. Every record, decompressed: well formed, without gaps, with a key if the topic is compacted, not
-   stamped too far from the broker's clock.
+3. Every record, decompressed: well formed, with a key if the topic is compacted, not stamped too
+   far from the broker's clock.
+4. Its size again where the topic stores it with another codec: it may have grown.
 
 The batch is stored byte for byte; only its place (base offset, leader epoch) is set. Where the
-topic wants other timestamps or another codec, the header or all of it is made anew.
+topic wants other timestamps or another codec, the header or the whole batch is rebuilt.
+
+Like Apache Kafka, a leader counts one offset for each record. It stores an uncompressed batch with
+the offset deltas that it came with, whatever they are; a batch that it rebuilds gets the right
+ones, and a compressed one that it does not rebuild must have them.
 """
 
 from __future__ import annotations
@@ -28,7 +33,14 @@ from pyk.protocol.records import (
 )
 from pyk.protocol.records.checksum import crc32c
 from pyk.protocol.records.compression import compress, decompress
-from pyk.protocol.records.layout import COMPRESSION_MASK, HEADER_BYTES, LENGTH_END, LOG_APPEND_TIME
+from pyk.protocol.records.layout import (
+    COMPRESSION_MASK,
+    HEADER_BYTES,
+    LENGTH_END,
+    LOG_APPEND_TIME,
+    MAX_BATCH_BYTES,
+)
+from pyk.protocol.records.record_buffer import RecordBuffer
 from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.filesystem import Buffer
 from pyk.reference_broker.storage.errors import (
@@ -133,11 +145,7 @@ def check_header(
     batch: RecordBatch, partition: TopicPartition, config: LogConfig, origin: AppendOrigin
 ) -> None:
     """Raise the ``LogError`` for what the header of a batch alone tells."""
-    if batch.size_in_bytes > config.max_message_bytes:
-        raise RecordTooLargeError(
-            f"batch of {batch.size_in_bytes} bytes for {partition} exceeds max.message.bytes="
-            f"{config.max_message_bytes}; raise the limit or send smaller batches"
-        )
+    _check_size(batch.size_in_bytes, partition, config)
     try:
         batch.check()
     except RecordBatchError as error:
@@ -165,14 +173,29 @@ def validate_records(
         raise UnsupportedCompressionTypeError(message) from error
     except RecordBatchError as error:
         raise InvalidRecordError(f"batch for {partition} refused: {error}") from error
-    if block.count == 0 or not block.are_offsets_dense:
-        raise InvalidRecordError(f"batch for {partition} refused: it has no records, or gaps")
+    if block.count == 0:
+        raise InvalidRecordError(f"batch for {partition} refused: it has no records")
     if config.is_compacted and block.null_key_count:
         raise _error_of_keyless_records(block, partition)
     uses_append_time = config.message_timestamp_type == "LogAppendTime"
+    if batch.attributes & LOG_APPEND_TIME and (
+        uses_append_time or block.max_timestamp == NO_TIMESTAMP
+    ):
+        raise InvalidTimestampError(
+            f"batch for {partition} refused: only brokers set the timestamp type to LogAppendTime"
+        )
     if not uses_append_time:
         _check_timestamps(block, partition, config, now_ms)
-    return _as_stored(batch, block, config, now_ms if uses_append_time else NO_TIMESTAMP)
+    append_time_ms = now_ms if uses_append_time else NO_TIMESTAMP
+    return _as_stored(batch, block, partition, config, append_time_ms)
+
+
+def _check_size(size: int, partition: TopicPartition, config: LogConfig, when: str = "") -> None:
+    if size > config.max_message_bytes:
+        raise RecordTooLargeError(
+            f"batch of {size} bytes{when} for {partition} exceeds max.message.bytes="
+            f"{config.max_message_bytes}; raise the limit or send smaller batches"
+        )
 
 
 def _check_client_batch(batch: RecordBatch, partition: TopicPartition) -> None:
@@ -231,7 +254,11 @@ def _summary(
 
 
 def _as_stored(
-    batch: RecordBatch, block: RecordBlock, config: LogConfig, append_time_ms: int
+    batch: RecordBatch,
+    block: RecordBlock,
+    partition: TopicPartition,
+    config: LogConfig,
+    append_time_ms: int,
 ) -> ValidatedBatch:
     max_timestamp = append_time_ms if append_time_ms >= 0 else block.max_timestamp
     attributes = batch.attributes & ~LOG_APPEND_TIME
@@ -240,8 +267,14 @@ def _as_stored(
     records: Buffer = batch.data[HEADER_BYTES:]
     target = _target_compression(config, batch.compression_type)
     if target is not batch.compression_type:
-        records = compress(target, _decompressed(batch), _level_of(target, config))
+        records = compress(target, _decompressed(batch, block), _level_of(target, config))
         attributes = attributes & ~COMPRESSION_MASK | target.codec
+        _check_size(HEADER_BYTES + len(records), partition, config, f" compressed as {target}")
+    elif target is not Compression.NONE and not block.are_offsets_dense:
+        raise InvalidRecordError(
+            f"batch for {partition} refused: the offset deltas of its compressed records do not "
+            "count from 0"
+        )
     elif attributes == batch.attributes and max_timestamp == batch.max_timestamp:
         header = batch.data[_PLACE_BYTES:HEADER_BYTES]
         return ValidatedBatch(header, records, max_timestamp, append_time_ms)
@@ -278,7 +311,12 @@ def _level_of(compression: Compression, config: LogConfig) -> int | None:
     return None if compression is Compression.GZIP and level == -1 else level
 
 
-def _decompressed(batch: RecordBatch) -> Buffer:
-    return decompress(
-        batch.compression_type, batch.data[HEADER_BYTES:], batch.max_decompressed_bytes
-    )
+def _decompressed(batch: RecordBatch, block: RecordBlock) -> Buffer:
+    if block.are_offsets_dense:
+        return decompress(
+            batch.compression_type, batch.data[HEADER_BYTES:], batch.max_decompressed_bytes
+        )
+    counted = RecordBuffer(MAX_BATCH_BYTES, batch.base_timestamp)
+    for record in block:
+        counted.append(record.timestamp, record.key, record.value, record.headers)
+    return counted.close()[HEADER_BYTES:]

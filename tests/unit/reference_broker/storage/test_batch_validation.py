@@ -6,6 +6,7 @@ import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.records import Compression, read_batches, restamp
+from pyk.protocol.records.compression import compress
 from pyk.reference_broker.storage import (
     AppendOrigin,
     CorruptRecordsError,
@@ -17,6 +18,7 @@ from pyk.reference_broker.storage import (
 )
 from support.legacy_batches import legacy
 from support.logs import append, batch, open_log, values
+from support.record_batches import raw_batch, record
 from support.virtual_time import START_MS, VirtualClock
 
 ALL_COMPRESSIONS = list(Compression)
@@ -30,6 +32,17 @@ def with_crc(data, position, content):
     epoch = int.from_bytes(changed[51:53], signed=True)
     restamp(changed, producer_id, epoch, int.from_bytes(changed[53:57], signed=True))
     return bytes(changed)
+
+
+UNCOUNTED = [(0, 0, 0), (2, 1, 0), (0, 5, 9), (-1, -5, 1)]
+
+
+def uncounted(deltas, compression=Compression.NONE):
+    """Return a batch whose records have any offset deltas, as some producers send it."""
+    records = b"".join(record(d, value=b"%d" % n) for n, d in enumerate(deltas))
+    return raw_batch(
+        bytes(compress(compression, records)), len(deltas), attributes=compression.codec
+    )
 
 
 def refuse(records, error, match=None, **config):
@@ -259,6 +272,60 @@ def test_follower_refuses_damage_and_offsets_that_do_not_rise():
     with pytest.raises(LogError, match="cannot append offset 0 to orders-0: the next offset is 2"):
         follower.append_as_follower(stored)
     assert follower.log_end_offset == 2
+
+
+@pytest.mark.parametrize("deltas", UNCOUNTED)
+def test_uncompressed_batch_keeps_its_deltas_and_gets_an_offset_for_each_record(deltas):
+    log = open_log()
+    sent = uncounted(deltas)
+
+    first = log.append_as_leader(sent, leader_epoch=0)
+    second = log.append_as_leader(sent, leader_epoch=0)
+
+    assert (first.base_offset, first.last_offset) == (0, 2)
+    assert (second.base_offset, second.last_offset) == (3, 5)
+    stored = log.read(0, 1 << 20).read()
+    assert [stored[16 : len(sent)], stored[len(sent) + 16 :]] == [sent[16:], sent[16:]]
+    assert values(log) == [b"0", b"1", b"2"] * 2
+
+
+@pytest.mark.parametrize("source", ALL_COMPRESSIONS)
+def test_batch_that_is_compressed_for_its_topic_gets_the_right_deltas(source):
+    target = "gzip" if source is not Compression.GZIP else "lz4"
+    log = open_log(compression_type=target)
+
+    log.append_as_leader(uncounted((0, 0, 0), source), leader_epoch=0)
+
+    block = stored_batch(log).open()
+    assert block.are_offsets_dense
+    assert [(each.offset, each.value) for each in block] == [(0, b"0"), (1, b"1"), (2, b"2")]
+
+
+@pytest.mark.parametrize("compression", ALL_COMPRESSIONS[1:])
+def test_compressed_batch_must_count_its_offsets(compression):
+    refuse(uncounted((0, 0, 0), compression), InvalidRecordError, "deltas of its compressed")
+
+
+def test_batch_that_grows_over_the_limit_by_recompression_is_refused():
+    sent = batch(bytes(5000), compression=Compression.LZ4)
+    assert len(sent) < 1000
+
+    error = refuse(
+        sent,
+        RecordTooLargeError,
+        r"5\d\d\d bytes compressed as none .* max\.message\.bytes=1000",
+        compression_type="uncompressed",
+        max_message_bytes=1000,
+    )
+
+    assert error.code is ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_producer_may_not_set_the_timestamp_type_of_a_topic_with_append_times():
+    sent = with_crc(batch(b"one"), 21, b"\0\x08")
+
+    refuse(sent, InvalidTimestampError, "only brokers", message_timestamp_type="LogAppendTime")
+    open_log().append_as_leader(sent, leader_epoch=0)
 
 
 @pytest.mark.parametrize("magic", [0, 1])
