@@ -55,6 +55,7 @@ from pyk.protocol.schema import Message
 from support.broker_requests import find_coordinator, produce
 from support.brokers import Kafka, make_topic
 from support.raw_client import RawClient, batch
+from support.record_batches import raw_batch, record
 
 E = ErrorCode
 TOPIC, BROKER = 2, 4
@@ -221,6 +222,10 @@ def changed(at: int, data: bytes) -> bytes:
     return good[:at] + data + good[at + len(data) :]
 
 
+def odd(*deltas: int) -> bytes:
+    return raw_batch(b"".join(map(record, deltas)), len(deltas))
+
+
 CASES: dict[str, tuple[Made, int, list[ErrorCode]]] = {
     # topics
     "create: exists": (create(), 7, [E.TOPIC_ALREADY_EXISTS]),
@@ -274,6 +279,17 @@ CASES: dict[str, tuple[Made, int, list[ErrorCode]]] = {
     "produce: length": (append(changed(8, b"\xff" * 4)), 12, [E.CORRUPT_MESSAGE]),
     "produce: half": (append(batch(b"x")[:30]), 12, [E.INVALID_RECORD]),
     "produce: large": (append(batch(bytes(2_000_000))), 12, [E.MESSAGE_TOO_LARGE]),
+    "produce: keeps its deltas": (append(odd(0, 0, 0)), 12, [E.NONE]),
+    "produce: transaction without its id": (
+        append(batch(b"x", is_transactional=True)), 12, [E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED]
+    ),
+    "produce: transaction of another": (
+        append(
+            batch(b"x", is_transactional=True, producer_id=7, producer_epoch=0, base_sequence=0)
+        ),
+        12,
+        [E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED],
+    ),
     "produce: internal": (
         append(batch(b"x"), name="__consumer_offsets"), 12, [E.INVALID_TOPIC_EXCEPTION]
     ),

@@ -8,6 +8,8 @@ import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
+from pyk.protocol.messages.init_producer_id import InitProducerIdRequest
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from pyk.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from pyk.protocol.records import read_batches
@@ -219,3 +221,30 @@ async def test_a_special_time_that_the_version_does_not_know_is_refused(client: 
     listed = await client.ask(list_offset(-3), 6)
 
     assert listed.topics[0].partitions[0].error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+@pytest.mark.parametrize("version", [1, 3, 4, 6])
+async def test_a_transactional_producer_is_told_to_give_up(client: RawClient, version: int) -> None:
+    key = {"coordinator_keys": ["payments"]} if version >= 4 else {"key": "payments"}
+
+    answer = await client.ask(FindCoordinatorRequest(key_type=1, **key), version)
+    identity = await client.ask(InitProducerIdRequest(transactional_id="payments"), 5)
+
+    found = answer.coordinators[0] if version >= 4 else answer
+    assert found.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert "no transactions" in found.error_message
+    assert identity.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+async def test_a_transactional_batch_refuses_its_request(client: RawClient) -> None:
+    sent = batch(b"x", is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0)
+    partitions = [
+        PartitionProduceData(index=0, records=records) for records in (None, batch(b"x"), sent)
+    ]
+    data = TopicProduceData(name=TOPIC, partition_data=partitions)
+
+    produced = await client.ask(ProduceRequest(acks=1, topic_data=[data]), 12)
+
+    answered = [each.error_code for each in produced.responses[0].partition_responses]
+    assert answered == [ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED] * 3
+    assert await values(client) == []

@@ -18,8 +18,11 @@ from .context import RequestContext
 if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker
 
-GROUP = 0
+GROUP, TRANSACTION = 0, 1
 FIRST_VERSION_IN_BATCHES = 4
+NO_TRANSACTIONS = (
+    "The reference broker has no transactions; run transactional producers against Apache Kafka."
+)
 
 
 def find_coordinator(
@@ -44,8 +47,11 @@ def find_coordinator(
 
 
 def _coordinator(broker: Broker, context: RequestContext, key_type: int, key: str) -> Coordinator:
+    if key_type == TRANSACTION:
+        # The one code at which every client gives up at once: librdkafka retries all others.
+        return _not_found(key, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
     if key_type != GROUP:
-        message = "This broker coordinates groups, and neither transactions nor share groups."
+        message = "This broker coordinates consumer groups only."
         return _not_found(key, ErrorCode.INVALID_REQUEST, message)
     if GROUP_METADATA_TOPIC not in broker.image.topics:
         broker.auto_create_topic(GROUP_METADATA_TOPIC)

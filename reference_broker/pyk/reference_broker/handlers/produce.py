@@ -18,7 +18,14 @@ from pyk.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from pyk.protocol.records import Compression
-from pyk.protocol.records.layout import COMPRESSION_MASK
+from pyk.protocol.records.layout import (
+    ATTRIBUTES_AT,
+    COMPRESSION_MASK,
+    HEADER_BYTES,
+    MAGIC,
+    MAGIC_AT,
+    TRANSACTIONAL,
+)
 from pyk.protocol.schema import Message
 from pyk.reference_broker.controller.names import INTERNAL_TOPICS
 from pyk.reference_broker.deferred import Deferred
@@ -46,7 +53,11 @@ ALL_REPLICAS = -1
 def produce(broker: Broker, request: ProduceRequest, context: RequestContext) -> Reply:
     """Append each partition's batch on its own; errors are per partition."""
     if request.acks not in (0, 1, ALL_REPLICAS):
-        return _answer(request, _refuse(request))
+        return _answer(request, _refuse(request, ErrorCode.INVALID_REQUIRED_ACKS))
+    if request.transactional_id is None and _has_transactional_batch(request):
+        # Kafka takes a missing id for one that nobody may use.
+        code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return _answer(request, _refuse(request, code))
     response = ProduceResponse()
     waiting: list[_WaitingPartition] = []
     for topic in request.topic_data:
@@ -62,10 +73,21 @@ def produce(broker: Broker, request: ProduceRequest, context: RequestContext) ->
     return _answer(request, response)
 
 
-def _refuse(request: ProduceRequest) -> Message:
+def _refuse(request: ProduceRequest, code: ErrorCode) -> Message:
     from pyk.protocol.api_keys import ApiKey
 
-    return error_response(ApiKey.PRODUCE, request, ErrorCode.INVALID_REQUIRED_ACKS)
+    return error_response(ApiKey.PRODUCE, request, code)
+
+
+def _has_transactional_batch(request: ProduceRequest) -> bool:
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            records = data.records
+            if records is None or len(records) < HEADER_BYTES:
+                continue
+            if records[ATTRIBUTES_AT + 1] & TRANSACTIONAL and records[MAGIC_AT] == MAGIC:
+                return True
+    return False
 
 
 def _answer(request: ProduceRequest, response: Message) -> Message | None:

@@ -30,8 +30,8 @@ def init_producer_id(
     which to tell that it is the same, and a new id is as good as a new epoch (KIP-360).
     """
     if request.transactional_id is not None:
-        # There are no transactions here, and no error code to say so.
-        return InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST)
+        # There are no transactions here: see FindCoordinator.
+        return InitProducerIdResponse(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     return broker.producer_ids.next_id(
         lambda producer_id: InitProducerIdResponse(producer_id=producer_id, producer_epoch=0),
         lambda code: InitProducerIdResponse(error_code=code),
