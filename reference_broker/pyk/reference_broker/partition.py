@@ -163,6 +163,10 @@ class Partition:
             records, self.high_watermark, self.last_stable_offset, self.log_start_offset
         )
 
+    def is_in_older_segment(self, offset: int, isolation: Isolation) -> bool:
+        """Return whether a reader at ``offset`` may see records of a later segment."""
+        return self.log.is_in_older_segment(offset, self.end_offset(isolation))
+
     def end_offset(self, isolation: Isolation) -> int:
         """Return the first offset that a reader may not see."""
         if isolation is Isolation.LOG_END:

@@ -69,6 +69,8 @@ class _Reader:
         self._what = what
         self._uses_topic_ids = uses_topic_ids
         self._max_bytes = min(request.max_bytes, broker.config.fetch_max_bytes)
+        # Kafka does not wait for more than it would send.
+        self._min_bytes = min(request.min_bytes, self._max_bytes)
         is_committed = request.isolation_level == READ_COMMITTED
         self._isolation = Isolation.READ_COMMITTED if is_committed else Isolation.READ_UNCOMMITTED
 
@@ -149,13 +151,23 @@ class _Reader:
         )
 
     def is_enough(self, read: ReadPartitions) -> bool:
-        """Return whether there is nothing to wait for: enough bytes, or something to be told."""
+        """Return whether there is nothing to wait for.
+
+        That is so where there are enough bytes, or something to be told, or where a partition is
+        read in a segment that nothing will be added to.
+        """
         available = 0
         for _, data in read:
             if data.error_code or data.diverging_epoch.epoch >= 0:
                 return True
             available += len(data.records)
-        return available >= self._request.min_bytes
+        return available >= self._min_bytes or any(
+            self._is_in_older_segment(fetched) for fetched, _ in read
+        )
+
+    def _is_in_older_segment(self, fetched: FetchedPartition) -> bool:
+        partition = self._broker.partition(self._name(fetched) or "", fetched.asked.partition)
+        return partition.is_in_older_segment(fetched.asked.fetch_offset, self._isolation)
 
     def response(self, read: ReadPartitions) -> FetchResponse:
         """Return the response with what belongs into it, by topic."""

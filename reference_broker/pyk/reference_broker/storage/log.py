@@ -264,6 +264,11 @@ class Log:
         except OSError as error:
             raise self._read_error(error) from error
 
+    def is_in_older_segment(self, offset: int, end_offset: int) -> bool:
+        """Return whether a segment behind that of ``offset`` has records below ``end_offset``."""
+        later = self._segments.above(offset)
+        return bool(later) and later[0].base_offset < end_offset
+
     def find_timestamp(self, timestamp_ms: int) -> OffsetAndTimestamp | None:
         """Return the first record at or behind ``timestamp_ms``, None if all are older."""
         try:
