@@ -32,7 +32,8 @@ GROUP_OPTIONS = ("group.id", "group.instance.id")
 
 def consumer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of a consumer that reads what Spark says; raise OptionError."""
-    own = {name: value for name, value in kafka.items() if name not in GROUP_OPTIONS}
+    unused = {*GROUP_OPTIONS, *ConsumerConfig.without_effect(kafka)}
+    own = {name: value for name, value in kafka.items() if name not in unused}
     properties = CONSUMER_DEFAULTS | own | CONSUMER_RULES
     _check(ConsumerConfig, properties)
     return properties
@@ -47,9 +48,19 @@ def admin_properties(kafka: Mapping[str, str]) -> dict[str, str]:
 
 def producer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of a producer; raise :class:`OptionError` for one there is not."""
-    properties = PRODUCER_DEFAULTS | dict(kafka)
+    unused = ProducerConfig.without_effect(kafka)
+    own = {name: value for name, value in kafka.items() if name not in unused}
+    properties = PRODUCER_DEFAULTS | own
     _check(ProducerConfig, properties)
     return properties
+
+
+def kafka_notices(
+    config: type[ConsumerConfig | ProducerConfig], kafka: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return a sentence about each configuration of Kafka that has no effect in such a client."""
+    unused = config.without_effect(sorted(kafka))
+    return tuple(f"kafka.{name} has no effect: {reason}" for name, reason in unused.items())
 
 
 def delivery_timeout(properties: Mapping[str, str]) -> float:

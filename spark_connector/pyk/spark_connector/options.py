@@ -1,14 +1,12 @@
 """Options of ``format("pyk")``: those of Spark's own Kafka source and sink, by the same rules.
 
 Names are case-insensitive, as everywhere in Spark. ``kafka.*`` is client configuration in Kafka's
-dotted names. What Spark's source refuses is refused here, in the same cases. An unknown name is an
-error, with a hint where it is close to a known one; Spark's connector passes over misspelt options
-in silence, and a query that ignores ``maxOffsetPerTriger`` fails much later.
+dotted names. What Spark's connector refuses is refused here, in the same cases; what it takes is
+taken, with a notice where it has no effect.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -18,6 +16,7 @@ import attrs
 
 from pyk.clients.topic_partition import TopicPartition
 from pyk.spark_connector.errors import OptionError
+from pyk.spark_connector.java_pattern import compile_java_pattern
 from pyk.spark_connector.offsets import (
     EARLIEST,
     LATEST,
@@ -27,38 +26,9 @@ from pyk.spark_connector.offsets import (
     parse_partitions,
     parse_timestamps,
 )
+from pyk.spark_connector.option_names import KAFKA, SUBSCRIPTIONS, Role, check_names
 
 T = TypeVar("T")
-
-SUBSCRIPTIONS = ("assign", "subscribe", "subscribePattern")
-SOURCE_OPTIONS = (
-    *SUBSCRIPTIONS,
-    "startingOffsets",
-    "startingTimestamp",
-    "startingOffsetsByTimestamp",
-    "startingOffsetsByTimestampStrategy",
-    "endingOffsets",
-    "endingTimestamp",
-    "endingOffsetsByTimestamp",
-    "failOnDataLoss",
-    "includeHeaders",
-    "minPartitions",
-    "maxRecordsPerPartition",
-    "minRecordsPerPartition",
-    "maxOffsetsPerTrigger",
-    "minOffsetsPerTrigger",
-    "maxTriggerDelay",
-    "kafkaConsumer.pollTimeoutMs",
-    "fetchOffset.numRetries",
-    "fetchOffset.retryIntervalMs",
-    "groupIdPrefix",
-    "commitOffsetsToGroup",
-)
-SINK_OPTIONS = ("topic",)
-# What Spark itself adds, or what its DataFrame readers and writers take for their own use.
-SPARK_OPTIONS = ("checkpointLocation", "path", "queryName")
-SPARK_INTERNAL = "__"
-OPTIONS = SOURCE_OPTIONS + SINK_OPTIONS + SPARK_OPTIONS
 
 BOOTSTRAP_SERVERS = "bootstrap.servers"
 # What the connector decides itself, with what to use instead.
@@ -145,6 +115,8 @@ class SourceOptions:
     commit_to_group: str | None = None
     """The group in whose name a stream commits how far it is, for tools that show lag."""
     kafka: Mapping[str, str] = attrs.field(repr=False)
+    notices: tuple[str, ...] = ()
+    """A sentence about each option that has no effect."""
 
 
 @attrs.frozen(kw_only=True)
@@ -153,12 +125,14 @@ class SinkOptions:
 
     topic: str | None = None
     kafka: Mapping[str, str] = attrs.field(repr=False)
+    notices: tuple[str, ...] = ()
+    """A sentence about each option that has no effect."""
 
 
 def source_options(given: Mapping[str, str]) -> SourceOptions:
     """Return the options that hold for batch and streaming reads alike, or raise OptionError."""
     options = _Options(given)
-    options.refuse_unknown(SOURCE_OPTIONS)
+    notices = options.check_names(Role.READ)
     kafka = options.kafka(MANAGED_BY_SOURCE)
     parsed = SourceOptions(
         subscription=_subscription(options),
@@ -177,6 +151,7 @@ def source_options(given: Mapping[str, str]) -> SourceOptions:
         fetch_offset_retry_interval_ms=options.get("fetchOffset.retryIntervalMs", _natural, 1000),
         commit_to_group=_group(options, kafka),
         kafka=kafka,
+        notices=(*notices, *_group_notices(options, kafka)),
     )
     least, most = parsed.min_offsets_per_trigger, parsed.max_offsets_per_trigger
     if least is not None and most is not None and least > most:
@@ -198,7 +173,11 @@ def batch_source_options(given: Mapping[str, str]) -> SourceOptions:
         raise OptionError(f"a batch cannot end at the earliest offset (of {pinned})")
     _check_order(starting.offsets, ending.offsets, "offset")
     _check_order(starting.timestamps_ms, ending.timestamps_ms, "timestamp")
-    return attrs.evolve(parsed, starting=starting, ending=ending)
+    limits = _Options(given).named(
+        "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"
+    )
+    notices = tuple(f"option {name!r} has no effect on a batch" for name in limits)
+    return attrs.evolve(parsed, starting=starting, ending=ending, notices=parsed.notices + notices)
 
 
 def stream_source_options(given: Mapping[str, str]) -> SourceOptions:
@@ -214,9 +193,10 @@ def stream_source_options(given: Mapping[str, str]) -> SourceOptions:
 def sink_options(given: Mapping[str, str]) -> SinkOptions:
     """Return the options of a batch or streaming write, or raise OptionError."""
     options = _Options(given)
-    options.refuse_unknown(SINK_OPTIONS)
+    notices = options.check_names(Role.WRITE)
     topic = options.get("topic", lambda text, _: text.strip(), None)
-    return SinkOptions(topic=topic or None, kafka=options.kafka(MANAGED_BY_SINK))
+    kafka = options.kafka(MANAGED_BY_SINK)
+    return SinkOptions(topic=topic or None, kafka=kafka, notices=notices)
 
 
 class _Options:
@@ -231,31 +211,23 @@ class _Options:
 
     def kafka(self, managed: Mapping[str, str]) -> dict[str, str]:
         """Return the client configuration, in Kafka's dotted names without ``kafka.``."""
-        kafka = {name[6:]: text for name, text in self._given.items() if name.startswith("kafka.")}
+        kafka = {
+            name.removeprefix(KAFKA): text
+            for name, text in self._given.items()
+            if name.startswith(KAFKA)
+        }
         for name in kafka.keys() & managed.keys():
             raise OptionError(f"Kafka option {name!r} is not supported: {managed[name]}")
         if not kafka.get(BOOTSTRAP_SERVERS, "").strip():
             raise OptionError(f"option 'kafka.{BOOTSTRAP_SERVERS}' must be given")
         return kafka
 
-    def refuse_unknown(self, known: tuple[str, ...]) -> None:
-        taken = {name.lower() for name in known + SPARK_OPTIONS}
-        for name in sorted(self._given):
-            if name not in taken and not name.startswith(("kafka.", SPARK_INTERNAL)):
-                raise OptionError(_unknown(name))
+    def named(self, *names: str) -> list[str]:
+        """Return those of some options that are given."""
+        return [name for name in names if name.lower() in self._given]
 
-
-def _unknown(name: str) -> str:
-    for these, role in ((SOURCE_OPTIONS, "reading"), (SINK_OPTIONS, "writing")):
-        for known in these:
-            if name == known.lower():
-                return f"option {known!r} is for {role} only"
-    lower = {known.lower(): known for known in OPTIONS}
-    near = difflib.get_close_matches(name, lower, n=1)
-    hint = (
-        f"did you mean {lower[near[0]]!r}?" if near else "client configuration begins with kafka."
-    )
-    return f"unknown option {name!r}; {hint}"
+    def check_names(self, role: Role) -> tuple[str, ...]:
+        return check_names(self._given, role)
 
 
 def _subscription(options: _Options) -> Subscription:
@@ -277,6 +249,14 @@ def _group(options: _Options, kafka: Mapping[str, str]) -> str | None:
     if not kafka.get("group.id"):
         raise OptionError("commitOffsetsToGroup needs 'kafka.group.id', the group to commit to")
     return kafka["group.id"]
+
+
+def _group_notices(options: _Options, kafka: Mapping[str, str]) -> list[str]:
+    """Return what there is to say of groups: nothing joins one, since Spark keeps the offsets."""
+    given = options.named("groupIdPrefix")
+    if "group.id" in kafka and not options.get("commitOffsetsToGroup", _boolean, False):
+        given.append("kafka.group.id")
+    return [f"option {name!r} has no effect: reading joins no consumer group" for name in given]
 
 
 def _limit(options: _Options, which: str) -> OffsetLimit:
@@ -322,9 +302,9 @@ def _pattern(text: str, option: str) -> re.Pattern[str]:
     if not text:
         raise OptionError(f"{option} is empty")
     try:
-        return re.compile(text)
-    except re.error as error:
-        raise OptionError(f"{option}={text!r} is not a pattern of Python's re: {error}") from None
+        return compile_java_pattern(text)
+    except ValueError as error:
+        raise OptionError(f"{option}={text!r} is not a regular expression: {error}") from None
 
 
 def _no_match(text: str, option: str) -> NoMatch:

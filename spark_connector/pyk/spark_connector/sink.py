@@ -7,7 +7,7 @@ fails is run again by Spark, and then writes its rows again: nothing is lost, so
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,13 +18,22 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
+from pyk.clients.config import ProducerConfig
 from pyk.spark_connector.client_properties import (
     delivery_timeout,
     describe_error,
+    kafka_notices,
     producer_properties,
 )
 from pyk.spark_connector.errors import OptionError, WriteError
+from pyk.spark_connector.notices import tell_once
 from pyk.spark_connector.options import sink_options
+from pyk.spark_connector.sink_records import (
+    RECORD_COLUMNS,
+    check_columns,
+    records_by_topic,
+    timestamp_notice,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,20 +65,22 @@ class BatchProducer(Protocol):
 
 
 def write_batches(
-    batches: Iterator[pa.RecordBatch], producer: BatchProducer, topic: str | None
+    batches: Iterator[pa.RecordBatch],
+    producer: BatchProducer,
+    topic: str | None,
+    columns: Sequence[str] = RECORD_COLUMNS,
 ) -> int:
-    """Write all rows and return how many there were, once all of them are acknowledged.
+    """Write these columns of all rows; return how many rows there were, once all are acknowledged.
 
     Raises :class:`WriteError` for the first row that is not.
     """
     from pyk.clients.errors import KafkaError
-    from pyk.spark_connector.sink_records import records_by_topic
 
     rows = 0
     outstanding: deque[BatchResult] = deque()
     try:
         for batch in batches:
-            for name, records in records_by_topic(batch, topic):
+            for name, records in records_by_topic(batch, topic, columns):
                 outstanding.append(_send(producer, name, records))
             rows += batch.num_rows
             while len(outstanding) > MOST_OUTSTANDING:
@@ -93,14 +104,15 @@ class TaskWriter:
     """Writes the rows of a task; it travels from the driver to the tasks."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        from pyk.spark_connector.sink_records import check_columns
-
         parsed = sink_options(options)
         self._topic = parsed.topic
         self._properties = producer_properties(parsed.kafka)
         # As long as a record may take that was handed over before the brokers went away.
         self._connect_timeout = delivery_timeout(self._properties)
-        check_columns(schema, self._topic)
+        self._columns = check_columns(schema, self._topic)
+        notice = timestamp_notice(schema)
+        tell_once((*parsed.notices, *kafka_notices(ProducerConfig, parsed.kafka)))
+        tell_once(() if notice is None else (notice,))
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> Written:
         """Write all rows; a task without rows does not even connect."""
@@ -114,7 +126,8 @@ class TaskWriter:
         try:
             with lent as producer:
                 freeze_imports()
-                return Written(write_batches(chain([first], batches), producer, self._topic))
+                rows = chain([first], batches)
+                return Written(write_batches(rows, producer, self._topic, self._columns))
         except KafkaError as error:
             raise WriteError(describe_error(error)) from error
 

@@ -1,12 +1,13 @@
 """From the rows of a query to the columns that a producer takes, by the rules of Spark's sink.
 
 ``value`` must be there, as string or binary; ``key`` may be; ``topic`` is a column or an option,
-and the option wins; ``partition`` (int) and ``headers`` as in Spark; ``timestamp`` on top of that.
+and the option wins; ``partition`` (int) and ``headers`` as in Spark; on top of that ``timestamp``,
+where it is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,37 +19,58 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 HEADERS = "array<struct<key:string,value:binary>>"
+TIMESTAMP = "timestamp"
 COLUMN_TYPES = {
     "topic": ("string",),
     "key": ("string", "binary"),
     "value": ("string", "binary"),
     "headers": (HEADERS,),
     "partition": ("int",),
-    "timestamp": ("timestamp",),
+    TIMESTAMP: ("timestamp",),
 }
-RECORD_COLUMNS = ("key", "value", "headers", "partition", "timestamp")
+RECORD_COLUMNS = ("key", "value", "headers", "partition", TIMESTAMP)
 
 
-def check_columns(schema: StructType, topic: str | None) -> None:
-    """Raise :class:`SchemaError` unless the rows of this schema can be written."""
+def check_columns(schema: StructType, topic: str | None) -> tuple[str, ...]:
+    """Return the columns that make up a record; raise :class:`SchemaError` for a wrong type.
+
+    A column ``timestamp`` of another type is left alone: Spark's sink has no such column, so it may
+    hold anything there.
+    """
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     if "value" not in types:
         raise SchemaError(f"column 'value' is missing; there are {', '.join(types) or 'none'}")
     if topic is None and "topic" not in types:
         raise SchemaError("option 'topic' must be given where there is no column 'topic'")
     for name, allowed in COLUMN_TYPES.items():
-        if name in types and types[name] not in allowed:
+        if name in types and types[name] not in allowed and name != TIMESTAMP:
             raise SchemaError(
                 f"column {name!r} is {types[name]}; it must be {' or '.join(allowed)}"
             )
+    unused = () if timestamp_notice(schema) is None else (TIMESTAMP,)
+    return tuple(name for name in RECORD_COLUMNS if name in types and name not in unused)
 
 
-def records_by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, pa.Table]]:
+def timestamp_notice(schema: StructType) -> str | None:
+    """Return the sentence about a column ``timestamp`` that is not one, None if there is none."""
+    types = {field.name: field.dataType.simpleString() for field in schema.fields}
+    type_ = types.get(TIMESTAMP, TIMESTAMP)
+    if type_ in COLUMN_TYPES[TIMESTAMP]:
+        return None
+    return (
+        f"column {TIMESTAMP!r} is {type_}, not timestamp, and has no effect: "
+        "records carry the time when they are written"
+    )
+
+
+def records_by_topic(
+    batch: pa.RecordBatch, topic: str | None, columns: Sequence[str] = RECORD_COLUMNS
+) -> Iterator[tuple[str, pa.Table]]:
     """Yield each topic with its rows, in their order, as the columns that ``send_batch`` takes.
 
     Raises :class:`WriteError` for a row without a topic.
     """
-    names = [name for name in RECORD_COLUMNS if name in batch.schema.names]
+    names = [name for name in columns if name in batch.schema.names]
     records = pa.table([batch.column(name) for name in names], names=names)
     if topic is not None:
         yield topic, records

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from pyk.clients.config import ConsumerConfig
 from pyk.spark_connector.batch_planner import plan_batch
-from pyk.spark_connector.client_properties import consumer_properties, describe_error
+from pyk.spark_connector.client_properties import (
+    consumer_properties,
+    describe_error,
+    kafka_notices,
+)
 from pyk.spark_connector.errors import ReadError
+from pyk.spark_connector.notices import tell_once
 from pyk.spark_connector.options import SourceOptions, batch_source_options
 from pyk.spark_connector.planning import OffsetRange
 from pyk.spark_connector.schema import wanted_columns
@@ -25,6 +31,7 @@ class TaskReader:
     """Reads the ranges of a task; it travels from the driver to the tasks."""
 
     def __init__(self, options: SourceOptions, columns: Sequence[Column]) -> None:
+        tell_once((*options.notices, *kafka_notices(ConsumerConfig, options.kafka)))
         self._columns = columns
         self._properties = consumer_properties(options.kafka)
         self._fail_on_data_loss = options.fail_on_data_loss

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,11 +18,12 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampNTZType,
     TimestampType,
 )
 
 from pyk.clients.errors import BootstrapError, KafkaError, RecordTooLargeError
-from pyk.spark_connector import workers
+from pyk.spark_connector import notices, workers
 from pyk.spark_connector.errors import OptionError, SchemaError, WriteError
 from pyk.spark_connector.sink import MOST_OUTSTANDING, BatchWriter, StreamWriter, write_batches
 from pyk.spark_connector.sink_records import check_columns, records_by_topic
@@ -30,6 +32,11 @@ SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
 HEADERS = ArrayType(
     StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 )
+
+
+@pytest.fixture(autouse=True)
+def nothing_told_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notices, "_told", set())
 
 
 def schema_of(**columns: DataType) -> StructType:
@@ -88,6 +95,22 @@ class TestColumns:
     )
     def test_what_can_be_written(self, schema: StructType, topic: str | None) -> None:
         check_columns(schema, topic)
+
+    @pytest.mark.parametrize("type_", [StringType(), LongType(), TimestampNTZType()])
+    def test_a_timestamp_of_another_type_is_no_timestamp_of_records(
+        self, type_: DataType, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        producer = FakeProducer()
+        schema = schema_of(value=StringType(), timestamp=type_)
+
+        with caplog.at_level(logging.WARNING):
+            columns = check_columns(schema, "out")
+            StreamWriter(SERVERS | {"topic": "out"}, schema)
+        batch = pa.record_batch({"value": ["v"], "timestamp": ["yesterday"]})
+        write_batches(iter([batch]), producer, "out", columns)
+
+        assert producer.sent == [("out", {"value": ["v"]})]
+        assert f"column 'timestamp' is {type_.simpleString()}" in caplog.text
 
     @pytest.mark.parametrize(
         ("schema", "topic", "message"),
@@ -210,6 +233,25 @@ class TestWriters:
 
         writer.commit([], 7)
         writer.abort([None], 7)
+
+    def test_what_has_no_effect_is_said_once(self, caplog: pytest.LogCaptureFixture) -> None:
+        options = SERVERS | {
+            "topic": "out",
+            "startingOffsets": "earliest",
+            "kafka.auto.offset.reset": "latest",
+            "kafka.client.dns.lookup": "use_all_dns_ips",
+        }
+
+        with caplog.at_level(logging.WARNING):
+            for _ in range(3):
+                StreamWriter(options, schema_of(value=StringType()))
+
+        (record,) = caplog.records
+        assert record.getMessage() == (
+            "format('pyk'): option 'startingOffsets' has no effect on a write; "
+            "kafka.auto.offset.reset has no effect: an option of Consumer; "
+            "kafka.client.dns.lookup has no effect: pyk tries every address of a name"
+        )
 
     @pytest.mark.parametrize("make", [BatchWriter, StreamWriter])
     def test_client_options_are_checked_before_anything_runs(self, make: type) -> None:

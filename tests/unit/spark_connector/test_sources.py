@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, ReadMinRows
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
+from pyk.spark_connector import notices
 from pyk.spark_connector.data_source import PykDataSource
 from pyk.spark_connector.errors import OptionError, SchemaError
 from pyk.spark_connector.source import BatchReader
@@ -39,6 +41,23 @@ def test_a_mistake_is_told_when_a_table_is_loaded() -> None:
 def test_client_options_are_checked_before_anything_runs(reader: type) -> None:
     with pytest.raises(OptionError, match=r"kafka.*did you mean 'fetch\.min\.bytes'"):
         reader(OPTIONS | {"kafka.fetch.minn.bytes": "5"}, VALUE)
+
+
+@pytest.mark.parametrize("reader", [BatchReader, StreamReader])
+def test_client_options_of_spark_are_taken_and_told_once(
+    reader: type, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(notices, "_told", set())
+    options = OPTIONS | {"kafka.acks": "all", "kafka.client.dns.lookup": "x", "inferSchema": "true"}
+
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            reader(options, VALUE)
+
+    (record,) = caplog.records
+    assert "option 'inferschema' has no effect on a read" in record.getMessage()
+    assert "kafka.acks has no effect: an option of Producer" in record.getMessage()
+    assert "kafka.client.dns.lookup has no effect: pyk tries every" in record.getMessage()
 
 
 @pytest.mark.parametrize("reader", [BatchReader, StreamReader])

@@ -1,0 +1,22 @@
+"""Patterns of Java over the names of topics; tests/spark asks Java itself the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.spark_connector.java_pattern import compile_java_pattern
+from support.java_patterns import ACCEPTED, REFUSED
+
+
+@pytest.mark.parametrize(("pattern", "matching", "others"), ACCEPTED)
+def test_a_pattern_accepts_what_java_accepts(pattern: str, matching: str, others: str) -> None:
+    compiled = compile_java_pattern(pattern)
+
+    assert [name for name in matching.split() if not compiled.fullmatch(name)] == []
+    assert [name for name in others.split() if compiled.fullmatch(name)] == []
+
+
+@pytest.mark.parametrize("pattern", REFUSED)
+def test_what_java_refuses_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match=r"\S"):
+        compile_java_pattern(pattern)
