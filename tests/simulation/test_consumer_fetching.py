@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Any
 
+import pytest
+
+from pyk.clients.consumer import PartitionState
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
+from pyk.protocol.messages.fetch import FetchRequest, FetchResponse
 from support.consuming import fetching, read
 from support.legacy_batches import compressed, legacy
 from support.virtual_time import current_clock, virtual_time
@@ -51,26 +55,66 @@ async def test_a_caught_up_consumer_asks_for_nothing_it_was_told_already():
 async def test_what_is_fetched_stays_bounded_while_the_application_is_slow():
     value = b"x" * 1000
     async with fetching(
-        leaders=(1,) * 8, max_partition_fetch_bytes=10_000, fetch_max_bytes=40_000
+        leaders=(1, 2, 3) * 8, max_partition_fetch_bytes=10_000, buffer_memory=90_000
     ) as (cluster, consumer):
-        for number in range(8):
+        for number in range(24):
             for _ in range(20):
                 cluster.append([value] * 8, partition=number)
 
-        def edit(topic: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
-            data.records = data.records[: asked.partition_max_bytes]
-            return data
-
-        cluster.edit = edit
         held = []
         for _ in range(100):
             await consumer.poll(1, max_records=1)
             await asyncio.sleep(0.1)
             held.append(consumer.stats().buffered_bytes)
 
-        # What one answer may exceed the limit by is what was asked for when there was room.
-        assert max(held) <= 40_000 + 8 * 10_000
+        assert max(held) <= 90_000
         assert min(held) > 0
+
+
+@pytest.mark.parametrize("pause", [0.001, 0.1])
+@virtual_time
+async def test_no_leader_starves_the_partitions_of_another(pause):
+    async with fetching(
+        leaders=(1, 1, 2, 3), buffer_memory=300_000, max_partition_fetch_bytes=50_000
+    ) as (cluster, consumer):
+        value = b"x" * 1000
+        for number in range(4):
+            for _ in range(200):
+                cluster.append([value] * 10, partition=number)
+
+        read_from = Counter[int]()
+        for _ in range(100):
+            records = await consumer.poll(1, max_records=20)
+            read_from.update(record.partition for record in records)
+            await asyncio.sleep(pause)
+
+        assert set(read_from) == {0, 1, 2, 3}
+        assert min(read_from.values()) > max(read_from.values()) / 2
+
+
+@virtual_time
+async def test_each_request_may_bring_fetch_max_bytes():
+    async with fetching(fetch_max_bytes=123_456) as (cluster, consumer):
+        await consumer.poll(1)
+
+        asked = {(r.node_id, r.message.max_bytes) for r in cluster.requests(FetchRequest)}
+        assert asked == {(1, 123_456), (2, 123_456), (3, 123_456)}
+
+
+@virtual_time
+async def test_a_partition_that_no_request_names_is_not_healthy():
+    async with fetching() as (_, consumer):
+        await consumer.poll(1)
+        fetcher = consumer._core._keeper._fetcher  # type: ignore[union-attr]
+        plan = fetcher.plan
+
+        def without_node_2() -> Any:
+            return {node: what for node, what in plan().items() if node != 2}
+
+        fetcher._nodes[2]._plan = without_node_2
+        await consumer.poll(13)
+
+        assert consumer.health().partitions["orders", 1].state is PartitionState.STALLED
 
 
 @virtual_time
@@ -88,9 +132,10 @@ async def test_while_a_partition_is_full_others_are_fetched_without_haste():
 @virtual_time
 async def test_a_broker_that_never_waits_is_not_hammered():
     async with fetching() as (cluster, consumer):
+        cluster.waits = False
         await consumer.poll(60)
 
-        assert len(cluster.requests(FetchRequest)) < 200
+        assert len(cluster.requests(FetchRequest)) < 200 * len(cluster.nodes)
 
 
 @virtual_time
@@ -101,7 +146,7 @@ async def test_a_broker_that_refuses_every_fetch_is_not_hammered():
 
         await consumer.poll(60)
 
-        assert len(cluster.requests(FetchRequest)) < 100
+        assert len(cluster.requests(FetchRequest)) < 100 * len(cluster.nodes)
 
 
 @virtual_time

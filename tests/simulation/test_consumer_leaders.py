@@ -26,7 +26,7 @@ from support.virtual_time import current_clock, virtual_time
 
 @virtual_time
 async def test_a_partition_is_followed_to_its_new_leader():
-    async with fetching(nodes=2) as (cluster, consumer):
+    async with fetching() as (cluster, consumer):
         cluster.append([b"a"])
         await read(consumer, 1)
 
@@ -42,7 +42,7 @@ async def test_a_partition_is_followed_to_its_new_leader():
 
 @virtual_time
 async def test_the_answer_that_names_the_new_leader_saves_asking_for_metadata():
-    async with fetching(nodes=2) as (cluster, consumer):
+    async with fetching() as (cluster, consumer):
         cluster.append([b"a"])
         await read(consumer, 1)
         cluster.on(OffsetForLeaderEpochRequest, epoch_ends(cluster.end()))
@@ -65,12 +65,12 @@ async def test_the_answer_that_names_the_new_leader_saves_asking_for_metadata():
 
         assert await read(consumer, 1) == [b"b"]
         assert current_clock().now() - began < 0.7
-        assert cluster.requests(FetchRequest)[-1].node_id == 2
+        assert cluster.served_by[P0] == 2
 
 
 @virtual_time
 async def test_truncation_by_a_new_leader_is_noticed():
-    async with fetching(nodes=2) as (cluster, consumer):
+    async with fetching() as (cluster, consumer):
         cluster.append([b"a", b"b", b"c"])
         await read(consumer, 3)
         cluster.move(0, 2)
@@ -85,30 +85,31 @@ async def test_truncation_by_a_new_leader_is_noticed():
 
 @virtual_time
 async def test_a_nearer_replica_is_read_from_and_left_when_it_lags():
-    async with fetching(nodes=2, client_rack="east") as (cluster, consumer):
+    async with fetching(client_rack="east") as (cluster, consumer):
+        cluster.followers = {2}
         cluster.append([b"a"])
         sends_away = True
 
         def edit(topic: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
-            if sends_away and cluster.received[-1].node_id == 1:
+            if sends_away and cluster.served_by[topic, number] == 1:
                 return PartitionData(partition_index=0, high_watermark=1, preferred_read_replica=2)
             return data
 
         cluster.edit = edit
         assert await read(consumer, 1) == [b"a"]
-        assert cluster.requests(FetchRequest)[-1].node_id == 2
+        assert cluster.served_by[P0] == 2
         assert cluster.requests(FetchRequest)[-1].message.rack_id == "east"
 
         sends_away = False
         cluster.append([b"b"])
         fail_once(cluster, ErrorCode.OFFSET_OUT_OF_RANGE)
         assert await read(consumer, 1) == [b"b"]
-        assert cluster.requests(FetchRequest)[-1].node_id == 1
+        assert cluster.served_by[P0] == 1
 
 
 @virtual_time
 async def test_leaderless_partitions_are_asked_after_and_read_once_they_have_one():
-    async with fetching(leaders=(99,)) as (cluster, consumer):
+    async with fetching(leaders=(99, 2, 3)) as (cluster, consumer):
         cluster.append([b"a"])
         assert await consumer.poll(3) == []
         assert consumer.health().partitions[P0].state is PartitionState.WITHOUT_LEADER

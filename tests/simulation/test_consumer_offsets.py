@@ -38,7 +38,7 @@ async def test_a_position_below_the_log_is_reset_as_configured():
 
 @virtual_time
 async def test_without_a_policy_an_offset_out_of_range_is_raised_by_each_poll_until_a_seek():
-    async with fetching(auto_offset_reset="none") as (cluster, consumer):
+    async with fetching(leaders=(1,), auto_offset_reset="none") as (cluster, consumer):
         cluster.append([b"a", b"b"])
         consumer.seek(P0, 9)
 

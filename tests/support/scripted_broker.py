@@ -11,8 +11,9 @@ and every deviation, is written by the test::
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 from uuid import UUID, uuid5
 
@@ -56,7 +57,8 @@ class Deviation:
 SILENCE = Deviation("SILENCE")
 CLOSE = Deviation("CLOSE")
 
-# A message is sent as the response, bytes as they are, a function is asked with the request.
+# A message is sent as the response, bytes as they are, a function is asked with the request. What
+# it returns may be awaitable: the connection then waits for it, as a broker does in a long poll.
 Answer = Message | bytes | Deviation | Callable[[Any], Any]
 
 
@@ -100,6 +102,7 @@ class ScriptedCluster:
         }
         self._scripts: dict[int, deque[Answer]] = defaultdict(deque)
         self._listeners: dict[int, Listener] = {}
+        self._waiting: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> ScriptedCluster:
         for node_id in self.nodes:
@@ -107,6 +110,8 @@ class ScriptedCluster:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        for task in self._waiting:
+            task.cancel()
         for listener in self._listeners.values():
             await listener.close()
 
@@ -147,6 +152,12 @@ class ScriptedCluster:
         self.network.cut(self.nodes[node_id], PORT)
 
     # -- answering ---------------------------------------------------------------------------------
+
+    def spawn(self, waiting: Awaitable[None]) -> None:
+        """Run what a connection waits for until the cluster ends."""
+        task = asyncio.ensure_future(waiting)
+        self._waiting.add(task)
+        task.add_done_callback(self._waiting.discard)
 
     def answer_to(self, request: Request) -> Any:
         """Return what the script says to a request."""
@@ -222,10 +233,20 @@ class _ServedConnection:
         self._cluster = cluster
         self._node_id = node_id
         self._protocol = ServerConnection(cluster.versions)
+        self._frames: deque[bytes] = deque()
+        self._is_waiting = False
         cluster.connection_counts[node_id] += 1
         cluster.open_connections.add(self)
 
     def frame_received(self, frame: memoryview) -> None:
+        self._frames.append(bytes(frame))
+        self._take_frames()
+
+    def _take_frames(self) -> None:
+        while self._frames and not self._is_waiting:
+            self._take(memoryview(self._frames.popleft()))
+
+    def _take(self, frame: memoryview) -> None:
         try:
             request = self._protocol.receive(frame)
         except RequestError as error:
@@ -237,7 +258,19 @@ class _ServedConnection:
         now = asyncio.get_running_loop().time()
         received = Received(self._node_id, now, request.version, request.body)
         self._cluster.received.append(received)
-        self._answer(request, self._cluster.answer_to(request))
+        answer = self._cluster.answer_to(request)
+        if inspect.isawaitable(answer):
+            self._is_waiting = True
+            self._cluster.spawn(self._answer_later(request, answer))
+        else:
+            self._answer(request, answer)
+
+    async def _answer_later(self, request: Request, awaited: Awaitable[Any]) -> None:
+        answer = await awaited
+        self._is_waiting = False
+        if self in self._cluster.open_connections:
+            self._answer(request, answer)
+            self._take_frames()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._cluster.open_connections.discard(self)

@@ -79,6 +79,12 @@ class ConsumerConfig(ClientConfig):
     max_partition_fetch_bytes: int = option(
         Integer(), 1024 * 1024, "The same for each partition of a fetch."
     )
+    buffer_memory: int = option(
+        Integer(),
+        64 * 1024 * 1024,
+        "How many bytes may be fetched ahead of the application; each node that leads assigned "
+        "partitions has an equal share. An option of pyk, proposed for Kafka in KIP-81.",
+    )
     max_decompressed_bytes: int = option(
         Integer(minimum=1024),
         64 * 1024 * 1024,

@@ -76,6 +76,7 @@ class ConsumerOptions(ClientOptions, total=False):
     fetch_max_wait_ms: int
     fetch_max_bytes: int
     max_partition_fetch_bytes: int
+    buffer_memory: int
     max_decompressed_bytes: int
     isolation_level: Literal["read_uncommitted", "read_committed"]
     client_rack: str | None

@@ -24,6 +24,7 @@ ALIASES = {
     "metadata_broker_list": "bootstrap_servers",
     "partition_assignors": "partition_assignment_strategy",
     "queue_buffering_max_kbytes": "buffer_memory",
+    "queued_max_messages_kbytes": "buffer_memory",
     "queue_buffering_max_ms": "linger_ms",
     "rebalance_timeout_ms": "max_poll_interval_ms",
     "request_required_acks": "acks",

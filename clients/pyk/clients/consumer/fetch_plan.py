@@ -7,6 +7,7 @@ from enum import Enum
 
 import attrs
 
+from pyk.clients.consumer.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetch_session import WantedPartition
 from pyk.clients.consumer.positions import Place, PlaceState, Positions
 from pyk.clients.engine.metadata import MetadataImage
@@ -52,13 +53,27 @@ class NodePlan:
     wanted: dict[TopicPartition, WantedPartition] = attrs.Factory(dict)
     versions: dict[TopicPartition, int] = attrs.Factory(dict)
     """The version of each partition's buffer when it was asked for."""
+    held_bytes: int = 0
+    """What was fetched of the node's partitions and is not read yet."""
+    max_bytes: int = 0
+    """How many bytes the node may send."""
+    waits_for_room: bool = False
+    """Whether partitions are left out until the application has read on."""
     is_hurried: bool = False
     """Whether partitions are left out that may soon be asked for, once the application has read on
     or their place is known."""
 
+    def grant(self, max_bytes: int) -> None:
+        """Let the node send so many bytes; with 0, nothing is wanted of it now."""
+        self.max_bytes = max_bytes
+        if not max_bytes:
+            self.waits_for_room = True
+            self.wanted.clear()
+            self.versions.clear()
+
 
 def plan(
-    positions: Positions, image: MetadataImage, max_partition_bytes: int, now: float
+    positions: Positions, image: MetadataImage, memory: FetchMemory, now: float
 ) -> dict[int, NodePlan]:
     """Return what to fetch from each node now, which may be nothing while the node is full.
 
@@ -69,24 +84,34 @@ def plan(
     for place in positions:
         if place.state is not PlaceState.KNOWN or place.buffer.is_paused:
             continue
-        partition = place.topic_partition
-        leader_epoch = image.leader_epoch(partition)
-        node = place.node_to_fetch(image.leader(partition), now)
-        if node is None or now < place.retry_at:
+        node = place.node_to_fetch(image.leader(place.topic_partition), now)
+        # Of what cannot be read the application takes nothing: it holds up nobody.
+        if node is None or place.buffer.is_unreadable:
+            continue
+        node_plan = plans[node]
+        node_plan.held_bytes += place.buffer.buffered_bytes
+        if now < place.retry_at:
             continue
         if not place.buffer.has_room or place.buffer.fetch_offset < 0:
-            plans[node].is_hurried = True
+            node_plan.is_hurried = node_plan.waits_for_room = True
             continue
-        topic = image.topic(partition.topic)
-        plans[node].is_hurried |= is_settling
-        plans[node].versions[partition] = place.version
-        plans[node].wanted[partition] = WantedPartition(
-            offset=place.buffer.fetch_offset,
-            max_bytes=max_partition_bytes,
-            leader_epoch=-1 if leader_epoch is None else leader_epoch,
-            topic_id=(topic.topic_id if topic is not None else None) or ZERO_UUID,
-        )
+        node_plan.is_hurried |= is_settling
+        node_plan.versions[place.topic_partition] = place.version
+        node_plan.wanted[place.topic_partition] = _wanted(place, image, memory.partition)
+    for node_plan in plans.values():
+        node_plan.grant(memory.grant(node_plan.held_bytes, len(plans)))
     return plans
+
+
+def _wanted(place: Place, image: MetadataImage, max_bytes: int) -> WantedPartition:
+    partition = place.topic_partition
+    topic, leader_epoch = image.topic(partition.topic), image.leader_epoch(partition)
+    return WantedPartition(
+        offset=place.buffer.fetch_offset,
+        max_bytes=max_bytes,
+        leader_epoch=-1 if leader_epoch is None else leader_epoch,
+        topic_id=(topic.topic_id if topic is not None else None) or ZERO_UUID,
+    )
 
 
 def places_without_leader(positions: Positions, image: MetadataImage) -> list[Place]:

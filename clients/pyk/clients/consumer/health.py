@@ -10,9 +10,6 @@ import attrs
 from pyk.clients.consumer.positions import Place, PlaceState
 from pyk.clients.topic_partition import TopicPartition
 
-# For how long a partition may have records and none of them fetched.
-STALL_SECONDS = 10.0
-
 
 class PartitionState(Enum):
     """What a partition is doing."""
@@ -25,7 +22,7 @@ class PartitionState(Enum):
     WITHOUT_LEADER = "has no leader that is known"
     FAILING = "fails and tries again"
     FAILED = "waits for a seek"
-    STALLED = "has records but gets none"
+    STALLED = "gets no records or no answer"
 
 
 TROUBLED = frozenset(
@@ -110,7 +107,6 @@ def partition_health(
 
 
 def _state(place: Place, now: float, lag: int | None, *, has_leader: bool) -> PartitionState:
-    is_stalled = place.is_behind and now - place.progressed_at > STALL_SECONDS
     first_that_holds = (
         (place.buffer.is_paused, PartitionState.PAUSED),
         (place.state is PlaceState.FAILED or place.buffer.is_unreadable, PartitionState.FAILED),
@@ -118,7 +114,7 @@ def _state(place: Place, now: float, lag: int | None, *, has_leader: bool) -> Pa
         (not has_leader, PartitionState.WITHOUT_LEADER),
         (place.failing_since is not None, PartitionState.FAILING),
         (place.state is not PlaceState.KNOWN, PartitionState.LOCATING),
+        (place.stalls > 0 or place.is_stalled(now), PartitionState.STALLED),
         (lag == 0, PartitionState.CAUGHT_UP),
-        (is_stalled, PartitionState.STALLED),
     )
     return next((state for holds, state in first_that_holds if holds), PartitionState.FETCHING)

@@ -35,6 +35,9 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
 
+# For how long a partition may have records and get none, or be fetched and not be answered for.
+STALL_SECONDS = 10.0
+
 POLICIES = {"earliest": OffsetSpec.EARLIEST, "latest": OffsetSpec.LATEST}
 
 
@@ -69,6 +72,8 @@ class Place:
     failing_since: float | None = None
     error: KafkaError | None = None
     progressed_at: float = 0.0
+    answered_at: float = 0.0
+    """Until when answers for the partition are in time: by the last one, or as none is needed."""
     stalls: int = 0
 
     @property
@@ -101,11 +106,21 @@ class Place:
         self.stalls = 0
 
     @property
+    def is_fetchable(self) -> bool:
+        """Tell whether records of the partition are wanted now."""
+        is_read = self.state is PlaceState.KNOWN and not self.buffer.is_paused
+        return is_read and not self.buffer.is_unreadable and self.buffer.has_room
+
+    @property
     def is_behind(self) -> bool:
         """Tell whether the leader has records that could be fetched now, as far as is known."""
-        is_fetched = self.state is PlaceState.KNOWN and not self.buffer.is_paused
-        has_more = 0 <= self.buffer.fetch_offset < self.high_watermark
-        return is_fetched and has_more and self.buffer.has_room
+        return self.is_fetchable and 0 <= self.buffer.fetch_offset < self.high_watermark
+
+    def is_stalled(self, now: float) -> bool:
+        """Tell whether the partition should have got records, or an answer, and did not."""
+        gets_none = self.is_behind and now - self.progressed_at > STALL_SECONDS
+        is_left_out = self.is_fetchable and now - self.answered_at > STALL_SECONDS
+        return gets_none or is_left_out
 
     def prefer(self, node_id: int, until: float) -> None:
         """Fetch from that replica, which is nearer, for a while (KIP-392)."""
@@ -166,7 +181,12 @@ class Positions:
         added = []
         for partition in partitions:
             if partition not in self._places:
-                place = Place(self._buffer.add_partition(partition), state, progressed_at=now)
+                place = Place(
+                    self._buffer.add_partition(partition),
+                    state,
+                    progressed_at=now,
+                    answered_at=now,
+                )
                 self._places[partition] = place
                 added.append(place)
                 if not has_group:

@@ -4,6 +4,7 @@ import attrs
 import pytest
 
 from pyk.clients.consumer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetch_plan import NodePlan, Verdict, plan, verdict
 from pyk.clients.consumer.positions import Positions
 from pyk.clients.engine.backoff import Backoff
@@ -15,6 +16,8 @@ from pyk.protocol.records import FetchedRecords
 from support.batches import batches
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+
+MEMORY = FetchMemory(total=4000, request=4000, partition=1000)
 
 
 @attrs.define
@@ -36,28 +39,31 @@ class Setting:
             PartitionMetadata(number, leader, 3) for number, leader in enumerate(self.leaders)
         )
         image = MetadataImage(topics={"a": TopicMetadata("a", None, partitions)})
-        return plan(self.positions, image, 1000, now)
+        return plan(self.positions, image, MEMORY, now)
 
-    def fill(self, partition: TopicPartition) -> None:
+    def wanted(self, now: float = 0.0) -> dict[int, list[TopicPartition]]:
+        return {node: list(node_plan.wanted) for node, node_plan in self.plan(now).items()}
+
+    def fill(self, partition: TopicPartition, size: int = 100) -> None:
         fetched = FetchedRecords(partition.topic, partition.partition, batches(5, 2), 5)
-        self.buffer.append(partition, fetched, 100, 7)
+        self.buffer.append(partition, fetched, size, 7)
 
 
 def test_each_partition_is_fetched_from_its_leader() -> None:
     plans = Setting().plan()
 
-    assert {node: list(node_plan.wanted) for node, node_plan in plans.items()} == {1: [A0], 2: [A1]}
+    assert Setting().wanted() == {1: [A0], 2: [A1]}
     assert (plans[1].wanted[A0].offset, plans[1].wanted[A0].leader_epoch) == (5, 3)
 
 
 def test_partitions_that_are_paused_or_without_leader_or_back_off_are_left_out() -> None:
     setting = Setting(leaders=[1, None])
-    assert list(setting.plan()) == [1]
+    assert setting.wanted() == {1: [A0]}
 
     place = setting.positions[A0]
     setting.positions.failed(place, place.version, NotLeaderOrFollowerError("moved"), 0.0)
-    assert setting.plan(now=0.0) == {}
-    assert list(setting.plan(now=0.2)) == [1]
+    assert setting.wanted(now=0.0) == {1: []}
+    assert setting.wanted(now=0.2) == {1: [A0]}
     setting.buffer.pause(A0)
     assert setting.plan(now=0.2) == {}
 
@@ -70,6 +76,37 @@ def test_a_full_partition_is_left_out_and_hurries_the_request_for_others() -> No
 
     assert list(node_plan.wanted) == [A1]
     assert node_plan.is_hurried
+
+
+def test_what_one_node_has_sent_takes_nothing_from_the_others() -> None:
+    setting = Setting()
+    setting.fill(A0, size=4000)
+
+    plans = setting.plan()
+
+    assert (plans[1].max_bytes, plans[1].wanted, plans[1].waits_for_room) == (0, {}, True)
+    assert (plans[2].max_bytes, list(plans[2].wanted)) == (2000, [A1])
+
+
+def test_a_node_whose_share_is_used_up_waits_until_the_application_has_read() -> None:
+    setting = Setting(leaders=[1, 1])
+    setting.fill(A0, size=3001)
+
+    node_plan = setting.plan()[1]
+
+    assert (node_plan.wanted, node_plan.versions, node_plan.waits_for_room) == ({}, {}, True)
+
+
+def test_what_is_paused_or_cannot_be_read_holds_up_nobody() -> None:
+    setting = Setting(leaders=[1, 1])
+    setting.fill(A0, size=4000)
+
+    setting.buffer.pause(A0)
+    assert setting.plan()[1].max_bytes == 4000
+    setting.buffer.resume(A0)
+    assert setting.plan()[1].max_bytes == 0
+    setting.positions[A0].buffer.is_unreadable = True
+    assert setting.plan()[1].max_bytes == 4000
 
 
 def test_partitions_whose_place_is_not_known_hurry_requests_too() -> None:

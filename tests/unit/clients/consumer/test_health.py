@@ -43,12 +43,21 @@ def test_a_partition_that_is_behind_and_makes_progress_is_fetching() -> None:
 def test_a_partition_at_the_end_is_caught_up() -> None:
     setting = Setting()
     setting.place.high_watermark = 5
+    setting.place.answered_at = 999.0
 
     assert setting.health(now=1000.0).state is PartitionState.CAUGHT_UP
 
 
 def test_a_partition_that_is_behind_without_progress_is_stalled() -> None:
     assert Setting().health(now=11.0).state is PartitionState.STALLED
+
+
+def test_a_partition_that_no_node_answers_for_is_stalled() -> None:
+    setting = Setting()
+    setting.place.high_watermark = 5
+
+    assert setting.health(now=9.0).state is PartitionState.CAUGHT_UP
+    assert setting.health(now=11.0).state is PartitionState.STALLED
 
 
 def test_records_that_wait_for_the_application_are_no_stall() -> None:

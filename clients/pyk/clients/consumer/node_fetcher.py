@@ -1,0 +1,288 @@
+"""Fetch from one node: one request under way, the next as soon as it is answered.
+
+An answer's bytes go into the partitions' buffers as they are, and the next request leaves before
+anybody looks into them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.fetch_plan import NodePlan, Verdict, verdict
+from pyk.clients.consumer.fetch_session import (
+    LAST_VERSION_WITH_TOPIC_NAMES,
+    FetchLimits,
+    FetchSession,
+    rotated,
+)
+from pyk.clients.consumer.fetched_bytes import find_end
+from pyk.clients.consumer.positions import Place, PlaceState, Positions
+from pyk.clients.consumer.unreadable import cut_short_error
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import KafkaError, error_for
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
+from pyk.protocol.records import FetchedRecords
+
+log = logging.getLogger(__name__)
+
+# The first version that says which transactions were aborted, and reads batches of magic 2.
+FIRST_VERSION = 4
+# How many answers in a row may be empty before their time is looked at.
+PATIENCE = 3
+
+
+class NodeFetcher:
+    """Fetches from one node, one request after the other, as long as there is something.
+
+    ``plan`` returns what to fetch from each node at that moment.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        config: ConsumerConfig,
+        positions: Positions,
+        buffer: FetchBuffer,
+        *,
+        node_id: int,
+        plan: Callable[[], Mapping[int, NodePlan]],
+    ) -> None:
+        self._client = client
+        self._config = config
+        self._positions = positions
+        self._buffer = buffer
+        self._plan = plan
+        self._node_id = node_id
+        self._session = FetchSession()
+        self._doubts_session = False
+        self.is_running = False
+        self._answered = NodePlan()
+        self._answered_at = 0.0
+        self._failures = 0
+        self._retry_at = 0.0
+        self._turn = 0
+        self._empty_answers = 0
+
+    def open_new_session(self) -> None:
+        """Tell the node everything again with the next request."""
+        self._doubts_session = True
+
+    @property
+    def last_answer(self) -> tuple[NodePlan, float]:
+        """What the node answered last, and when the next answer is due."""
+        return self._answered, self._answered_at + self._config.fetch_max_wait_ms / 1000
+
+    def start(self) -> None:
+        if not self.is_running:
+            self.is_running = True
+            self._client.supervisor.spawn(f"fetch from node {self._node_id}", self._run())
+
+    async def _run(self) -> None:
+        try:
+            while await self._fetch_once():
+                pass
+        finally:
+            self.is_running = False
+
+    async def _fetch_once(self) -> bool:
+        """Fetch what there is to fetch; return False when there is nothing."""
+        await self._back_off()
+        node_plan = self._plan_of_node()
+        if node_plan is None:
+            self._buffer.wants_room = True
+            node_plan = self._plan_of_node()
+        if node_plan is None:
+            return False
+        request = self._request(node_plan)
+        sent_at = self._client.clock.now()
+        try:
+            response = await self._client.send(
+                self._node_id,
+                request,
+                timeout_ms=self._config.request_timeout_ms,
+                min_version=FIRST_VERSION,
+                max_version=None if self._session.uses_topic_ids else LAST_VERSION_WITH_TOPIC_NAMES,
+                lane="fetch",
+            )
+        except KafkaError as error:
+            self._request_failed(node_plan, error)
+            return True
+        self._take(node_plan, response)
+        self._slow_down(request, sent_at)
+        return True
+
+    def _plan_of_node(self) -> NodePlan | None:
+        """Return what to fetch, None if there is nothing, or no room."""
+        node_plan = self._plan().get(self._node_id)
+        return node_plan if node_plan is not None and node_plan.wanted else None
+
+    def _request(self, node_plan: NodePlan) -> FetchRequest:
+        self._turn += 1
+        if self._doubts_session:
+            self._doubts_session = False
+            self._session.reset()
+        wanted = {p: node_plan.wanted[p] for p in rotated(node_plan.wanted, self._turn)}
+        limits = FetchLimits(
+            max_wait_ms=self._max_wait_ms(node_plan),
+            min_bytes=self._config.fetch_min_bytes,
+            max_bytes=node_plan.max_bytes,
+            isolation_level=int(self._config.reads_committed),
+            rack=self._config.client_rack or "",
+        )
+        return self._session.request(wanted, limits)
+
+    def _max_wait_ms(self, node_plan: NodePlan) -> int:
+        """Return how long the node may wait for records.
+
+        A request that waits holds up partitions that are left out of it for now. So it waits about
+        as long as they have been left out already.
+        """
+        if not node_plan.is_hurried:
+            return self._config.fetch_max_wait_ms
+        return min(self._config.fetch_max_wait_ms, 1 << min(self._empty_answers, 16))
+
+    def _slow_down(self, request: FetchRequest, sent_at: float) -> None:
+        """Do not hammer a node that answers with nothing, and sooner than it was asked to."""
+        now = self._client.clock.now()
+        if self._empty_answers > PATIENCE and (now - sent_at) * 2000 < request.max_wait_ms:
+            wait_ms = min(self._config.fetch_max_wait_ms, 1 << min(self._empty_answers, 16))
+            self._retry_at = max(self._retry_at, now + wait_ms / 1000)
+
+    async def _back_off(self) -> None:
+        wait = self._retry_at - self._client.clock.now()
+        if wait > 0:
+            await asyncio.sleep(wait)
+
+    def _request_failed(self, node_plan: NodePlan, error: KafkaError) -> None:
+        """Ask again after a while, and another node if metadata then say so."""
+        now = self._client.clock.now()
+        self._session.reset()
+        self._failures += 1
+        delay = self._client.retry_backoff.delay(self._failures, self._client.random.random())
+        self._retry_at = now + delay
+        self._client.request_metadata_update()
+        for partition, version in node_plan.versions.items():
+            place = self._positions.current(partition, version)
+            if place is None:
+                continue
+            place.preferred_node = None
+            self._positions.failed(place, version, error, now)
+            place.retry_at = self._retry_at
+            if not error.retriable:
+                self._buffer.fail(partition, error)
+
+    # -- answers -----------------------------------------------------------------------------------
+
+    def _take(self, node_plan: NodePlan, response: FetchResponse) -> None:
+        code = self._session.answered(response)
+        if code is not ErrorCode.NONE:
+            log.info("Node %d refuses a fetch: %s", self._node_id, code.name)
+            self._request_failed(node_plan, error_for(code, node_id=self._node_id))
+            return
+        self._failures = 0
+        self._answered, self._answered_at = node_plan, self._client.clock.now()
+        leaders: dict[TopicPartition, tuple[int, int]] = {}
+        expected = dict(node_plan.versions)
+        has_records = False
+        for topic in response.responses:
+            name = topic.topic or self._session.name_of(topic.topic_id)
+            for data in topic.partitions:
+                partition = TopicPartition(name or "", data.partition_index)
+                # What was not asked for, or comes twice, is not taken.
+                version = expected.pop(partition, None)
+                place = None if version is None else self._positions.current(partition, version)
+                if place is None or place.state is not PlaceState.KNOWN:
+                    continue
+                has_records |= bool(data.records)
+                self._take_partition(place, node_plan, data, leaders)
+        self._empty_answers = 0 if has_records else self._empty_answers + 1
+        if leaders:
+            self._client.update_leaders(leaders, response.node_endpoints)
+
+    def _take_partition(
+        self,
+        place: Place,
+        node_plan: NodePlan,
+        data: PartitionData,
+        leaders: dict[TopicPartition, tuple[int, int]],
+    ) -> None:
+        code = ErrorCode(data.error_code)
+        if code is not ErrorCode.NONE:
+            if data.current_leader.leader_id >= 0:
+                leader = data.current_leader
+                leaders[place.topic_partition] = (leader.leader_id, leader.leader_epoch)
+            self._partition_failed(place, node_plan, code, has_hint=bool(leaders))
+            return
+        now = self._client.clock.now()
+        place.high_watermark = data.high_watermark
+        place.last_stable_offset = data.last_stable_offset
+        if data.preferred_read_replica >= 0:
+            until = now + self._config.metadata_max_age_ms / 1000
+            place.prefer(data.preferred_read_replica, until)
+        if data.records:
+            self._take_records(place, node_plan, data)
+        if place.error is not None or place.stalls:
+            self._buffer.heal(place.topic_partition)
+        place.succeeded(now)
+
+    def _take_records(self, place: Place, node_plan: NodePlan, data: PartitionData) -> None:
+        partition = place.topic_partition
+        offset = node_plan.wanted[partition].offset
+        records = memoryview(data.records)
+        end = find_end(records, offset)
+        if not end.has_batch:
+            error = cut_short_error(partition, offset, len(records))
+            self._buffer.fail(partition, error, lasts=True)
+            place.state = PlaceState.FAILED
+            return
+        aborted = None
+        if self._config.reads_committed:
+            aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
+        fetched = FetchedRecords(
+            partition.topic,
+            partition.partition,
+            records,
+            offset,
+            aborted_transactions=aborted,
+            max_decompressed_bytes=self._config.max_decompressed_bytes,
+        )
+        place.fetched_epoch = end.leader_epoch
+        place.progressed(self._client.clock.now())
+        self._buffer.append(partition, fetched, len(records), end.next_offset)
+
+    def _partition_failed(
+        self, place: Place, node_plan: NodePlan, code: ErrorCode, *, has_hint: bool
+    ) -> None:
+        now = self._client.clock.now()
+        partition = place.topic_partition
+        is_follower = place.preferred_node is not None
+        place.preferred_node = None
+        decision = verdict(code)
+        log.debug("Fetch of %s from node %d: %s", partition, self._node_id, code.name)
+        if decision is Verdict.OUT_OF_RANGE:
+            if is_follower:
+                return  # it lags: the leader knows better
+            self._out_of_range(place, node_plan, now)
+            return
+        error = error_for(code, topic=partition.topic, partition=partition.partition)
+        self._positions.failed(place, place.version, error, now)
+        if decision is Verdict.REFRESH:
+            if has_hint:
+                place.retry_at = now  # KIP-951: the answer names the new leader
+            self._client.request_metadata_update()
+        elif decision is Verdict.FAIL:
+            self._buffer.fail(partition, error)
+
+    def _out_of_range(self, place: Place, node_plan: NodePlan, now: float) -> None:
+        asked = node_plan.wanted[place.topic_partition].offset
+        if asked == place.buffer.position:
+            self._positions.out_of_range(place, now)
+        elif place.buffer.fetches:
+            # Headers said so before anybody had checked them: read what there is, then fetch again.
+            place.buffer.fetch_offset = -1
