@@ -24,8 +24,10 @@ from examples.journey.broker import running_broker
 from benchmarks.clients import consume, produce
 from benchmarks.clients.comparison import (
     CONSUME_GOALS,
+    MORE_CONSUME_CASES,
+    MORE_PRODUCE_CASES,
     PRODUCE_GOALS,
-    SHARE_OF_RECORDS,
+    Case,
     Goal,
     Row,
     ratio,
@@ -50,32 +52,35 @@ class Bench:
     def fill(self) -> None:
         """Fill the topic that the consumers read."""
         self._create(FULL_TOPIC)
-        self._run("benchmarks.clients.produce", "pyk send", FULL_TOPIC, self._records)
+        self._run("produce", Case("pyk send"), FULL_TOPIC)
 
-    def produce(self, case: str) -> None:
+    def produce(self, case: Case) -> None:
         self._topics += 1
         topic = f"produced-{self._topics}"
         self._create(topic)
-        self.runs[case].append(self._run("benchmarks.clients.produce", case, topic))
+        self.runs[case.name].append(self._run("produce", case, topic))
         with Admin(self._bootstrap) as admin:
             admin.delete_topics([topic])
 
-    def consume(self, case: str) -> None:
-        self.runs[case].append(self._run("benchmarks.clients.consume", case, FULL_TOPIC))
+    def consume(self, case: Case) -> None:
+        self.runs[case.name].append(self._run("consume", case, FULL_TOPIC))
 
     def _create(self, topic: str) -> None:
         with Admin(self._bootstrap) as admin:
             admin.create_topics([NewTopic(topic, partitions=PARTITIONS)])
 
-    def _run(self, module: str, case: str, topic: str, records: int | None = None) -> Any:
-        records = records or int(self._records * SHARE_OF_RECORDS.get(case, 1))
+    def _run(self, verb: str, case: Case, topic: str) -> Any:
+        module = f"benchmarks.clients.{verb}"
+        workload = case.workload
         command = [
-            sys.executable, "-m", module, case,
-            "--bootstrap", self._bootstrap, "--topic", topic, "--records", str(records),
+            sys.executable, "-m", *(["benchmarks.clients.plain_form"] if case.is_plain else []),
+            module, case.api, "--bootstrap", self._bootstrap, "--topic", topic,
+            "--records", str(int(self._records * case.share_of_records)),
+            "--value-bytes", str(workload.value_bytes), "--compression", workload.compression,
         ]  # fmt: skip
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
         if done.returncode:
-            raise SystemExit(f"{case} failed:\n{done.stderr[-3000:]}")
+            raise SystemExit(f"{case.name} failed:\n{done.stderr[-3000:]}")
         return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -93,20 +98,20 @@ def broker(bootstrap: str | None) -> Iterator[str]:
 
 def show(rows: dict[str, Row], goals: tuple[Goal, ...]) -> None:
     titles = f"{'CPU s/M':>9}  {'(lowest-highest)':<17}{'records/s':>11}{'cores':>7}{'MiB':>6}"
-    print(f"\n{'case':<28}{titles}")
+    print(f"\n{'case':<34}{titles}")
     for one in rows.values():
         span = f"({one.lowest:.2f}-{one.highest:.2f})"
         print(
-            f"{one.case:<28}{one.cpu_seconds_per_million:>9.2f}  {span:<17}"
+            f"{one.case:<34}{one.cpu_seconds_per_million:>9.2f}  {span:<17}"
             f"{one.records_per_second:>11,.0f}{one.cores:>7.2f}{one.peak_mib:>6.0f}"
         )
     print()
     for goal in goals:
         reached = ratio(goal, rows)
         if reached is not None:
-            verdict = "reached" if reached <= goal.at_most else "MISSED"
-            pair = f"{goal.case:<20} ÷ {goal.peer:<27}"
-            print(f"{pair}{reached:>6.2f}  (≤ {goal.at_most:.2f}) {verdict}")
+            verdict = "reached" if goal.is_reached(reached) else "MISSED"
+            sign = "≤" if goal.measure == "cpu_seconds_per_million" else "≥"
+            print(f"{goal!s:<66}{reached:>6.2f}  ({sign} {goal.bound:.2f}) {verdict}")
 
 
 def as_json(rows: dict[str, Row], goals: tuple[Goal, ...], form: str) -> dict[str, Any]:
@@ -122,6 +127,11 @@ def as_json(rows: dict[str, Row], goals: tuple[Goal, ...], form: str) -> dict[st
     }
 
 
+def chosen(cases: list[Case], words: list[str]) -> list[Case]:
+    """Return the cases whose name holds one of the words; all if there are none."""
+    return [case for case in cases if not words or any(word in case.name for word in words)]
+
+
 def loaded_form() -> str:
     """Say which form of the hot modules this interpreter loads."""
     import pyk.protocol.records.builder as hot
@@ -133,7 +143,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--records", type=int, default=1_000_000)
-    parser.add_argument("--only", default="", help="cases whose name holds this word")
+    parser.add_argument(
+        "--only", action="append", default=[], help="cases whose name holds this; may be repeated"
+    )
     parser.add_argument("--bootstrap", help="a broker that runs already (default: pyk's own)")
     options = parser.parse_args()
     with broker(options.bootstrap) as bootstrap:
@@ -141,9 +153,9 @@ def main() -> None:
         bench.fill()
         for number in range(options.runs):
             print(f"round {number + 1} of {options.runs}", flush=True)
-            for case in filter(lambda case: options.only in case, produce.CASES):
+            for case in chosen([*map(Case, produce.CASES), *MORE_PRODUCE_CASES], options.only):
                 bench.produce(case)
-            for case in filter(lambda case: options.only in case, consume.CASES):
+            for case in chosen([*map(Case, consume.CASES), *MORE_CONSUME_CASES], options.only):
                 bench.consume(case)
     rows = {case: row(case, runs) for case, runs in bench.runs.items()}
     goals = PRODUCE_GOALS + CONSUME_GOALS

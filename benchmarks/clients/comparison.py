@@ -1,25 +1,94 @@
-"""Which cases are held against which, and what is to be reached. Pure."""
+"""Which cases run, which are held against which, and what is to be reached. Pure."""
 
 from __future__ import annotations
 
 from statistics import median
+from typing import Literal
 
 import attrs
+
+Measure = Literal["cpu_seconds_per_million", "records_per_second"]
+
+
+@attrs.frozen
+class Workload:
+    """What the records of a case look like."""
+
+    value_bytes: int = 100
+    compression: str = "none"
+
+    @property
+    def suffix(self) -> str:
+        return "" if self == SMALL else f", {self.value_bytes} B {self.compression}"
+
+
+SMALL = Workload()
+LARGE = tuple(Workload(1_000, codec) for codec in ("none", "lz4", "zstd"))
+
+
+@attrs.frozen
+class Case:
+    """One client's API under one workload, in the compiled form of pyk or the plain one."""
+
+    api: str
+    workload: Workload = SMALL
+    is_plain: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.api + (", plain Python" if self.is_plain else "") + self.workload.suffix
+
+    @property
+    def share_of_records(self) -> float:
+        """How many of a round's records this case gets, so that it takes seconds, not minutes."""
+        if self.is_plain:
+            return 0.1
+        return SHARE_OF_RECORDS.get(self.api, 1) * (1 if self.workload == SMALL else 0.5)
+
+
+SHARE_OF_RECORDS = {
+    "aiokafka await send": 0.2,
+    "kafka-python send": 0.1,
+    "aiokafka async for": 0.3,
+    "kafka-python iterate": 0.2,
+}
+
+MORE_PRODUCE_CASES = (
+    Case("pyk send", is_plain=True),
+    *(Case(api, workload) for workload in LARGE for api in ("pyk send", "confluent produce")),
+)
+MORE_CONSUME_CASES = (Case("pyk iterate", is_plain=True),)
 
 
 @attrs.frozen
 class Goal:
-    """``case`` costs at most ``at_most`` times the CPU of ``peer``, in the same run."""
+    """What the ratio of ``case`` to ``peer`` is to be, in the same run: a cost at most ``bound``,
+    a rate at least."""
 
     case: str
     peer: str
-    at_most: float
+    bound: float
+    measure: Measure = "cpu_seconds_per_million"
+
+    def is_reached(self, ratio: float) -> bool:
+        return ratio >= self.bound if self.measure == "records_per_second" else ratio <= self.bound
+
+    def __str__(self) -> str:
+        what = "CPU" if self.measure == "cpu_seconds_per_million" else "rate"
+        return f"{self.case} ÷ {self.peer} ({what})"
 
 
 PRODUCE_GOALS = (
     Goal("pyk send", "confluent produce", 0.70),
     Goal("pyk send+callback", "confluent produce+callback", 0.70),
     Goal("pyk await send", "aiokafka await send", 0.20),
+    Goal("pyk send, plain Python", "kafka-python send", 0.35),
+    *(
+        goal
+        for workload in LARGE
+        for pair in [(f"pyk send{workload.suffix}", f"confluent produce{workload.suffix}")]
+        for goal in (Goal(*pair, 0.85), Goal(*pair, 1.0, "records_per_second"))
+    ),
 )
 CONSUME_GOALS = (
     Goal("pyk poll", "confluent poll", 0.60),
@@ -28,15 +97,8 @@ CONSUME_GOALS = (
     Goal("pyk batches", "aiokafka getmany", 0.45),
     Goal("pyk async for", "aiokafka async for", 0.25),
     Goal("pyk columns", "confluent consume", 0.25),
+    Goal("pyk iterate, plain Python", "kafka-python iterate", 0.50),
 )
-
-# Slow clients get fewer records, so that a round takes seconds, not minutes.
-SHARE_OF_RECORDS = {
-    "aiokafka await send": 0.2,
-    "kafka-python send": 0.1,
-    "aiokafka async for": 0.3,
-    "kafka-python iterate": 0.2,
-}
 
 
 @attrs.frozen
@@ -73,7 +135,8 @@ def row(case: str, runs: list[dict[str, float]]) -> Row:
 
 
 def ratio(goal: Goal, rows: dict[str, Row]) -> float | None:
-    """Return how much the goal's case costs in units of its peer, None where one did not run."""
+    """Return the figure of the goal's case in units of its peer's, None where one did not run."""
     if goal.case not in rows or goal.peer not in rows:
         return None
-    return rows[goal.case].cpu_seconds_per_million / rows[goal.peer].cpu_seconds_per_million
+    ours, theirs = rows[goal.case], rows[goal.peer]
+    return float(getattr(ours, goal.measure) / getattr(theirs, goal.measure))
