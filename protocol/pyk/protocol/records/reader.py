@@ -44,6 +44,7 @@ from pyk.protocol.records.varint import decode_varint, decode_varlong
 
 MIN_RECORD_BYTES = 7  # a byte each: length, attributes, two deltas, two lengths, header count
 _MIN_HEADER_BYTES = 2
+_NULL = 1  # the varint of a length of -1
 
 Deserializer = Callable[[bytes], Any]
 
@@ -200,6 +201,7 @@ class RecordIterator:
     """
 
     __slots__ = (
+        "_deserializes",
         "_key_deserializer",
         "_next",
         "_span",
@@ -217,6 +219,7 @@ class RecordIterator:
         self._spans = iter(tuple(spans))
         self._key_deserializer = key_deserializer
         self._value_deserializer = value_deserializer
+        self._deserializes = key_deserializer is not None or value_deserializer is not None
         self._span: RecordSpan
         self._span_fields: list[Fields] = []
         self._next = 0
@@ -232,10 +235,17 @@ class RecordIterator:
 
     def next_record(self) -> ConsumerRecord | None:
         """Return the next record, None after the last."""
-        if not self._advance():
+        if self._next >= len(self._span_fields) and not self._advance():
             return None
+        fields = self._span_fields[self._next]
+        if self._deserializes:
+            fields = self._deserialized(fields)
+        self._next += 1
+        return consumer_record(self._span.origin, fields)
+
+    def _deserialized(self, fields: Fields) -> Fields:
         span, position = self._span, self._next
-        offset, timestamp, key, value, headers = self._span_fields[position]
+        offset, timestamp, key, value, headers = fields
         if self._key_deserializer is not None and key is not None:
             key = self._key_deserializer(key)
         if self._value_deserializer is not None and value is not None:
@@ -243,8 +253,7 @@ class RecordIterator:
         # A deserializer is foreign code: it may have used this iterator, or let a thread do so.
         if span is not self._span or position != self._next:
             raise RuntimeError("a record iterator was used by two threads, or by a deserializer")
-        self._next += 1
-        return consumer_record(span.origin, (offset, timestamp, key, value, headers))
+        return offset, timestamp, key, value, headers
 
     def skip(self) -> None:
         """Pass over the next record."""
@@ -282,26 +291,34 @@ def _decode_record(
     offset_delta, position = decode_varint(data, position, end)
     key, position = _decode_bytes(data, position, end, KEY_LENGTH)
     value, position = _decode_bytes(data, position, end, VALUE_LENGTH)
+    if position == end - 1 and data[position] == 0:  # most records have no headers
+        return end, timestamp_delta, offset_delta, key, value, ()
     header_count, position = decode_varint(data, position, end)
     if not 0 <= header_count <= (end - position) // _MIN_HEADER_BYTES:
         raise CorruptRecordError(PROBLEMS[HEADER_COUNT])
-    headers: list[tuple[str, bytes | None]] = []
-    for _ in range(header_count):
-        name, position = _decode_header_key(data, position, end)
-        header_value, position = _decode_bytes(data, position, end, HEADER_VALUE_LENGTH)
-        headers.append((name, header_value))
+    headers, position = _decode_headers(data, position, end, header_count)
     if position != end:
         raise CorruptRecordError(PROBLEMS[RECORD_BODY])
-    return end, timestamp_delta, offset_delta, key, value, tuple(headers)
+    return end, timestamp_delta, offset_delta, key, value, headers
+
+
+def _decode_headers(data: bytes, position: int, end: int, count: int) -> tuple[Headers, int]:
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count):
+        name, position = _decode_header_key(data, position, end)
+        value, position = _decode_bytes(data, position, end, HEADER_VALUE_LENGTH)
+        headers.append((name, value))
+    return tuple(headers), position
 
 
 def _decode_bytes(data: bytes, position: int, end: int, problem: int) -> tuple[bytes | None, int]:
+    if position < end and data[position] == _NULL:
+        return None, position + 1
     length, position = decode_varint(data, position, end)
-    if length == -1:
-        return None, position
-    if not 0 <= length <= end - position:
+    stop = position + length
+    if not position <= stop <= end:
         raise CorruptRecordError(PROBLEMS[problem])
-    return data[position : position + length], position + length
+    return data[position:stop], stop
 
 
 def _decode_header_key(data: bytes, position: int, end: int) -> tuple[str, int]:

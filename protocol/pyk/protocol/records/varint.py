@@ -32,6 +32,9 @@ def decode_varint(data: bytes | memoryview, position: int, end: int) -> tuple[in
     """Return the varint at ``position`` and where it ends; raise ``CorruptRecordError``."""
     if position < end and (byte := data[position]) < 0x80:
         return (byte >> 1) ^ -(byte & 1), position + 1
+    if position + 1 < end and 0 < (high := data[position + 1]) < 0x80:  # as most lengths are
+        value = byte & 0x7F | high << 7
+        return (value >> 1) ^ -(value & 1), position + 2
     return _decode(data, position, end, 32)
 
 
@@ -39,6 +42,9 @@ def decode_varlong(data: bytes | memoryview, position: int, end: int) -> tuple[i
     """Return the varlong at ``position`` and where it ends; raise ``CorruptRecordError``."""
     if position < end and (byte := data[position]) < 0x80:
         return (byte >> 1) ^ -(byte & 1), position + 1
+    if position + 1 < end and 0 < (high := data[position + 1]) < 0x80:
+        value = byte & 0x7F | high << 7
+        return (value >> 1) ^ -(value & 1), position + 2
     return _decode(data, position, end, 64)
 
 
