@@ -1,11 +1,17 @@
-"""Run all benchmarks one after the other: clients, latency, brokers, Spark where it can run."""
+"""Run all benchmarks one after the other: clients, latency, Java's client, brokers, Spark."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-SUITES = ("benchmarks.clients", "benchmarks.latency", "benchmarks.broker", "benchmarks.spark")
+SUITES = (
+    "benchmarks.clients",
+    "benchmarks.latency",
+    "benchmarks.java",
+    "benchmarks.broker",
+    "benchmarks.spark",
+)
 
 
 def main() -> int:

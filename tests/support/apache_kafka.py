@@ -43,8 +43,8 @@ def fetch(version: str = VERSION) -> Path:
     JARS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=JARS) as work:
         Path(work, "pom.xml").write_text(_pom())
-        command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"]
-        done = subprocess.run(command, check=False, cwd=work, capture_output=True, text=True)
+        copy = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"]
+        done = subprocess.run(copy, check=False, cwd=work, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"Maven could not fetch Apache Kafka {version}:\n{done.stdout}")
         for other_binding in Path(work, "jars").glob("slf4j-reload4j-*.jar"):
@@ -57,7 +57,12 @@ def fetch(version: str = VERSION) -> Path:
 def tool(main: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     """Run one of Kafka's command-line tools, named by its class, and return what it printed."""
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        _java(main, *arguments), capture_output=True, check=False, text=True, timeout=120, **options
+        command(main, *arguments),
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=120,
+        **options,
     )
 
 
@@ -100,7 +105,7 @@ class ApacheKafka:
         log = self._folder / "server.log"
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                _java("kafka.Kafka", str(self._folder / "server.properties")),
+                command("kafka.Kafka", str(self._folder / "server.properties")),
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             )  # fmt: skip
         give_up_at = time.monotonic() + START_TIMEOUT
@@ -160,7 +165,7 @@ def free_ports(count: int) -> list[int]:
         return [int(probe.getsockname()[1]) for probe in probes]
 
 
-def _java(main: str, *arguments: str) -> list[str]:
+def command(main: str, *arguments: str) -> list[str]:
     level = "info" if main == "kafka.Kafka" else "warn"
     quiet = f"-Dorg.slf4j.simpleLogger.defaultLogLevel={level}"
     return ["java", "-Xmx512m", quiet, "-cp", f"{fetch()}/*", main, *arguments]

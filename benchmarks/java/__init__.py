@@ -1,0 +1,1 @@
+"""What pyk costs beside Apache Kafka's own Java client."""
