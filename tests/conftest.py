@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hypothesis
 import pytest
+
+# An example that takes long says that the machine is busy, nothing of the code.
+hypothesis.settings.register_profile("pyk", deadline=None)
+hypothesis.settings.load_profile("pyk")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

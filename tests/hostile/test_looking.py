@@ -23,7 +23,7 @@ from pyk.protocol.persisted import (
 from pyk.protocol.records import RecordBatchBuilder
 from support.record_batches import NOW_MS, control_batch, sealed
 
-WHOLE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+WHOLE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 OFFSETS = (
     encode_coordinator_key(OffsetCommitKey(group="g", topic="t", partition=1)),
     encode_versioned(OffsetCommitValue(offset=1), 3),

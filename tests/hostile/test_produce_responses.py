@@ -67,7 +67,7 @@ responses = st.builds(
 frames = st.binary(max_size=64)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.one_of(responses, frames), min_size=1, max_size=6))
 def test_whatever_a_broker_answers_every_record_is_settled_and_the_next_ones_are_written(answers):
     async def run() -> None:

@@ -180,7 +180,7 @@ class LogAgainstList(RuleBasedStateMachine):
 
 
 TestLogAgainstList = LogAgainstList.TestCase
-TestLogAgainstList.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestLogAgainstList.settings = settings(max_examples=150, stateful_step_count=30)
 
 
 def filled(filesystem: Any, batches: list[list[bytes]], **config: Any) -> list[tuple[int, int]]:

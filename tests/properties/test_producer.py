@@ -138,7 +138,7 @@ async def outcome_of(delivery: Any) -> Any:
         return error
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(faults, max_size=25),
     st.lists(steps, min_size=1, max_size=25),
@@ -165,7 +165,7 @@ def test_each_acknowledged_record_is_written_once_in_order(schedule, plan, batch
         assert log == written, "records changed places"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(faults, max_size=15), st.lists(steps, min_size=1, max_size=15))
 def test_without_idempotence_nothing_acknowledged_is_lost(schedule, plan):
     options = {"enable_idempotence": False, "batch_size": 90}
@@ -177,7 +177,7 @@ def test_without_idempotence_nothing_acknowledged_is_lost(schedule, plan):
             assert value in cluster.log(partition=partition).values
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(faults, max_size=20),
     st.lists(steps, min_size=1, max_size=10),

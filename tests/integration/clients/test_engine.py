@@ -31,7 +31,7 @@ def refused(port: int) -> tuple[str, float]:
     return str(raised.value), time.monotonic() - began
 
 
-def test_a_web_server_is_called_one_within_a_second() -> None:
+def test_a_web_server_is_called_one_at_once() -> None:
     class Quiet(http.server.BaseHTTPRequestHandler):
         def log_message(self, *arguments: object) -> None:
             pass
@@ -46,10 +46,10 @@ def test_a_web_server_is_called_one_within_a_second() -> None:
             serving.join()
 
     assert "it speaks HTTP: this is a web server, not a Kafka broker" in text
-    assert seconds < 1
+    assert seconds < IN_TIME
 
 
-def test_a_tls_listener_is_suspected_within_a_second() -> None:
+def test_a_tls_listener_is_suspected_at_once() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
 
@@ -66,7 +66,7 @@ def test_a_tls_listener_is_suspected_within_a_second() -> None:
         serving.join()
 
     assert "TLS" in text
-    assert seconds < 1
+    assert seconds < IN_TIME
 
 
 def test_a_port_on_which_nobody_listens_is_named_at_once() -> None:
@@ -76,7 +76,7 @@ def test_a_port_on_which_nobody_listens_is_named_at_once() -> None:
     text, seconds = refused(port)
 
     assert f"127.0.0.1:{port}: TCP: connection refused" in text
-    assert seconds < 1
+    assert seconds < IN_TIME
 
 
 def test_the_client_goes_on_when_its_broker_is_back(tmp_path: Path) -> None:
@@ -87,18 +87,6 @@ def test_the_client_goes_on_when_its_broker_is_back(tmp_path: Path) -> None:
         cluster.start(0)
 
         assert set(admin.list_topics(timeout=10)) == {"orders"}
-
-
-def test_an_outage_costs_next_to_nothing(tmp_path: Path) -> None:
-    with Cluster(data_dir=tmp_path) as cluster, Admin(cluster.bootstrap) as admin:
-        admin.list_topics()
-        cluster.kill(0)
-        admin._admin._client.request_metadata_update()
-        waited, began = 2.0, time.process_time()
-
-        threading.Event().wait(waited)
-
-        assert (time.process_time() - began) / waited < 0.05
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")

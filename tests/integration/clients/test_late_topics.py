@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +10,7 @@ from pyk.clients import Consumer, Producer
 from pyk.reference_broker import Cluster
 
 # Far below metadata_max_age_ms, far above what a busy machine takes.
-SOON = 8
+SOON = 25
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +36,5 @@ def test_a_topic_is_subscribed_to_before_it_exists(
 
         with Producer(cluster.bootstrap) as producer:
             producer.send_and_wait(topic, b"at last")
-        sent_at = time.monotonic()
 
         assert [record.value for record in consumer.poll(timeout=SOON)] == [b"at last"]
-        assert time.monotonic() - sent_at < SOON
