@@ -21,11 +21,13 @@ RANGES = st.dictionaries(
 LIMITS = st.none() | st.integers(1, 3000)
 
 
-@given(OFFSETS, st.none() | OFFSETS)
+@given(OFFSETS, st.none() | OFFSETS, st.dictionaries(st.sampled_from("ab0"), st.uuids().map(str)))
 def test_offsets_survive_the_checkpoint(
-    offsets: dict[TopicPartition, int], start: dict[TopicPartition, int] | None
+    offsets: dict[TopicPartition, int],
+    start: dict[TopicPartition, int] | None,
+    topic_ids: dict[str, str],
 ) -> None:
-    offset = StreamOffset(offsets, start)
+    offset = StreamOffset(offsets, start, topic_ids)
 
     assert StreamOffset.from_json(offset.to_json()) == offset
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import base64
+import math
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from threading import Event
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
+from uuid import UUID
 
 from pyk.clients import Admin, ListedOffset, OffsetSpec
 from pyk.clients.errors import KafkaError, SeveralErrors, UnknownTopicOrPartitionError
@@ -22,6 +25,14 @@ T = TypeVar("T")
 CLOSE_TIMEOUT = 5.0
 # An idle query asks for its latest offset a hundred times a second; new partitions can wait.
 DISCOVERY_INTERVAL = 1.0
+
+
+class Topic(NamedTuple):
+    """A topic as it is now."""
+
+    name: str
+    partition_count: int
+    id: str | None
 
 
 class KafkaCluster:
@@ -47,19 +58,25 @@ class KafkaCluster:
         self._admin = admin or Admin.from_properties(admin_properties(options.kafka))
         self._clock = clock or SystemClock()
         self._wait = wait or Event().wait
-        self._found: frozenset[TopicPartition] = frozenset()
-        self._found_at: float | None = None
+        self._topics: list[Topic] = []
+        self._found_at = -math.inf
         self._highest: dict[TopicPartition, int] = {}
 
     def partitions(self) -> frozenset[TopicPartition]:
         """Return the partitions that the query reads; new ones are seen within a second."""
         if self._subscription.partitions is not None:
             return self._subscription.partitions
-        now = self._clock.now()
-        if self._found_at is None or now - self._found_at >= DISCOVERY_INTERVAL:
-            self._found = self._asking("the partitions", self._discover)
-            self._found_at = now
-        return self._found
+        self._look(DISCOVERY_INTERVAL)
+        return frozenset(
+            TopicPartition(topic.name, number)
+            for topic in self._topics
+            for number in range(topic.partition_count)
+        )
+
+    def topic_ids(self, *, fresh: bool = False) -> dict[str, str]:
+        """Return the ids of the topics in Kafka's notation, where the cluster has them."""
+        self._look(0.0 if fresh else DISCOVERY_INTERVAL)
+        return {topic.name: topic.id for topic in self._topics if topic.id is not None}
 
     def log_start(self, partitions: Collection[TopicPartition]) -> OffsetMap:
         """Return the first offset of each partition; one that does not exist is left out."""
@@ -98,15 +115,23 @@ class KafkaCluster:
         with suppress(KafkaError):
             self._admin.close(CLOSE_TIMEOUT)
 
-    def _discover(self) -> frozenset[TopicPartition]:
-        pattern, topics = self._subscription.pattern, self._subscription.topics or frozenset()
+    def _look(self, interval: float) -> None:
+        """Ask for the topics, unless that was done less than ``interval`` seconds ago."""
+        now = self._clock.now()
+        if now - self._found_at >= interval:
+            self._topics = self._asking("the partitions", self._discover)
+            self._found_at = now
+
+    def _discover(self) -> list[Topic]:
+        pattern = self._subscription.pattern
         if pattern is None:
-            described = self._admin.describe_topics(topics).values()
-            return _numbered((topic.name, len(topic.partitions)) for topic in described)
-        listed = self._admin.list_topics().values()
-        return _numbered(
-            (topic.name, topic.partition_count) for topic in listed if pattern.fullmatch(topic.name)
-        )
+            described = self._admin.describe_topics(self._subscription.topic_names).values()
+            return [Topic(one.name, len(one.partitions), _text(one.topic_id)) for one in described]
+        return [
+            Topic(one.name, one.partition_count, _text(one.topic_id))
+            for one in self._admin.list_topics().values()
+            if pattern.fullmatch(one.name)
+        ]
 
     def _ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         times = dict.fromkeys(partitions, OffsetSpec.LATEST)
@@ -140,7 +165,8 @@ class KafkaCluster:
             raise ReadError(f"cannot learn {what}: {describe_error(error)}") from error
 
 
-def _numbered(topics: Iterable[tuple[str, int]]) -> frozenset[TopicPartition]:
-    return frozenset(
-        TopicPartition(topic, number) for topic, count in topics for number in range(count)
-    )
+def _text(topic_id: UUID | None) -> str | None:
+    """Return an id as Kafka's own tools show it."""
+    if topic_id is None:
+        return None
+    return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")

@@ -4,14 +4,18 @@
 *text* of two offsets to learn whether there is new data, so one meaning must have one text: topics
 and partitions are sorted.
 
-The end of batch 0 also holds where the query truly began. Spark asks for the initial offset more
-than once (twice for batch 0, again when batch 0 is replayed after a restart) and offers no place to
-keep the first answer; with ``startingOffsets=latest`` a later answer would skip what arrived in
-between. So batch 0 carries its own start::
+Two things are added, which Spark's own source does not know. Both stand in *names* that no topic
+can have, with nothing below them: it reads topics, partitions and offsets, and where there are no
+partitions it finds nothing, so a checkpoint can move here and back::
 
-    {"@start": {"orders": {"0": 20, "1": 7}}, "orders": {"0": 23, "1": 7}}
+    {"@id:orders:oKTBKFEkRY6xlCGNrc_uLg": {}, "@start": {}, "@start:orders:0=20,1=7": {},
+     "orders": {"0": 23, "1": 7}}
 
-``@`` cannot be part of a topic's name. Later offsets are exactly those of Spark's source.
+``@id`` is the id of each topic: a topic that was deleted and created again has another one, and its
+offsets mean nothing there. ``@start``, in the end of batch 0 only, is where the query truly began.
+Spark asks for the initial offset more than once (twice for batch 0, again when batch 0 is replayed
+after a restart) and offers no place to keep the first answer; with ``startingOffsets=latest`` a
+later answer would skip what arrived in between.
 """
 
 from __future__ import annotations
@@ -25,7 +29,9 @@ import attrs
 from pyk.clients.topic_partition import TopicPartition
 from pyk.spark_connector.errors import CheckpointError, OptionError
 
+EXTRA = "@"
 START = "@start"
+TOPIC_ID = "@id"
 LATEST = -1
 EARLIEST = -2
 MAX_OFFSET = 2**63 - 1
@@ -40,6 +46,8 @@ class StreamOffset:
 
     offsets: OffsetMap
     start: OffsetMap | None = None
+    topic_ids: Mapping[str, str] = attrs.field(factory=dict)
+    """The id of each topic that is known."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> StreamOffset:
@@ -47,16 +55,24 @@ class StreamOffset:
 
         Raises :class:`CheckpointError` for anything else.
         """
+        topics = {name: below for name, below in value.items() if not name.startswith(EXTRA)}
+        extras = {name: below for name, below in value.items() if name.startswith(EXTRA)}
         try:
-            offsets = _from_nested({topic: value[topic] for topic in value if topic != START})
-            start = _from_nested(value[START]) if START in value else None
+            start, topic_ids = _from_extras(extras)
+            return cls(_from_nested(topics), start, topic_ids)
         except (ValueError, TypeError, AttributeError):
             raise CheckpointError(f"the checkpoint holds {value!r}, which are no offsets") from None
-        return cls(offsets, start)
 
     def to_json(self) -> JsonOffsets:
         """Return the canonical form: equal offsets have equal text."""
-        nested: JsonOffsets = {} if self.start is None else {START: _to_nested(self.start)}
+        nested: JsonOffsets = {
+            f"{TOPIC_ID}:{topic}:{self.topic_ids[topic]}": {} for topic in sorted(self.topic_ids)
+        }
+        if self.start is not None:
+            nested[START] = {}
+            for topic, offsets in _to_nested(self.start).items():
+                places = ",".join(f"{number}={offset}" for number, offset in offsets.items())
+                nested[f"{START}:{topic}:{places}"] = {}
         return nested | _to_nested(self.offsets)
 
 
@@ -113,6 +129,27 @@ def _from_nested(value: Mapping[str, Any]) -> dict[TopicPartition, int]:
         for topic, partitions in value.items()
         for number, offset in partitions.items()
     }
+
+
+def _from_extras(
+    extras: Mapping[str, Any],
+) -> tuple[dict[TopicPartition, int] | None, dict[str, str]]:
+    start: dict[TopicPartition, int] | None = None
+    topic_ids = {}
+    for name, below in extras.items():
+        what, _, rest = name.partition(":")
+        topic, _, text = rest.partition(":")
+        if name == START:
+            # Where it began used to stand below it; Spark's own source could not read that.
+            start = (start or {}) | _from_nested(below)
+        elif what == START:
+            places = (place.split("=") for place in text.split(","))
+            start = (start or {}) | _from_nested({topic: dict(places)})
+        elif what == TOPIC_ID:
+            topic_ids[topic] = text
+        else:
+            raise ValueError(name)
+    return start, topic_ids
 
 
 def _to_nested(offsets: OffsetMap) -> JsonOffsets:

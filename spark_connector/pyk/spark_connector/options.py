@@ -93,6 +93,13 @@ class Subscription:
     topics: frozenset[str] | None = None
     pattern: re.Pattern[str] | None = None
 
+    @property
+    def topic_names(self) -> frozenset[str]:
+        """Return the topics that are named; none where a pattern chooses them."""
+        if self.partitions is not None:
+            return frozenset(partition.topic for partition in self.partitions)
+        return self.topics or frozenset()
+
 
 @attrs.frozen(kw_only=True)
 class SourceOptions:

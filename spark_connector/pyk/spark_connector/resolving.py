@@ -23,6 +23,12 @@ class Cluster(Protocol):
     def partitions(self) -> frozenset[TopicPartition]:
         """Return the partitions that the query reads, as they are now."""
 
+    def topic_ids(self, *, fresh: bool = False) -> Mapping[str, str]:
+        """Return the id of each topic that is read, as seen with the partitions or asked for now.
+
+        A topic whose id the cluster does not tell is left out.
+        """
+
     def log_start(self, partitions: Collection[TopicPartition]) -> OffsetMap:
         """Return the first offset of each partition; one that does not exist is left out."""
 

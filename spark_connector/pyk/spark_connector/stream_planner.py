@@ -23,6 +23,7 @@ from pyk.spark_connector.resolving import Cluster, reachable, resolve
 log = logging.getLogger(__name__)
 
 KEEP_GOING = "; set failOnDataLoss to false to go on without these records"
+RECREATED = "topic {!r} was deleted and created again: what the query had not read of it is gone"
 LEFT_OUT = "Records were left out of the query, since failOnDataLoss is false: %s"
 
 
@@ -38,16 +39,16 @@ class StreamPlanner:
             max_offsets=options.max_offsets_per_trigger,
             max_delay_ms=options.max_trigger_delay_ms,
         )
-        self._initial: OffsetMap | None = None
-        self._latest: OffsetMap | None = None
-        self._target: OffsetMap | None = None
+        self._initial: StreamOffset | None = None
+        self._latest: StreamOffset | None = None
+        self._target: StreamOffset | None = None
         self._committed: OffsetMap | None = None
 
     def initial_offset(self) -> JsonOffsets:
         """Return where a new query begins; the same answer every time."""
         if self._initial is None:
             self._initial = self._resolve_initial()
-        return StreamOffset(self._initial).to_json()
+        return self._initial.to_json()
 
     def latest_offset(self, start: Mapping[str, Any], *, limited: bool = True) -> JsonOffsets:
         """Return the end of the next micro-batch: ``start`` itself where there is to be none.
@@ -57,15 +58,17 @@ class StreamPlanner:
         begin = StreamOffset.from_json(start)
         self._commit(begin.offsets)
         latest = self._fetch_latest() if self._target is None else self._target
-        end = self._admitted(begin.offsets, latest) if limited else latest
-        if begin.start is None and begin.offsets == self._initial:
+        known = _without(begin.offsets, recreated(begin.topic_ids, latest.topic_ids))
+        end = self._admitted(known, latest.offsets) if limited else latest.offsets
+        topic_ids = _of_topics({**begin.topic_ids, **latest.topic_ids}, end)
+        if self._initial is not None and begin == self._initial:
             # Batch 0, which Spark runs and logs even if it is empty.
-            return StreamOffset(end, start=begin.offsets).to_json()
-        return dict(start) if end == begin.offsets else StreamOffset(end).to_json()
+            return StreamOffset(end, begin.offsets, topic_ids).to_json()
+        return dict(start) if end == known else StreamOffset(end, None, topic_ids).to_json()
 
     def report_latest(self) -> JsonOffsets | None:
         """Return the ends of the partitions as last seen; what Spark shows as the source's lag."""
-        return None if self._latest is None else StreamOffset(self._latest).to_json()
+        return None if self._latest is None else StreamOffset(self._latest.offsets).to_json()
 
     def prepare_available_now(self) -> None:
         """Read up to what is there now and no further."""
@@ -78,22 +81,29 @@ class StreamPlanner:
 
         Raises :class:`DataLossError` when records of it are gone and ``failOnDataLoss`` is on.
         """
-        last = StreamOffset.from_json(end)
-        first = last.start if last.start is not None else StreamOffset.from_json(start).offsets
-        plan = plan_ranges(first, last.offsets, self._cluster.log_start(last.offsets))
-        report_losses(plan.losses, fail=self._options.fail_on_data_loss)
+        begin, last = StreamOffset.from_json(start), StreamOffset.from_json(end)
+        first = last.start if last.start is not None else begin.offsets
+        # Created again before this batch was planned: read from the beginning. And since then: what
+        # was to be read is gone.
+        before = recreated(begin.topic_ids, last.topic_ids)
+        since = recreated(last.topic_ids, self._cluster.topic_ids(fresh=True))
+        first, until = _without(first, before | since), _without(last.offsets, since)
+        plan = plan_ranges(first, until, self._cluster.log_start(until))
+        losses = tuple(RECREATED.format(topic) for topic in sorted(before | since))
+        report_losses(losses + plan.losses, fail=self._options.fail_on_data_loss)
         return tasks_of(plan.ranges, self._options)
 
     def close(self) -> None:
         """Free the connections."""
         self._cluster.close()
 
-    def _resolve_initial(self) -> OffsetMap:
+    def _resolve_initial(self) -> StreamOffset:
         options, cluster = self._options, self._cluster
-        initial = resolve(options.starting, cluster.partitions(), cluster)
-        if options.starting.offsets is None:
-            return initial
-        return reachable(initial, "startingOffsets", cluster, fail=options.fail_on_data_loss)
+        initial: OffsetMap = resolve(options.starting, cluster.partitions(), cluster)
+        if options.starting.offsets is not None:
+            fail = options.fail_on_data_loss
+            initial = reachable(initial, "startingOffsets", cluster, fail=fail)
+        return StreamOffset(initial, None, _of_topics(cluster.topic_ids(), initial))
 
     def _commit(self, done: OffsetMap) -> None:
         """Tell the group how far the query is, if it is to know.
@@ -110,8 +120,9 @@ class StreamPlanner:
         except ReadError as error:
             log.warning("Group %s does not show how far the query is: %s", group_id, error)
 
-    def _fetch_latest(self) -> OffsetMap:
-        self._latest = self._cluster.latest(self._cluster.partitions())
+    def _fetch_latest(self) -> StreamOffset:
+        offsets = self._cluster.latest(self._cluster.partitions())
+        self._latest = StreamOffset(offsets, None, self._cluster.topic_ids())
         return self._latest
 
     def _admitted(self, start: OffsetMap, latest: OffsetMap) -> OffsetMap:
@@ -122,6 +133,20 @@ class StreamPlanner:
             # Waiting for more would be waiting for ever: nothing beyond the target is coming.
             admission = Admission(max_offsets=admission.max_offsets)
         return admission.admit(self._clock.time_ms(), start, latest, log_start)
+
+
+def recreated(before: Mapping[str, str], now: Mapping[str, str]) -> frozenset[str]:
+    """Return the topics whose id has changed: they were deleted and created again."""
+    return frozenset(topic for topic in before if now.get(topic, before[topic]) != before[topic])
+
+
+def _without(offsets: OffsetMap, topics: frozenset[str]) -> OffsetMap:
+    return {one: offset for one, offset in offsets.items() if one.topic not in topics}
+
+
+def _of_topics(topic_ids: Mapping[str, str], offsets: OffsetMap) -> dict[str, str]:
+    topics = {partition.topic for partition in offsets}
+    return {topic: topic_id for topic, topic_id in topic_ids.items() if topic in topics}
 
 
 def report_losses(losses: tuple[str, ...], *, fail: bool) -> None:

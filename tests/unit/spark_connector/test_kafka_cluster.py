@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any, cast
+from uuid import UUID
 
 import attrs
 import pytest
@@ -40,6 +41,7 @@ class FakeAdmin:
     failures: list[KafkaError] = attrs.field(factory=list)
     asked: list[str] = attrs.field(factory=list)
     read_committed: bool | None = None
+    ids: dict[str, UUID | None] = attrs.field(factory=dict)
 
     def describe_topics(self, names: Iterable[str]) -> dict[str, Any]:
         self._ask("describe")
@@ -77,7 +79,12 @@ class FakeAdmin:
 
     def _topic(self, name: str) -> SimpleNamespace:
         count = len(self.topics[name])
-        return SimpleNamespace(name=name, partitions=range(count), partition_count=count)
+        return SimpleNamespace(
+            name=name,
+            partitions=range(count),
+            partition_count=count,
+            topic_id=self.ids.get(name, UUID(int=1)),
+        )
 
     def _has(self, partition: TopicPartition) -> bool:
         return partition.partition < len(self.topics.get(partition.topic, ()))
@@ -134,6 +141,35 @@ def test_assigned_partitions_need_no_look() -> None:
 
     assert Harness(admin, assign='{"a":[1]}').cluster.partitions() == {A1}
     assert admin.asked == []
+
+
+def test_topics_have_ids_that_change_when_they_are_created_again() -> None:
+    admin = FakeAdmin({"a": [5]})
+    harness = Harness(admin)
+    cluster = harness.cluster
+    cluster.partitions()
+    before = cluster.topic_ids()
+    admin.ids["a"] = UUID(int=7)
+
+    assert before == {"a": "AAAAAAAAAAAAAAAAAAAAAQ"}
+    assert cluster.topic_ids() == before, "as seen with the partitions"
+    assert cluster.topic_ids(fresh=True) == {"a": "AAAAAAAAAAAAAAAAAAAABw"}
+    assert admin.asked == ["describe", "describe"]
+
+
+def test_a_topic_without_an_id_has_none() -> None:
+    admin = FakeAdmin({"a": [5]}, ids={"a": None})
+
+    assert Harness(admin).cluster.topic_ids() == {}
+
+
+@pytest.mark.parametrize(
+    "options", [{"assign": '{"a":[1]}'}, {"subscribePattern": "a"}], ids=["assign", "pattern"]
+)
+def test_ids_are_those_of_the_topics_that_are_read(options: dict[str, str]) -> None:
+    admin = FakeAdmin({"a": [5, 6], "b": [5]})
+
+    assert Harness(admin, **options).cluster.topic_ids().keys() == {"a"}
 
 
 def test_a_topic_that_was_just_made_is_waited_for() -> None:

@@ -27,10 +27,47 @@ def test_one_meaning_has_one_text() -> None:
 
 
 def test_batch_0_carries_where_it_began() -> None:
-    offset = StreamOffset({A0: 9}, start={A0: 4})
+    offset = StreamOffset({A0: 9, A2: 5, B0: 1}, start={A0: 4, A2: 5})
 
-    assert offset.to_json() == {"@start": {"a": {"0": 4}}, "a": {"0": 9}}
+    assert offset.to_json() == {
+        "@start": {},
+        "@start:a:0=4,2=5": {},
+        "a": {"0": 9, "2": 5},
+        "b": {"0": 1},
+    }
     assert StreamOffset.from_json(offset.to_json()) == offset
+
+
+def test_batch_0_of_a_query_without_partitions_carries_that() -> None:
+    offset = StreamOffset({A0: 9}, start={})
+
+    assert StreamOffset.from_json(offset.to_json()) == offset
+
+
+def test_offsets_carry_the_ids_of_their_topics() -> None:
+    offset = StreamOffset({A0: 9, B0: 1}, topic_ids={"a": "oKTBKFEkRY6xlCGNrc_uLg"})
+
+    assert offset.to_json() == {
+        "@id:a:oKTBKFEkRY6xlCGNrc_uLg": {},
+        "a": {"0": 9},
+        "b": {"0": 1},
+    }
+    assert StreamOffset.from_json(offset.to_json()) == offset
+
+
+def test_sparks_own_source_sees_no_partition_in_what_is_added() -> None:
+    """It reads a map of topics to maps of partition numbers to offsets, so empty maps are safe."""
+    offset = StreamOffset({A0: 9}, start={A0: 4, B0: 1}, topic_ids={"a": "x", "b": "y"})
+
+    added = {name: value for name, value in offset.to_json().items() if name != "a"}
+
+    assert set(map(json.dumps, added.values())) == {"{}"}
+
+
+def test_the_start_as_it_was_written_before_is_understood() -> None:
+    assert StreamOffset.from_json({"@start": {"a": {"0": 4}}, "a": {"0": 9}}) == StreamOffset(
+        {A0: 9}, start={A0: 4}
+    )
 
 
 def test_sparks_own_offsets_are_understood() -> None:
@@ -41,7 +78,16 @@ def test_sparks_own_offsets_are_understood() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [{"a": 5}, {"a": {"x": 5}}, {"a": {"0": None}}, {"a": {"0": True}}, {"@start": [], "a": {}}],
+    [
+        {"a": 5},
+        {"a": {"x": 5}},
+        {"a": {"0": None}},
+        {"a": {"0": True}},
+        {"@start": [], "a": {}},
+        {"@start:a:0": {}},
+        {"@start:a:x=1": {}},
+        {"@later:a:1": {}},
+    ],
 )
 def test_a_strange_checkpoint_is_named(value: dict[str, object]) -> None:
     with pytest.raises(CheckpointError, match="which are no offsets"):

@@ -31,10 +31,19 @@ class FakeCluster:
     times: dict[TopicPartition, dict[int, int]] = attrs.field(factory=dict)
     commits: list[tuple[str, OffsetMap]] = attrs.field(factory=list)
     refuses_commits: bool = False
+    ids: dict[str, str] = attrs.field(factory=dict)
     closed: bool = False
 
     def partitions(self) -> frozenset[TopicPartition]:
         return frozenset(self.ends)
+
+    def topic_ids(self, *, fresh: bool = False) -> dict[str, str]:
+        return dict(self.ids)
+
+    def recreate(self, topic: str, end: int) -> None:
+        """Delete a topic and create it again, with so many records in each partition."""
+        self.ids[topic] += "'"
+        self.ends.update({one: end for one in self.ends if one.topic == topic})
 
     def log_start(self, partitions: Collection[TopicPartition]) -> OffsetMap:
         return {one: self.starts.get(one, 0) for one in partitions if one in self.ends}
@@ -84,7 +93,7 @@ class TestBatch0:
         start = stream.initial_offset()
         cluster.ends[A0] = 9
 
-        assert stream.latest_offset(start) == {"@start": {"a": {"0": 5}}, "a": {"0": 9}}
+        assert stream.latest_offset(start) == {"@start": {}, "@start:a:0=5": {}, "a": {"0": 9}}
 
     def test_replayed_after_a_restart_it_reads_what_it_was_to_read(self) -> None:
         cluster = FakeCluster({A0: 5})
@@ -121,7 +130,7 @@ class TestBatch0:
         cluster = FakeCluster({A0: 5})
         stream = planner(cluster, startingOffsets="latest")
         logged_end = through_json(stream.latest_offset(stream.initial_offset()))
-        assert logged_end == {"@start": {"a": {"0": 5}}, "a": {"0": 5}}
+        assert logged_end == {"@start": {}, "@start:a:0=5": {}, "a": {"0": 5}}
 
         cluster.ends[A0] = 20
         restarted = planner(cluster, startingOffsets="latest")
@@ -140,7 +149,7 @@ class TestLimits:
 
         end = stream.latest_offset(start)
 
-        assert end == {"@start": {"a": {"0": 0, "1": 0}}, "a": {"0": 10, "1": 30}}
+        assert end == {"@start": {}, "@start:a:0=0,1=0": {}, "a": {"0": 10, "1": 30}}
 
     def test_everything_means_everything(self) -> None:
         stream = planner(
@@ -269,6 +278,99 @@ class TestLoss:
         end = stream.latest_offset(start)
 
         assert ranges_of(stream.partitions(start, end)) == [OffsetRange("a", 1, 0, 3)]
+
+
+class TestRecreatedTopics:
+    """A topic that was deleted and created again is another topic, however long it is."""
+
+    def started(self, cluster: FakeCluster, **options: str) -> tuple[StreamPlanner, dict[str, Any]]:
+        stream = planner(cluster, startingOffsets="earliest", **options)
+        return stream, through_json(stream.latest_offset(stream.initial_offset()))
+
+    def test_its_records_are_not_skipped_in_silence(self) -> None:
+        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
+        stream, first = self.started(cluster)
+        cluster.recreate("a", end=9)
+
+        second = stream.latest_offset(first)
+
+        assert second == {"@id:a:X'": {}, "a": {"0": 9}}
+        with pytest.raises(DataLossError, match="topic 'a' was deleted and created again"):
+            stream.partitions(first, second)
+
+    @pytest.mark.parametrize("end", [0, 3, 5, 9])
+    def test_it_is_read_from_its_beginning_if_the_query_may_go_on(
+        self, end: int, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        cluster = FakeCluster({A0: 5, A1: 5}, ids={"a": "X"})
+        stream, first = self.started(cluster, failOnDataLoss="false")
+        cluster.recreate("a", end=end)
+
+        second = through_json(stream.latest_offset(first))
+        with caplog.at_level(logging.WARNING):
+            tasks = stream.partitions(first, second)
+
+        assert second != first
+        assert ranges_of(tasks) == [OffsetRange("a", n, 0, end) for n in range(2 if end else 0)]
+        assert "topic 'a' was deleted and created again" in caplog.text
+        assert stream.latest_offset(second) == second
+
+    def test_a_batch_that_was_planned_before_reads_nothing_of_it(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
+        stream, first = self.started(cluster)
+        cluster.ends[A0] = 9
+        logged = through_json(stream.latest_offset(first))
+        cluster.recreate("a", end=20)
+
+        restarted = planner(cluster)
+        with pytest.raises(DataLossError, match="topic 'a' was deleted and created again"):
+            restarted.partitions(first, logged)
+
+        forgiving = planner(cluster, failOnDataLoss="false")
+        with caplog.at_level(logging.WARNING):
+            assert forgiving.partitions(first, logged) == []
+        third = forgiving.latest_offset(logged)
+        assert ranges_of(forgiving.partitions(logged, third)) == [OffsetRange("a", 0, 0, 20)]
+
+    def test_other_topics_go_on(self) -> None:
+        b0 = TopicPartition("b", 0)
+        cluster = FakeCluster({A0: 5, b0: 5}, ids={"a": "X", "b": "Y"})
+        stream, first = self.started(cluster, failOnDataLoss="false")
+        cluster.recreate("a", end=2)
+        cluster.ends[b0] = 7
+
+        second = stream.latest_offset(first)
+
+        assert ranges_of(stream.partitions(first, second)) == [
+            OffsetRange("a", 0, 0, 2),
+            OffsetRange("b", 0, 5, 7),
+        ]
+
+    def test_a_limit_counts_from_its_beginning(self) -> None:
+        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
+        stream, first = self.started(cluster, maxOffsetsPerTrigger="4")
+        cluster.recreate("a", end=9)
+
+        assert stream.latest_offset(first)["a"] == {"0": 4}
+
+    def test_a_checkpoint_of_sparks_own_source_gets_ids_with_the_next_records(self) -> None:
+        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
+        stream = planner(cluster)
+        written_by_spark = {"a": {"0": 5}}
+
+        assert stream.latest_offset(written_by_spark) == written_by_spark
+        cluster.ends[A0] = 6
+        assert stream.latest_offset(written_by_spark) == {"@id:a:X": {}, "a": {"0": 6}}
+
+    def test_an_id_that_the_cluster_does_not_tell_is_kept(self) -> None:
+        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
+        stream, first = self.started(cluster)
+        cluster.ids.clear()
+        cluster.ends[A0] = 6
+
+        assert stream.latest_offset(first) == {"@id:a:X": {}, "a": {"0": 6}}
 
 
 class TestStartingPlaces:
