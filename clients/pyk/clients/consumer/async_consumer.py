@@ -94,9 +94,9 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
             network=network,
             random=random,
         )
-        super().__init__(core.buffer)
+        super().__init__(core.reader)
         self._core = core
-        self._records = core.buffer
+        self._buffer = core.buffer
         self._user: asyncio.Task[Any] | None = None
         self._taker: asyncio.Task[Any] | None = None
 
@@ -124,7 +124,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
             return
         deadline = core.closing_deadline(timeout)
         if is_clean:
-            self._records.settle()
+            self._reader.settle()
         try:
             event = await core.begin_leaving(core.before(deadline, 3))
             if event is not None:
@@ -178,9 +178,9 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         try:
             await self._turn()
             while True:
-                if self._records.attention:
+                if self._buffer.attention:
                     await self._attend(deadline)
-                spans, records = self._records.take(limit)
+                spans, records = self._reader.take(limit)
                 if spans or not await self._wait(deadline):
                     return ConsumerRecords(spans, records)
         finally:
@@ -191,12 +191,12 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         try:
             await self._turn()
             while True:
-                if self._records.attention:
+                if self._buffer.attention:
                     await self._attend(None)
-                if not self._records.open_span():
+                if not self._reader.open_span():
                     await self._wait(None)
                     continue
-                record: ConsumerRecord[K, V] | None = self._records.next_record()
+                record: ConsumerRecord[K, V] | None = self._reader.next_record()
                 if record is not None:
                     return record
         finally:
@@ -212,31 +212,30 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         """Wait for records or anything else; return False at the deadline."""
         self._core.check_reading()
         self._data.clear()
-        self._records.is_waiting = True
+        self._buffer.is_waiting = True
         try:
-            if self._records.has_work:
+            if self._buffer.has_work:
                 return True
             async with asyncio.timeout_at(deadline):
                 await self._data.wait()
         except TimeoutError:
             return False
         finally:
-            self._records.is_waiting = False
+            self._buffer.is_waiting = False
         return True
 
     async def _attend(self, deadline: float | None) -> None:
         """Look what there is besides records, and do it."""
-        reasons = self._records.attention
+        reasons = self._buffer.attention
         if reasons & FORKED:
             self._core.client.guard.check()
         if reasons & CLOSED:
             raise ClosedError("the consumer is closed")
         if reasons & WAKEUP:
-            self._records.clear_attention(WAKEUP)
+            self._buffer.clear_attention(WAKEUP)
             raise WakeupError("wakeup() was called")
-        self._records.settle()
-        self._records.drop_void_span()
-        self._records.clear_attention(EVENT)
+        self._reader.come_back()
+        self._buffer.clear_attention(EVENT)
         while (event := await self._core.begin_event(deadline)) is not None:
             try:
                 await self._call_listener(event)
@@ -268,7 +267,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
 
     def wakeup(self) -> None:
         """Have the poll or iteration under way, or the next one, raise :class:`WakeupError`."""
-        self._records.call_attention(WAKEUP)
+        self._buffer.call_attention(WAKEUP)
 
     # -- what to read ------------------------------------------------------------------------------
 
@@ -353,7 +352,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         :class:`KafkaTimeoutError` after ``timeout`` seconds (``default_api_timeout_ms``).
         """
         if offsets is None:
-            self._records.settle()
+            self._reader.settle()
         await self._core.commit(None if offsets is None else offsets_to_commit(offsets), timeout)
 
     async def committed(

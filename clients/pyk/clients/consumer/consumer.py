@@ -101,9 +101,9 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
             network=network,
             random=random,
         )
-        super().__init__(core.buffer)
+        super().__init__(core.reader)
         self._core = core
-        self._records = core.buffer
+        self._buffer = core.buffer
         self._use = threading.RLock()
         self._taker: int | None = None
         self._thread.guard.on_fork = lambda error: core.forked()
@@ -132,7 +132,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
             return
         deadline = core.closing_deadline(timeout)
         if is_clean:
-            self._records.settle()
+            self._reader.settle()
         try:
             event = self._thread.call(core.begin_leaving(core.before(deadline, 3)))
             if event is not None:
@@ -182,9 +182,9 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         self._enter()
         try:
             while True:
-                if self._records.attention:
+                if self._buffer.attention:
                     self._attend(deadline)
-                spans, records = self._records.take(limit)
+                spans, records = self._reader.take(limit)
                 if spans or not self._wait(deadline):
                     return ConsumerRecords(spans, records)
         finally:
@@ -194,12 +194,12 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         self._enter()
         try:
             while True:
-                if self._records.attention:
+                if self._buffer.attention:
                     self._attend(None)
-                if not self._records.open_span():
+                if not self._reader.open_span():
                     self._wait(None)
                     continue
-                record: ConsumerRecord[K, V] | None = self._records.next_record()
+                record: ConsumerRecord[K, V] | None = self._reader.next_record()
                 if record is not None:
                     return record
         finally:
@@ -210,28 +210,27 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         if not self._core.is_started and not self._core.is_closed:
             self.start()
         self._core.check_reading()
-        self._records.is_waiting = True
+        self._buffer.is_waiting = True
         try:
-            if self._records.has_work:
+            if self._buffer.has_work:
                 return True
             left = None if deadline is None else deadline - self._core.client.clock.now()
             return self._doorbell.wait(left)
         finally:
-            self._records.is_waiting = False
+            self._buffer.is_waiting = False
 
     def _attend(self, deadline: float | None) -> None:
         """Look what there is besides records, and do it."""
-        reasons = self._records.attention
+        reasons = self._buffer.attention
         if reasons & FORKED:
             self._thread.guard.check()
         if reasons & CLOSED:
             raise ClosedError("the consumer is closed")
         if reasons & WAKEUP:
-            self._records.clear_attention(WAKEUP)
+            self._buffer.clear_attention(WAKEUP)
             raise WakeupError("wakeup() was called")
-        self._records.settle()
-        self._records.drop_void_span()
-        self._records.clear_attention(EVENT)
+        self._reader.come_back()
+        self._buffer.clear_attention(EVENT)
         while (event := self._thread.call(self._core.begin_event(deadline))) is not None:
             try:
                 self._call_listener(event)
@@ -254,7 +253,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
 
     def wakeup(self) -> None:
         """Have the poll or iteration under way, or the next one, raise :class:`WakeupError`."""
-        self._records.call_attention(WAKEUP)
+        self._buffer.call_attention(WAKEUP)
 
     def _enter(self) -> None:
         if not self._use.acquire(blocking=False):
@@ -350,7 +349,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         :class:`KafkaTimeoutError` after ``timeout`` seconds (``default_api_timeout_ms``).
         """
         if offsets is None:
-            self._records.settle()
+            self._reader.settle()
         named = None if offsets is None else offsets_to_commit(offsets)
         self._thread.call(self._core.commit(named, timeout))
 

@@ -11,6 +11,7 @@ from typing import Any
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.deserializers import Deserializers
 from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, FetchBuffer
+from pyk.clients.consumer.fetch_reader import FetchReader
 from pyk.clients.consumer.fetcher import Fetcher
 from pyk.clients.consumer.group.actions import ApplicationEvent, Revoke
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
@@ -49,8 +50,8 @@ LEAST_SECONDS = 0.5
 class ConsumerCore:
     """One consumer: its client, its partitions, and the tasks that keep records coming.
 
-    Everything here is called on the loop of the client, but the ``buffer``, where the application
-    takes records in its own thread.
+    Everything here is called on the loop of the client, but the ``reader``, with which the
+    application takes records in its own thread.
     """
 
     def __init__(
@@ -73,9 +74,9 @@ class ConsumerCore:
             random=random,
             allow_auto_topic_creation=config.allow_auto_create_topics,
         )
-        self.buffer = FetchBuffer(
-            on_data,
-            lambda: on_room(self._look),
+        self.buffer = FetchBuffer(on_data, lambda: on_room(self._look))
+        self.reader = FetchReader(
+            self.buffer,
             Deserializers(config.key_deserializer, config.value_deserializer),
             config.max_poll_records,
         )
@@ -104,7 +105,12 @@ class ConsumerCore:
         self._is_started = True
         if self.config.group_id is not None:
             self.group = ConsumerGroup(
-                self.client, self.config, self.positions, self.buffer, self._look
+                self.client,
+                self.config,
+                self.positions,
+                self.buffer,
+                self.reader,
+                on_assigned=self._look,
             )
         keeper = self._keeper = PositionKeeper(
             self.client,
@@ -308,7 +314,7 @@ class ConsumerCore:
             place = self.place(partition)
         if place.buffer.error is not None and place.buffer.position < 0:
             raise place.buffer.error.with_traceback(None)
-        return self.buffer.position(place.topic_partition)
+        return place.buffer.position
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
         place = self.place(partition)
@@ -331,11 +337,11 @@ class ConsumerCore:
 
     def pause(self, partitions: Collection[tuple[str, int]]) -> None:
         for place in [self.place(partition) for partition in partitions]:
-            self.buffer.pause(place.topic_partition)
+            self.buffer.pause(place.buffer)
 
     def resume(self, partitions: Collection[tuple[str, int]]) -> None:
         for place in [self.place(partition) for partition in partitions]:
-            self.buffer.resume(place.topic_partition)
+            self.buffer.resume(place.buffer)
             place.progressed(self.client.clock.now())
         self._look()
 
@@ -411,7 +417,7 @@ class ConsumerCore:
 
     def stats(self) -> ConsumerStats:
         return ConsumerStats(
-            records=self.buffer.taken + self.buffer.polled,
+            records=self.reader.taken + self.reader.polled,
             assigned_partitions=len(self.positions.partitions),
             paused_partitions=sum(place.buffer.is_paused for place in list(self.positions)),
             buffered_bytes=self.buffer.buffered_bytes,

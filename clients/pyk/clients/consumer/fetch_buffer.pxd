@@ -1,43 +1,38 @@
-from pyk.clients.consumer.partition_buffer cimport PartitionBuffer
+cimport cython
+
+from pyk.clients.consumer.partition_buffer cimport OpenSpan, PartitionBuffer
 from pyk.protocol.records.cursor cimport FetchedRecords
-from pyk.protocol.records.reader cimport RecordIterator, RecordSpan
-from pyk.protocol.records.record cimport ConsumerRecord
 
 
+@cython.final
 cdef class FetchBuffer:
     cdef readonly dict partitions
     cdef public int attention
-    cdef public long long calls
-    cdef public long long taken
-    cdef public long long polled
     cdef public bint is_waiting
     cdef public bint wants_room
+    cdef object lock
+    cdef object queue
+    cdef object on_room
     cdef object _on_data
-    cdef object _on_room
-    cdef object _deserializers
-    cdef bint _deserializes
-    cdef long _max_span
-    cdef object _queue
-    cdef object _queue_lock
-    cdef RecordIterator _iterator
-    cdef RecordSpan _span
-    cdef PartitionBuffer _current
-    cdef long _current_version
-    cdef long long _taken_before
-    cdef long long _in_hand
-    cdef list _handed
-    cpdef ConsumerRecord next_record(self)
-    cdef ConsumerRecord _next_deserialized(self)
-    cdef _enqueue(self, PartitionBuffer partition)
-    cdef _clear(self, PartitionBuffer partition)
-    cdef bint _is_current(self, PartitionBuffer partition)
-    cdef _close_span(self)
-    cdef _forget_span(self)
-    cdef RecordIterator _iterate(self, RecordSpan span)
-    cdef PartitionBuffer _dequeue(self)
-    cdef RecordSpan _next_span(self, PartitionBuffer partition, object max_records)
-    cdef _was_told(self, PartitionBuffer partition, object error)
-    cdef FetchedRecords _open_fetch(self, PartitionBuffer partition)
-    cdef _drop_fetch(self, PartitionBuffer partition)
-    cdef _drop_fetches(self, PartitionBuffer partition)
-    cdef _make_room(self, PartitionBuffer partition)
+    cdef long long _last_version
+    @cython.locals(partition=PartitionBuffer)
+    cpdef PartitionBuffer add_partition(self, object topic_partition)
+    cpdef remove_partition(self, PartitionBuffer partition)
+    cpdef set_position(self, PartitionBuffer partition, long long offset, long epoch)
+    @cython.locals(span=OpenSpan, in_hand=cython.longlong)
+    cpdef tuple finished(self, PartitionBuffer partition)
+    cpdef append(
+        self, PartitionBuffer partition, FetchedRecords fetched, object size, long long next_offset
+    )
+    cpdef fetch_after_reading(self, PartitionBuffer partition)
+    cdef _set_error(self, PartitionBuffer partition, object error, bint lasts)
+    cpdef heal(self, PartitionBuffer partition)
+    cpdef pause(self, PartitionBuffer partition)
+    cpdef resume(self, PartitionBuffer partition)
+    cpdef hold(self, PartitionBuffer partition)
+    cpdef release(self, PartitionBuffer partition)
+    cdef enqueue(self, PartitionBuffer partition)
+    cdef _void(self, PartitionBuffer partition)
+    cdef _interrupt(self, PartitionBuffer partition)
+    cdef object _next_version(self)
+    cdef _tell_if_waiting(self)

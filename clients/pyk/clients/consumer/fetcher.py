@@ -13,7 +13,6 @@ from pyk.clients.consumer.positions import STALL_SECONDS, Place, Positions
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import leaderless
 from pyk.clients.errors import KafkaError, KafkaTimeoutError
-from pyk.clients.topic_partition import TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -117,17 +116,17 @@ class Fetcher:
         for node in self._nodes.values():
             node.open_new_session()
         if place.stalls == STALLS_UNTIL_TOLD:
-            self.tell(place.topic_partition, _stalled(place))
+            self.tell(place, _stalled(place))
 
     def _tell_of_lasting_failure(self, place: Place, now: float) -> None:
         if place.failing_since is None or place.error is None or place.buffer.error is not None:
             return
         if (now - place.failing_since) * 1000 > self._config.request_timeout_ms:
-            self.tell(place.topic_partition, place.error)
+            self.tell(place, place.error)
 
-    def tell(self, topic_partition: TopicPartition, error: KafkaError) -> None:
+    def tell(self, place: Place, error: KafkaError) -> None:
         """Have the application hear of an error that keeps a partition from being read."""
-        self._buffer.fail(topic_partition, error)
+        self._buffer.fail(place.buffer, error)
 
 
 def _stalled(place: Place) -> KafkaError:

@@ -175,7 +175,7 @@ class NodeFetcher:
             self._positions.failed(place, version, error, now)
             place.retry_at = self._retry_at
             if not error.retriable:
-                self._buffer.fail(partition, error)
+                self._buffer.fail(place.buffer, error)
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -228,7 +228,7 @@ class NodeFetcher:
         if data.records:
             self._take_records(place, node_plan, data)
         if place.error is not None or place.stalls:
-            self._buffer.heal(place.topic_partition)
+            self._buffer.heal(place.buffer)
         place.succeeded(now)
 
     def _take_records(self, place: Place, node_plan: NodePlan, data: PartitionData) -> None:
@@ -238,7 +238,7 @@ class NodeFetcher:
         end = find_end(records, offset)
         if not end.has_batch:
             error = cut_short_error(partition, offset, len(records))
-            self._buffer.fail(partition, error, lasts=True)
+            self._buffer.fail(place.buffer, error, lasts=True)
             place.state = PlaceState.FAILED
             return
         aborted = None
@@ -254,7 +254,7 @@ class NodeFetcher:
         )
         place.fetched_epoch = end.leader_epoch
         place.progressed(self._client.clock.now())
-        self._buffer.append(partition, fetched, len(records), end.next_offset)
+        self._buffer.append(place.buffer, fetched, len(records), end.next_offset)
 
     def _partition_failed(
         self, place: Place, node_plan: NodePlan, code: ErrorCode, *, has_hint: bool
@@ -277,12 +277,13 @@ class NodeFetcher:
                 place.retry_at = now  # KIP-951: the answer names the new leader
             self._client.request_metadata_update()
         elif decision is Verdict.FAIL:
-            self._buffer.fail(partition, error)
+            self._buffer.fail(place.buffer, error)
 
     def _out_of_range(self, place: Place, node_plan: NodePlan, now: float) -> None:
         asked = node_plan.wanted[place.topic_partition].offset
         if asked == place.buffer.position:
             self._positions.out_of_range(place, now)
-        elif place.buffer.fetches:
-            # Headers said so before anybody had checked them: read what there is, then fetch again.
-            place.buffer.fetch_offset = -1
+        else:
+            # The application reads what it has first. And headers said where to fetch, before
+            # anybody had checked them.
+            self._buffer.fetch_after_reading(place.buffer)

@@ -1,23 +1,44 @@
-from pyk.protocol.records.reader cimport RecordSpan
+cimport cython
+
+from pyk.protocol.records.cursor cimport FetchedRecords
+from pyk.protocol.records.reader cimport RecordIterator, RecordSpan
 
 
+@cython.final
+cdef class OpenSpan:
+    cdef PartitionBuffer partition
+    cdef RecordSpan span
+    cdef RecordSpan whole
+    cdef long long taken_before
+    cdef RecordIterator iterator
+    cdef readonly long long in_hand
+
+
+@cython.final
 cdef class PartitionBuffer:
     cdef readonly object topic_partition
-    cdef public long long position
+    cdef readonly object assignment
+    cdef readonly long long version
+    cdef readonly long long next_offset
     cdef public long position_epoch
-    cdef public long long finished
-    cdef public long finished_epoch
+    cdef readonly long long finished
+    cdef readonly long finished_epoch
     cdef public long long fetch_offset
-    cdef public long version
-    cdef public bint is_paused
-    cdef public bint is_held
-    cdef public bint is_queued
+    cdef readonly bint is_paused
+    cdef readonly bint is_held
+    cdef bint is_queued
     cdef public bint is_unreadable
-    cdef public object error
-    cdef public bint error_lasts
-    cdef public long long buffered_bytes
-    cdef public object fetches
-    cdef public bint is_opened
-    cdef public RecordSpan unread
-    cpdef clear(self)
-    cpdef bint has_something(self)
+    cdef readonly object error
+    cdef bint error_lasts
+    cdef readonly long long buffered_bytes
+    cdef readonly object fetches
+    cdef readonly bint is_opened
+    cdef RecordSpan unread
+    cdef OpenSpan open_span
+    cdef clear(self, long long version)
+    cdef bint has_something(self)
+    cdef settle(self)
+    cdef rewind(self)
+    cdef FetchedRecords open_fetch(self)
+    cdef drop_fetch(self)
+    cdef drop_fetches(self)

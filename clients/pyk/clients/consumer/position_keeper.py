@@ -161,7 +161,7 @@ class PositionKeeper:
     def _failed(self, place: Place, version: int, error: KafkaError) -> None:
         self._positions.failed(place, version, error, self._client.clock.now())
         if not error.retriable and place.version == version:
-            self._fetcher.tell(place.topic_partition, error)
+            self._fetcher.tell(place, error)
 
 
 def _or_unknown(epoch: int | None) -> int:

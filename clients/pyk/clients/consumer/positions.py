@@ -195,8 +195,9 @@ class Positions:
 
     def unassign(self, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
-            if self._places.pop(partition, None) is not None:
-                self._buffer.remove_partition(partition)
+            place = self._places.pop(partition, None)
+            if place is not None:
+                self._buffer.remove_partition(place.buffer)
 
     def in_state(self, state: PlaceState, now: float) -> list[Place]:
         """Return the places in a state whose next try is due."""
@@ -274,14 +275,14 @@ class Positions:
 
     def seek(self, place: Place, offset: int, epoch: int) -> None:
         """Read on from ``offset``."""
-        is_there = self._buffer.position(place.topic_partition) == offset
+        is_there = place.buffer.position == offset
         if is_there and place.state is PlaceState.KNOWN and not place.buffer.is_unreadable:
             return  # what is fetched stays of use
         self._know(place, offset, epoch)
 
     def seek_to(self, place: Place, end: OffsetSpec) -> None:
         """Read on from an end of the log, EARLIEST or LATEST."""
-        self._buffer.set_position(place.topic_partition, UNKNOWN, UNKNOWN)
+        self._buffer.set_position(place.buffer, UNKNOWN, UNKNOWN)
         place.state = PlaceState.RESET
         place.end = end
         place.retry_at = 0.0
@@ -292,7 +293,7 @@ class Positions:
         return place.version == version and place.state is state
 
     def _know(self, place: Place, offset: int, epoch: int) -> None:
-        self._buffer.set_position(place.topic_partition, offset, epoch)
+        self._buffer.set_position(place.buffer, offset, epoch)
         place.state = PlaceState.KNOWN
         place.fetched_epoch = epoch
         place.retry_at = 0.0
@@ -303,7 +304,7 @@ class Positions:
         """Ask for the end that ``auto_offset_reset`` names, or fail where it names none."""
         topic, partition = place.topic_partition
         if self._policy is not None:
-            self._buffer.set_position(place.topic_partition, UNKNOWN, UNKNOWN)
+            self._buffer.set_position(place.buffer, UNKNOWN, UNKNOWN)
             place.end = self._policy
             return
         place.state = PlaceState.FAILED
@@ -315,11 +316,11 @@ class Positions:
             partition=partition,
             offset=offset,
         )
-        self._buffer.fail(place.topic_partition, error, lasts=True)
+        self._buffer.fail(place.buffer, error, lasts=True)
 
     def _truncated(self, place: Place, end_offset: int) -> None:
         topic, partition = place.topic_partition
-        position = self._buffer.position(place.topic_partition)
+        position = place.buffer.position
         log.warning(
             "The log of %s was truncated to offset %d; it had been fetched up to %d",
             place.topic_partition,
@@ -337,4 +338,4 @@ class Positions:
             partition=partition,
             offset=end_offset,
         )
-        self._buffer.fail(place.topic_partition, error, lasts=True)
+        self._buffer.fail(place.buffer, error, lasts=True)

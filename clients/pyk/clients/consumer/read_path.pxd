@@ -1,15 +1,15 @@
 cimport cython
 
-from pyk.clients.consumer.fetch_buffer cimport FetchBuffer
+from pyk.clients.consumer.fetch_reader cimport FetchReader
 from pyk.protocol.records.record cimport ConsumerRecord
 
 
 cdef class BlockingReadPath:
-    cdef FetchBuffer _buffer
+    cdef readonly FetchReader _reader
 
 
 cdef class AsyncReadPath:
-    cdef FetchBuffer _buffer
+    cdef readonly FetchReader _reader
 
 
 @cython.final

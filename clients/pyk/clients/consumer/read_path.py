@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Generator
 from typing import Any
 
-from pyk.clients.consumer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.fetch_reader import FetchReader
 
 
 class BlockingReadPath:
     """Iteration of the blocking consumer."""
 
-    def __init__(self, buffer: FetchBuffer) -> None:
-        self._buffer = buffer
+    def __init__(self, reader: FetchReader) -> None:
+        self._reader = reader
 
     def __iter__(self) -> BlockingReadPath:
         return self
 
     def __next__(self) -> Any:
-        record = self._buffer.next_record()
+        record = self._reader.next_record()
         if record is not None:
             return record
         return self._next_slowly()
@@ -35,14 +35,14 @@ class BlockingReadPath:
 class AsyncReadPath:
     """Iteration of the asyncio consumer."""
 
-    def __init__(self, buffer: FetchBuffer) -> None:
-        self._buffer = buffer
+    def __init__(self, reader: FetchReader) -> None:
+        self._reader = reader
 
     def __aiter__(self) -> AsyncReadPath:
         return self
 
     def __anext__(self) -> Awaitable[Any]:
-        record = self._buffer.next_record()
+        record = self._reader.next_record()
         if record is not None:
             return ReadyRecord(record)
         return self._next_slowly()

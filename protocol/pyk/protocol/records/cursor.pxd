@@ -9,6 +9,7 @@ cdef class FetchedRecords:
     cdef readonly object topic
     cdef readonly object partition
     cdef readonly object next_offset
+    cdef public object owner
     cdef readonly object unknown_control_batches
     cdef object _data
     cdef object _position

@@ -30,7 +30,7 @@ class FetchedRecords:
 
     ``data`` is what the response holds and is kept as long as a span of it lives.
     ``aborted_transactions`` are its ``(producer_id, first_offset)`` pairs, or None to read
-    uncommitted. One thread at a time.
+    uncommitted. The records lead back to ``owner``. One thread at a time.
     """
 
     __slots__ = (
@@ -42,6 +42,7 @@ class FetchedRecords:
         "_reads_committed",
         "_unread",
         "next_offset",
+        "owner",
         "partition",
         "topic",
         "unknown_control_batches",
@@ -60,6 +61,7 @@ class FetchedRecords:
         self.topic = topic
         self.partition = partition
         self.next_offset = fetch_offset
+        self.owner: object = None
         self.unknown_control_batches = 0
         self._data = memoryview(data).cast("B")
         self._position = 0
@@ -104,7 +106,11 @@ class FetchedRecords:
         batch.check()
         if self._is_visible(batch) and batch.last_offset >= self.next_offset:
             origin = RecordOrigin(
-                self.topic, self.partition, batch.partition_leader_epoch, batch.timestamp_type
+                self.topic,
+                self.partition,
+                batch.partition_leader_epoch,
+                batch.timestamp_type,
+                self.owner,
             )
             span = batch.open().span(origin, self.next_offset)
             if span.count:
@@ -119,7 +125,7 @@ class FetchedRecords:
             return False
         batch.check()
         if batch.last_offset >= self.next_offset:
-            origin = RecordOrigin(self.topic, self.partition, -1, batch.timestamp_type)
+            origin = RecordOrigin(self.topic, self.partition, -1, batch.timestamp_type, self.owner)
             span = batch.open().span(origin, self.next_offset)
             self._unread = span if span.count else None
         if self._unread is None:

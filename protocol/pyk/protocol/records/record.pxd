@@ -19,6 +19,7 @@ cdef class RecordOrigin:
     cdef readonly long partition
     cdef readonly long leader_epoch
     cdef readonly object timestamp_type
+    cdef readonly object owner
 
 
 @cython.final
@@ -34,3 +35,4 @@ cdef class ConsumerRecord:
 
 
 cpdef ConsumerRecord consumer_record(RecordOrigin origin, tuple fields)
+cpdef object owner_of(ConsumerRecord record)

@@ -65,17 +65,26 @@ class Record:
 
 
 class RecordOrigin:
-    """Where the records of one fetched batch come from: one object, shared by all of them."""
+    """Where the records of one fetched batch come from: one object, shared by all of them.
 
-    __slots__ = ("leader_epoch", "partition", "timestamp_type", "topic")
+    ``owner`` is whatever the reader of the batch wants its records to lead back to.
+    """
+
+    __slots__ = ("leader_epoch", "owner", "partition", "timestamp_type", "topic")
 
     def __init__(
-        self, topic: str, partition: int, leader_epoch: int, timestamp_type: TimestampType
+        self,
+        topic: str,
+        partition: int,
+        leader_epoch: int,
+        timestamp_type: TimestampType,
+        owner: object = None,
     ) -> None:
         self.topic = topic
         self.partition = partition
         self.leader_epoch = leader_epoch
         self.timestamp_type = timestamp_type
+        self.owner = owner
 
     def __repr__(self) -> str:
         return (
@@ -165,6 +174,11 @@ class ConsumerRecord:
             self.headers,
             self.leader_epoch,
         )
+
+
+def owner_of(record: ConsumerRecord) -> object:
+    """Return what the reader of a record has it lead back to, None where nobody said."""
+    return record._origin.owner
 
 
 def consumer_record(origin: RecordOrigin, fields: Fields) -> ConsumerRecord:

@@ -46,7 +46,7 @@ class Setting:
 
     def fill(self, partition: TopicPartition, size: int = 100) -> None:
         fetched = FetchedRecords(partition.topic, partition.partition, batches(5, 2), 5)
-        self.buffer.append(partition, fetched, size, 7)
+        self.buffer.append(self.buffer.partitions[partition], fetched, size, 7)
 
 
 def test_each_partition_is_fetched_from_its_leader() -> None:
@@ -64,7 +64,7 @@ def test_partitions_that_are_paused_or_without_leader_or_back_off_are_left_out()
     setting.positions.failed(place, place.version, NotLeaderOrFollowerError("moved"), 0.0)
     assert setting.wanted(now=0.0) == {1: []}
     assert setting.wanted(now=0.2) == {1: [A0]}
-    setting.buffer.pause(A0)
+    setting.buffer.pause(setting.buffer.partitions[A0])
     assert setting.plan(now=0.2) == {}
 
 
@@ -101,9 +101,9 @@ def test_what_is_paused_or_cannot_be_read_holds_up_nobody() -> None:
     setting = Setting(leaders=[1, 1])
     setting.fill(A0, size=4000)
 
-    setting.buffer.pause(A0)
+    setting.buffer.pause(setting.buffer.partitions[A0])
     assert setting.plan()[1].max_bytes == 4000
-    setting.buffer.resume(A0)
+    setting.buffer.resume(setting.buffer.partitions[A0])
     assert setting.plan()[1].max_bytes == 0
     setting.positions[A0].buffer.is_unreadable = True
     assert setting.plan()[1].max_bytes == 4000

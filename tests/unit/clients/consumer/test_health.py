@@ -62,14 +62,16 @@ def test_a_partition_that_no_node_answers_for_is_stalled() -> None:
 
 def test_records_that_wait_for_the_application_are_no_stall() -> None:
     setting = Setting()
-    setting.buffer.append(A0, FetchedRecords("a", 0, batches(5, 1), 5), 80, 6)
+    setting.buffer.append(
+        setting.buffer.partitions[A0], FetchedRecords("a", 0, batches(5, 1), 5), 80, 6
+    )
 
     assert setting.health(now=1000.0).state is PartitionState.BUFFERED
 
 
 def test_a_paused_partition_is_paused_whatever_else() -> None:
     setting = Setting()
-    setting.buffer.pause(A0)
+    setting.buffer.pause(setting.buffer.partitions[A0])
 
     assert setting.health(now=1000.0, has_leader=False).state is PartitionState.PAUSED
 

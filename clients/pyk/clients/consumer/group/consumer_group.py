@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.fetch_buffer import EVENT, FetchBuffer
+from pyk.clients.consumer.fetch_reader import FetchReader
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
 from pyk.clients.consumer.group.assignors import (
     Assignor,
@@ -56,6 +57,8 @@ class ConsumerGroup:
         config: ConsumerConfig,
         positions: Positions,
         buffer: FetchBuffer,
+        reader: FetchReader,
+        *,
         on_assigned: Callable[[], None],
     ) -> None:
         assert config.group_id is not None
@@ -63,6 +66,7 @@ class ConsumerGroup:
         self._config = config
         self._positions = positions
         self._buffer = buffer
+        self._reader = reader
         self._on_assigned = on_assigned
         self._events: deque[ApplicationEvent] = deque()
         self._error_was_raised = False
@@ -87,7 +91,7 @@ class ConsumerGroup:
         self._auto_commit = AutoCommit(interval, client.clock.now())
 
     def _activity(self) -> int | None:
-        return None if self._buffer.is_waiting else self._buffer.calls + self._buffer.taken
+        return None if self._buffer.is_waiting else self._reader.calls + self._reader.taken
 
     # -- rebalances --------------------------------------------------------------------------------
 
@@ -96,12 +100,10 @@ class ConsumerGroup:
         match event:
             case Assign():
                 self._positions.assign(event.added, self._client.clock.now(), has_group=True)
-                for partition in event.added:
-                    self._buffer.hold(partition)
+                self._hold(event.added)
                 self._on_assigned()
             case Revoke():
-                for partition in event.partitions:
-                    self._buffer.hold(partition)
+                self._hold(event.partitions)
             case Lose():
                 log.warning("Lost %d partitions in group %s", len(event.partitions), self.group_id)
                 self._drop(event.partitions)
@@ -144,11 +146,15 @@ class ConsumerGroup:
         match event:
             case Assign():
                 for partition in event.added & self._positions.partitions:
-                    self._buffer.release(partition)
+                    self._buffer.release(self._positions[partition].buffer)
             case Revoke():
                 self._last_commit = None
                 self._drop(event.partitions)
                 self.coordinator.revoked(event)
+
+    def _hold(self, partitions: frozenset[TopicPartition]) -> None:
+        for partition in partitions & self._positions.partitions:
+            self._buffer.hold(self._positions[partition].buffer)
 
     def _drop(self, partitions: Iterable[TopicPartition]) -> None:
         partitions = tuple(partitions)
@@ -188,7 +194,7 @@ class ConsumerGroup:
         for place in self._positions:
             partition = place.topic_partition
             if partitions is None or partition in partitions:
-                offset, epoch = self._buffer.finished(partition)
+                offset, epoch = self._buffer.finished(place.buffer)
                 if offset >= 0:
                     known_epoch = epoch if epoch >= 0 else None
                     offsets[partition] = OffsetAndMetadata(offset, "", known_epoch)

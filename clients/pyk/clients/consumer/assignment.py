@@ -1,0 +1,25 @@
+"""Whom a handed-out record belongs to. Pure.
+
+A partition may go to another member and come back, all in the background, while the application
+still works on records that it got before. Those belong to an assignment that is over: somebody else
+has read on from there, so their offsets must not be committed any more, whoever asks for it.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from pyk.clients.topic_partition import TopicPartition
+
+
+@attrs.define(eq=False)
+class Assignment:
+    """One partition from the moment it is assigned until it is taken away.
+
+    Every record carries the assignment under which it was handed out. Used on the event loop only,
+    but for the reference that records hold.
+    """
+
+    topic_partition: TopicPartition
+    is_lost: bool = False
+    """The group has taken the partition away. It may be back, in another assignment."""
