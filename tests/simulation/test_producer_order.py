@@ -157,6 +157,21 @@ async def test_a_leader_named_by_the_old_one_is_used_at_once():
 
 
 @virtual_time
+async def test_a_leader_of_an_old_epoch_does_not_cancel_the_backoff():
+    async with producing(nodes=2) as (cluster, producer):
+        await producer.send_and_wait("orders", b"warm")
+        cluster.names_leaders = True  # of the epoch that the producer knows
+        cluster.on(ProduceRequest, cluster.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+
+        delivery = await producer.send("orders", b"one")
+        await asyncio.sleep(1)
+
+        assert 3 <= len(cluster.requests(ProduceRequest)) - 1 <= 5
+        cluster.on(ProduceRequest, cluster.produce)
+        await delivery
+
+
+@virtual_time
 async def test_a_node_that_is_restarted_gets_what_waited_for_it():
     async with producing(nodes=2) as (cluster, producer):
         await producer.send_and_wait("orders", b"before")

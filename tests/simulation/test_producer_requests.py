@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from pyk.clients.errors import KafkaTimeoutError
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest
 from pyk.protocol.messages.metadata import MetadataRequest
@@ -87,3 +90,78 @@ async def test_a_topic_that_is_not_used_any_more_is_forgotten_and_found_again():
         await producer.send_and_wait("orders", b"two")
 
         assert cluster.values() == [b"one", b"two"]
+
+
+def topics_asked_for(cluster):
+    return [topic.name for topic in cluster.requests(MetadataRequest)[-1].message.topics]
+
+
+@virtual_time
+async def test_a_topic_that_was_only_looked_at_is_not_asked_for_again():
+    async with producing(metadata_max_age_ms=1_000) as (cluster, producer):
+        assert await producer.partitions_for("orders") == {0}
+
+        await asyncio.sleep(3)
+
+        assert topics_asked_for(cluster) == []
+
+
+@virtual_time
+async def test_a_topic_that_never_came_is_not_asked_for_again():
+    async with producing(metadata_max_age_ms=1_000, max_block_ms=500) as (cluster, producer):
+        with pytest.raises(KafkaTimeoutError):
+            await producer.send("misspelt", b"one")
+
+        await asyncio.sleep(3)
+
+        assert topics_asked_for(cluster) == []
+
+
+def create_topics(cluster):
+    """Let the brokers create topics as the requests for metadata allow."""
+
+    def metadata(request):
+        for topic in request.topics or ():
+            if request.allow_auto_topic_creation and topic.name not in cluster.topics:
+                cluster.add_topic(topic.name, [1])
+        return cluster.metadata(request)
+
+    cluster.on(MetadataRequest, metadata)
+
+
+@virtual_time
+async def test_a_topic_that_is_sent_to_is_created():
+    async with producing() as (cluster, producer):
+        create_topics(cluster)
+
+        await producer.send_and_wait("new", b"one")
+
+        assert cluster.values("new") == [b"one"]
+
+
+@virtual_time
+async def test_a_deleted_topic_does_not_come_back():
+    async with producing(metadata_max_age_ms=1_000) as (cluster, producer):
+        create_topics(cluster)
+        await producer.send_and_wait("orders", b"one")
+        await producer.send_and_wait("payments", b"one")
+        del cluster.topics["orders"]
+
+        await asyncio.sleep(5)
+        await producer.send_and_wait("invoices", b"one")
+        await asyncio.sleep(5)
+
+        assert sorted(cluster.topics) == ["invoices", "payments"]
+
+
+@virtual_time
+async def test_a_deleted_topic_comes_back_if_it_is_sent_to():
+    async with producing(metadata_max_age_ms=1_000) as (cluster, producer):
+        create_topics(cluster)
+        await producer.send_and_wait("orders", b"one")
+        del cluster.topics["orders"]
+        await asyncio.sleep(5)
+
+        await producer.send_and_wait("orders", b"two")
+
+        assert "orders" in cluster.topics

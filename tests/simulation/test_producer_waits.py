@@ -6,9 +6,15 @@ import asyncio
 
 import pytest
 
-from pyk.clients.errors import ClosedError, KafkaTimeoutError, TopicAuthorizationFailedError
+from pyk.clients.errors import (
+    ClosedError,
+    ClusterAuthorizationFailedError,
+    KafkaTimeoutError,
+    TopicAuthorizationFailedError,
+)
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.protocol.messages.produce import ProduceRequest
 from support.producing_cluster import make_producer, producing
 from support.scripted_broker import CLOSE, SILENCE
@@ -84,6 +90,66 @@ async def test_a_record_that_may_not_be_written_fails_for_certain():
         assert caught.value.topic == "orders"
         await producer.send_and_wait("orders", b"next")
         assert cluster.values() == [b"next"]
+
+
+def deny(cluster, *topics):
+    """Let brokers refuse to describe topics."""
+
+    def metadata(request):
+        answer = cluster.metadata(request)
+        for topic in answer.topics:
+            if topic.name in topics:
+                topic.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                topic.partitions = []
+        return answer
+
+    cluster.on(MetadataRequest, metadata)
+
+
+@virtual_time
+async def test_who_may_not_use_a_topic_hears_it_and_after_a_grant_goes_on():
+    async with producing() as (cluster, producer):
+        deny(cluster, "orders")
+        with pytest.raises(TopicAuthorizationFailedError):
+            await producer.send("orders", b"one")
+        with pytest.raises(TopicAuthorizationFailedError):
+            await producer.partitions_for("orders")
+        deny(cluster)
+
+        await asyncio.wait_for(producer.send_and_wait("orders", b"two"), 2)
+
+        assert cluster.values() == [b"two"]
+
+
+@virtual_time
+async def test_a_topic_that_is_denied_is_asked_for_with_backoff():
+    async with producing() as (cluster, producer):
+        deny(cluster, "orders")
+        before = len(cluster.requests(MetadataRequest))
+        end = current_clock().now() + 30
+        while current_clock().now() < end:
+            with pytest.raises(TopicAuthorizationFailedError):
+                await producer.send("orders", b"one")
+
+        assert len(cluster.requests(MetadataRequest)) - before <= 45
+
+
+@virtual_time
+async def test_a_producer_id_that_is_refused_is_asked_for_with_backoff():
+    refused = InitProducerIdResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    async with producing(linger_ms=0) as (cluster, _):
+        cluster.on(InitProducerIdRequest, refused)
+        async with make_producer(cluster, linger_ms=0) as producer:
+            end = current_clock().now() + 30
+            while current_clock().now() < end:
+                with pytest.raises(ClusterAuthorizationFailedError):
+                    await producer.send_and_wait("orders", b"one")
+            assert len(cluster.requests(InitProducerIdRequest)) <= 45
+            cluster.on(InitProducerIdRequest, InitProducerIdResponse(producer_id=7))
+
+            await asyncio.wait_for(producer.send_and_wait("orders", b"two"), 2)
+
+        assert cluster.values() == [b"two"]
 
 
 @virtual_time

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import attrs
@@ -46,6 +47,9 @@ class Placement:
 class Route(Protocol):
     """Where the items of a call go."""
 
+    def using(self, items: Sequence[Any]) -> AbstractContextManager[None]:
+        """Keep metadata of what the items are about, for as long as the call lasts."""
+
     async def place(self, items: Sequence[Any], deadline: float) -> Placement:
         """Return the node of each item."""
 
@@ -61,6 +65,9 @@ class ToAnyNode:
 
     def __init__(self, client: Client) -> None:
         self._client = client
+
+    def using(self, items: Sequence[Any]) -> AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
     async def place(self, items: Sequence[Any], deadline: float) -> Placement:
         return Placement({self._client.any_node(): list(items)})
@@ -134,9 +141,16 @@ class ToLeaders:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._gives_up_at = client.clock.now() + PATIENCE_WITH_NEW_TOPICS
+        self._has_asked = False
+
+    def using(self, items: Sequence[TopicPartition]) -> AbstractContextManager[None]:
+        return self._client.using_topics({item.topic for item in items})
 
     async def place(self, items: Sequence[TopicPartition], deadline: float) -> Placement:
-        self._client.track_topics({item.topic for item in items})
+        if not self._has_asked and any(self._has_error(item.topic) for item in items):
+            # It was answered to an earlier call: what was denied may be granted by now.
+            await _newer_metadata(self._client, deadline)
+        self._has_asked = True
         while any(self._client.metadata.topic(item.topic) is None for item in items):
             await self._client.metadata_updated(self._client.metadata.version, deadline)
         placement = Placement()
@@ -150,6 +164,10 @@ class ToLeaders:
 
     async def went_wrong(self, deadline: float) -> None:
         await _newer_metadata(self._client, deadline)
+
+    def _has_error(self, topic: str) -> bool:
+        known = self._client.metadata.topic(topic)
+        return known is not None and known.error_code != ErrorCode.NONE
 
     def _leader(self, item: TopicPartition) -> int | KafkaError:
         topic = self._client.metadata.topic(item.topic)

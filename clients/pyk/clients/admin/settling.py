@@ -86,17 +86,18 @@ async def settle(
     """
     settlement = Settlement(route, list(dict.fromkeys(items)), already_done)
     failures = 0
-    while settlement.pending:
-        again = settlement.take(await _answers(settlement.pending, route, ask, deadline))
-        if not again:
-            break
-        failures += 1
-        await route.went_wrong(deadline)
-        wait = client.retry_backoff.delay(failures, client.random.random())
-        if client.clock.now() + wait >= deadline:
-            settlement.errors |= {item: _timed_out(error) for item, error in again.items()}
-            break
-        await asyncio.sleep(wait)
+    with route.using(settlement.pending):
+        while settlement.pending:
+            again = settlement.take(await _answers(settlement.pending, route, ask, deadline))
+            if not again:
+                break
+            failures += 1
+            await route.went_wrong(deadline)
+            wait = client.retry_backoff.delay(failures, client.random.random())
+            if client.clock.now() + wait >= deadline:
+                settlement.errors |= {item: _timed_out(error) for item, error in again.items()}
+                break
+            await asyncio.sleep(wait)
     return settlement.outcome()
 
 

@@ -43,6 +43,7 @@ from pyk.protocol.io import Clock, Network
 log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 30.0
+SUBSCRIPTION = "subscription"
 # What each step of closing leaves for those after it, so that one that hangs is not the last.
 LEAST_SECONDS = 0.5
 
@@ -211,11 +212,13 @@ class ConsumerCore:
         self.subscriptions.subscribe(topics, pattern)
         self.listener = listener
         if self.subscriptions.kind is SubscriptionKind.PATTERN:
-            self.client.track_all_topics()
+            self.client.use_topics(SUBSCRIPTION, ())
+            self.client.use_all_topics()
             self.client.request_metadata_update()
             self.subscriptions.match(self.client.metadata)
         else:
-            self.client.track_topics(self.subscriptions.topics)
+            self.client.use_all_topics(enabled=False)
+            self.client.use_topics(SUBSCRIPTION, self.subscriptions.topics)
         self._follow_topics(is_first=True)
 
     def _metadata_changed(self, image: MetadataImage) -> None:
@@ -254,9 +257,8 @@ class ConsumerCore:
             if self.group.is_member:
                 await self.group.leave("unsubscribed", self.deadline(None))
         self.positions.unassign(self.positions.partitions)
-        if self.subscriptions.kind is SubscriptionKind.PATTERN:
-            self.client.track_all_topics(enabled=False)
-        self.client.untrack_topics(self.subscriptions.topics)
+        self.client.use_all_topics(enabled=False)
+        self.client.use_topics(SUBSCRIPTION, ())
         self.subscriptions.clear()
         self.listener = None
 
@@ -264,7 +266,8 @@ class ConsumerCore:
         self.check()
         wanted = checked_partitions(partitions)
         self.subscriptions.assign()
-        self.client.track_topics({partition.topic for partition in wanted})
+        self.client.use_all_topics(enabled=False)
+        self.client.use_topics(SUBSCRIPTION, {partition.topic for partition in wanted})
         self.positions.unassign(self.positions.partitions - set(wanted))
         now = self.client.clock.now()
         self.positions.assign(wanted, now, has_group=self.group is not None)

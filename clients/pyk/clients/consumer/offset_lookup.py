@@ -69,9 +69,10 @@ class OffsetLookup:
                 raise next((error for error in errors if not error.retriable), errors[0])
             return found
 
-        self._client.track_topics({partition.topic for partition in questions})
-        names = ", ".join(sorted({partition.topic for partition in questions}))
-        return await self._client.retry(ask_for_the_rest, deadline, f"look up offsets of {names}")
+        topics = sorted({partition.topic for partition in questions})
+        what = f"look up offsets of {', '.join(topics)}"
+        with self._client.using_topics(topics):
+            return await self._client.retry(ask_for_the_rest, deadline, what)
 
     async def ask_times(
         self, times: Mapping[TopicPartition, int]

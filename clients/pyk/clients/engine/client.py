@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import random as randomness
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from pyk.clients.config import ClientConfig
@@ -56,6 +58,7 @@ class Client:
         network: Network | None = None,
         random: randomness.Random | None = None,
         allow_auto_topic_creation: bool = False,
+        has_records_for: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.config = config
         self.clock = clock or SystemClock()
@@ -76,7 +79,10 @@ class Client:
         )
         self._pool = ConnectionPool(shared)
         self._metadata = MetadataKeeper(
-            shared, self._pool, allow_auto_topic_creation=allow_auto_topic_creation
+            shared,
+            self._pool,
+            allow_auto_topic_creation=allow_auto_topic_creation,
+            has_records_for=has_records_for,
         )
         self._coordinators = Coordinators(self)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -126,20 +132,25 @@ class Client:
         """Return what is known of the cluster now."""
         return self._metadata.image
 
-    def track_topics(self, topics: Iterable[str]) -> None:
-        """Keep metadata of these topics too; those that are new are asked for at once.
+    def use_topics(self, user: str, topics: Iterable[str]) -> None:
+        """Keep metadata of these topics for a user of the client, and of no others for it.
 
-        Raises :class:`InvalidTopicError` for a name that no topic can have.
+        Those that are unknown are asked for at once. Raises :class:`InvalidTopicError` for a name
+        that no topic can have.
         """
-        self._metadata.track(checked_topics(topics))
+        self._metadata.use(user, checked_topics(topics))
 
-    def untrack_topics(self, topics: Iterable[str]) -> None:
-        """Keep metadata of these topics no more."""
-        self._metadata.untrack(topics)
+    def also_use_topics(self, user: str, topics: Iterable[str]) -> None:
+        """Keep metadata of these topics beside the others of a user; raises as above."""
+        self._metadata.also_use(user, checked_topics(topics))
 
-    def track_all_topics(self, *, enabled: bool = True) -> None:
+    def using_topics(self, topics: Iterable[str]) -> AbstractContextManager[None]:
+        """Keep metadata of these topics for as long as a call lasts."""
+        return self._metadata.waiting_for(checked_topics(topics))
+
+    def use_all_topics(self, *, enabled: bool = True) -> None:
         """Keep metadata of every topic of the cluster."""
-        self._metadata.track_all(enabled=enabled)
+        self._metadata.use_all(enabled=enabled)
 
     def request_metadata_update(self) -> None:
         """Ask for metadata soon, because they seem to be wrong."""
@@ -162,39 +173,38 @@ class Client:
         self,
         current_leaders: Mapping[TopicPartition, tuple[int, int]],
         node_endpoints: Iterable[Endpoint] = (),
-    ) -> None:
+    ) -> set[TopicPartition]:
         """Take leaders as news that came with a produce or fetch error (KIP-951).
 
-        ``current_leaders`` are ``(leader id, leader epoch)`` by partition. Metadata are asked for
-        all the same.
+        ``current_leaders`` are ``(leader id, leader epoch)`` by partition. Returns those of them
+        that have another leader now; what names a leader of an old epoch is no news. Metadata are
+        asked for all the same.
         """
-        self._metadata.update_leaders(current_leaders, node_endpoints)
+        return self._metadata.update_leaders(current_leaders, node_endpoints)
 
     async def topic(self, name: str, deadline: float) -> TopicMetadata:
         """Return a topic that exists, from memory or by asking until the deadline.
 
-        Raises what a broker says of the topic where asking again is of no use, else
-        :class:`KafkaTimeoutError` that names the last answer.
+        Raises what a broker answers to this call where asking again is of no use, and otherwise
+        :class:`KafkaTimeoutError` that names the last answer. An error that was answered to an
+        earlier call is asked about again, with backoff: what was denied may be granted by now.
         """
-        self.track_topics([name])
-        while True:
-            image = self.metadata
-            topic = image.topic(name)
-            if topic is not None and topic.error_code == ErrorCode.NONE:
-                return topic
-            error = error_for(topic.error_code, topic=name) if topic is not None else None
-            if error is not None:
-                if not error.retriable:
-                    raise error
-                self.request_metadata_update()
-            try:
-                await self.metadata_updated(image.version, deadline)
-            except KafkaTimeoutError as timed_out:
+        with self.using_topics([name]):
+            answers = self._metadata.answers
+            while True:
+                image = self.metadata
+                topic = image.topic(name)
+                if topic is not None and topic.error_code == ErrorCode.NONE:
+                    return topic
+                error = error_for(topic.error_code, topic=name) if topic is not None else None
                 if error is not None:
-                    raise KafkaTimeoutError(
-                        f"no metadata of topic {name!r} in time: {error}", topic=name
-                    ) from error
-                raise timed_out
+                    if not error.retriable and self._metadata.answers > answers:
+                        raise error
+                    self.request_metadata_update()
+                try:
+                    await self.metadata_updated(image.version, deadline)
+                except KafkaTimeoutError as timed_out:
+                    raise _no_topic(name, error, timed_out) from (error or timed_out)
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -344,3 +354,11 @@ class Client:
         self._failure = StateError(f"task {name!r} failed by a mistake of pyk: {error!r}")
         self._failure.__cause__ = error
         self._metadata.fail(self._failure)
+
+
+def _no_topic(name: str, error: KafkaError | None, timed_out: KafkaTimeoutError) -> KafkaError:
+    """Return the error of a topic that could not be found before the deadline."""
+    if error is not None and not error.retriable:
+        return copy.copy(error)
+    reason = timed_out if error is None else error
+    return KafkaTimeoutError(f"no metadata of topic {name!r} in time: {reason}", topic=name)

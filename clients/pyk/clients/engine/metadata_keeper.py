@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Protocol
+
+import attrs
 
 from pyk.clients.config.client_config import REBOOTSTRAP
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.connection_pool import ConnectionPool
 from pyk.clients.engine.dialer import SILENCE
-from pyk.clients.engine.metadata import MetadataAnswer, MetadataImage, Node
+from pyk.clients.engine.metadata import MetadataAnswer, MetadataImage, Node, TopicMetadata
 from pyk.clients.engine.metadata_refresh import MetadataRefresh
 from pyk.clients.engine.node_connection import Surroundings
 from pyk.clients.engine.race import NoAnswerError, first_answer
+from pyk.clients.engine.topic_interest import TopicInterest
 from pyk.clients.errors import (
     BootstrapError,
     BrokerNotAvailableError,
@@ -57,44 +60,67 @@ class MetadataKeeper:
     """Asks for metadata when they are due, of whichever broker answers, and tells who listens."""
 
     def __init__(
-        self, shared: Surroundings, pool: ConnectionPool, *, allow_auto_topic_creation: bool
+        self,
+        shared: Surroundings,
+        pool: ConnectionPool,
+        *,
+        allow_auto_topic_creation: bool,
+        has_records_for: Callable[[str], bool],
     ) -> None:
         config = shared.config
         self.image = MetadataImage()
+        self.answers = 0
+        """How many answers of brokers were accepted."""
         self.last_error: KafkaError | None = None
         self._shared = shared
         self._pool = pool
         self._allow_auto_topic_creation = allow_auto_topic_creation
+        # What records wait for is created again after it was deleted.
+        self._has_records_for = has_records_for
         self._refresh = MetadataRefresh(
             max_age=config.metadata_max_age_ms / 1000,
             backoff=Backoff(config.retry_backoff_ms / 1000, config.retry_backoff_max_ms / 1000),
         )
-        self._tracked: set[str] = set()
-        self._tracks_all = False
+        self._interest = TopicInterest()
         self._listeners: list[Callable[[MetadataImage], object]] = []
         self._waiters: set[asyncio.Future[None]] = set()
         self._wanted = asyncio.Event()
 
     # -- what to ask for ---------------------------------------------------------------------------
 
-    def track(self, topics: Iterable[str]) -> None:
-        """Ask for these topics as well, at once if one of them is new."""
-        new = set(topics) - self._tracked
-        if new:
-            self._tracked |= new
+    def use(self, user: str, topics: Collection[str]) -> None:
+        """Ask for these topics, and for no others of this user; at once if one is unknown."""
+        self._ask_for_new(topics)
+        self._interest.use(user, topics)
+
+    def also_use(self, user: str, topics: Collection[str]) -> None:
+        """Ask for these topics beside the others of a user."""
+        self._ask_for_new(topics)
+        self._interest.also_use(user, topics)
+
+    @contextlib.contextmanager
+    def waiting_for(self, topics: Collection[str]) -> Iterator[None]:
+        """Ask for these topics too, for as long as a call lasts."""
+        self._ask_for_new(topics)
+        self._interest.begin_wait(topics)
+        try:
+            yield
+        finally:
+            self._interest.end_wait(topics)
+
+    def _ask_for_new(self, topics: Iterable[str]) -> None:
+        if any(
+            self.image.topic(name) is None and not self._interest.needs(name) for name in topics
+        ):
             self._refresh.request_at_once()
             self._wanted.set()
 
-    def untrack(self, topics: Iterable[str]) -> None:
-        """Ask for these topics no more."""
-        self._tracked -= set(topics)
-
-    def track_all(self, *, enabled: bool = True) -> None:
-        """Ask for every topic of the cluster, or no more for more than those that are tracked."""
-        if enabled and not self._tracks_all:
+    def use_all(self, *, enabled: bool = True) -> None:
+        """Ask for every topic of the cluster, or no more for others than those in use."""
+        if enabled and not self._interest.wants_all:
             self._refresh.request_at_once()
             self._wanted.set()
-        self._tracks_all = enabled
+        self._interest.wants_all = enabled
 
     def request(self) -> None:
         """Ask soon; more requests until then are one."""
@@ -221,11 +247,38 @@ class MetadataKeeper:
         )
 
     async def _ask(self, node_id: int) -> MetadataAnswer:
+        """Ask a node, and let it create the topics that do not exist and may be created.
+
+        That is a question of its own, since the permission to create is for all topics of one:
+        a deleted topic that is only remembered would come back (``auto.create.topics.enable``).
+        """
+        answer = await self._answer(node_id, self._question())
+        missing = {topic.name for topic in answer.topics if self._may_create(topic)}
+        if not missing:
+            return answer
+        created = await self._answer(node_id, _question_for(missing, may_create=True))
+        others = [topic for topic in answer.topics if topic.name not in missing]
+        return attrs.evolve(answer, topics=(*others, *created.topics))
+
+    def _may_create(self, topic: TopicMetadata) -> bool:
+        """Return whether a topic that does not exist is wanted by more than the memory of it."""
+        if topic.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return False
+        known = self.image.topic(topic.name)
+        is_wanted = (
+            known is None
+            or not known.partitions
+            or self._interest.is_awaited(topic.name)
+            or self._has_records_for(topic.name)
+        )
+        return self._allow_auto_topic_creation and is_wanted
+
+    async def _answer(self, node_id: int, question: MetadataRequest) -> MetadataAnswer:
         connection = self._pool.connection(node_id, "main")
         timeout = self._shared.config.request_timeout_ms / 1000
-        answer = asyncio.get_running_loop().create_future()
-        connection.submit(self._question(), timeout, ALL_VERSIONS, answer)
-        response: MetadataResponse = await answer
+        answered: asyncio.Future[MetadataResponse] = asyncio.get_running_loop().create_future()
+        connection.submit(question, timeout, ALL_VERSIONS, answered)
+        response = await answered
         if response.error_code != ErrorCode.NONE:
             raise error_for(response.error_code, node_id=node_id)
         if not response.brokers:
@@ -241,11 +294,7 @@ class MetadataKeeper:
             ) from error
 
     def _question(self) -> MetadataRequest:
-        topics = [MetadataRequestTopic(name=name) for name in sorted(self._tracked)]
-        return MetadataRequest(
-            topics=None if self._tracks_all else topics,
-            allow_auto_topic_creation=self._allow_auto_topic_creation,
-        )
+        return _question_for(None if self._interest.wants_all else self._interest.topics)
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -253,19 +302,25 @@ class MetadataKeeper:
         self,
         leaders: Mapping[TopicPartition, tuple[int, int]],
         endpoints: Iterable[Endpoint] = (),
-    ) -> None:
-        """Take leaders that came with an error as news (KIP-951); ask for metadata all the same."""
+    ) -> set[TopicPartition]:
+        """Take leaders that came with an error as news (KIP-951); ask for metadata all the same.
+
+        Returns the partitions of which this was news: only those have another leader to ask now.
+        """
         nodes = [Node(end.node_id, end.host, end.port, end.rack) for end in endpoints]
+        before = self.image
         try:
-            self._set_image(self.image.with_leaders(leaders, nodes))
+            self._set_image(before.with_leaders(leaders, nodes))
         except MalformedMessageError as error:
             log.warning("Ignoring leaders that came with an error: %s", error)
         self.request()
+        return {one for one in leaders if self.image.leader(one) != before.leader(one)}
 
     def _accept(self, answer: MetadataAnswer) -> None:
         """Make an answer the new image."""
         before, now = self.image, self._shared.clock.now()
-        tracked = None if self._tracks_all else self._tracked
+        self.answers += 1
+        tracked = None if self._interest.wants_all else self._interest.topics
         image = before.updated(answer, tracked, now)
         if before.cluster_id and image.cluster_id != before.cluster_id:
             log.warning(
@@ -308,6 +363,15 @@ class MetadataKeeper:
                 hint = SILENCE[progress.stage]
                 attempts.append(progress.failed(f"no answer within {timeout:g} s", hint))
         return attempts
+
+
+def _question_for(topics: Collection[str] | None, *, may_create: bool = False) -> MetadataRequest:
+    return MetadataRequest(
+        topics=None
+        if topics is None
+        else [MetadataRequestTopic(name=name) for name in sorted(topics)],
+        allow_auto_topic_creation=may_create,
+    )
 
 
 CUT_OFF = "a listener that wants SASL ends connections like this"

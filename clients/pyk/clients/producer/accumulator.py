@@ -266,6 +266,11 @@ class RecordAccumulator:
             self._mutex.release()
         return topic
 
+    def has_records_for(self, topic: str) -> bool:
+        """Return whether records of a topic are not settled yet."""
+        batches = self.topics.get(topic)
+        return batches is not None and any(batches.loads)
+
     @property
     def unfinished_batches(self) -> int:
         return len(self._unfinished)

@@ -34,6 +34,7 @@ from pyk.protocol.records import (
 # For ending tasks and connections, once nothing is left to send.
 CLOSE_SECONDS = 5.0
 LEAST_CLOSE_SECONDS = 0.25
+RECORDS = "records"
 
 
 class ProducerCore:
@@ -54,7 +55,12 @@ class ProducerCore:
         self.config = config
         self.max_block = config.max_block_ms / 1000
         self.client = Client(
-            config, clock=clock, network=network, random=random, allow_auto_topic_creation=True
+            config,
+            clock=clock,
+            network=network,
+            random=random,
+            allow_auto_topic_creation=True,
+            has_records_for=self._has_records_for,
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self.accumulator = self._accumulator(is_threaded)
@@ -135,6 +141,7 @@ class ProducerCore:
         while True:
             version = self.client.metadata.version
             self._adopt(await self.client.topic(topic, deadline))
+            self.client.also_use_topics(RECORDS, [topic])
             if not self.lacks(topic, partition):
                 return
             self.client.request_metadata_update()
@@ -164,8 +171,12 @@ class ProducerCore:
         idle = self.accumulator.forget_idle(
             self.client.clock.now() - self.config.metadata_max_idle_ms / 1000
         )
-        self.client.untrack_topics(idle)
+        if idle:
+            self.client.use_topics(RECORDS, self.accumulator.topics)
         self._sender_loop.wake()
+
+    def _has_records_for(self, topic: str) -> bool:
+        return self.accumulator.has_records_for(topic)
 
     def _adopt(self, topic: TopicMetadata) -> None:
         if topic.partitions:

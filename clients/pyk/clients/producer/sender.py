@@ -10,7 +10,7 @@ was served goes to the end of the line, so a request that is full leaves nobody 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 
 import attrs
@@ -181,6 +181,12 @@ class Sender:
             self._conclude(batch, verdict_of_error(error), None, now, consequences)
         return consequences
 
+    def leaders_moved(self, partitions: Iterable[TopicPartition]) -> None:
+        """Learn that partitions have another leader: retries need not wait (KIP-951)."""
+        for partition in partitions:
+            for batch in self._queues[partition].unsettled:
+                batch.retry_at = 0.0
+
     # What to send.
 
     def _take(self, now: float) -> None:
@@ -302,10 +308,8 @@ class Sender:
         consequences: Consequences,
     ) -> None:
         queue = self._queues[batch.place]
-        # KIP-951: a broker that named the new leader saves us the wait.
-        is_led_elsewhere = batch.place in consequences.leaders
         delay = self._settings.backoff.delay(batch.attempts, self._random.random())
-        fate = conclude(queue, batch, verdict, now if is_led_elsewhere else now + delay)
+        fate = conclude(queue, batch, verdict, now + delay)
         if fate is Fate.WRITTEN:
             consequences.settlements.append(_success(batch, answer))
         elif fate is Fate.FAILED:

@@ -46,6 +46,7 @@ class SenderLoop:
         self._alarm = Alarm(self._take_turn)
         self._is_getting_producer_id = False
         self._is_stopped = False
+        self._producer_id_failures = 0
         self.producer_id_error: KafkaError | None = None
         """Why there is no producer id yet, while one is asked for."""
         self.delivered_records = 0
@@ -129,7 +130,8 @@ class SenderLoop:
     def _follow(self, consequences: Consequences, response: ProduceResponse | None = None) -> None:
         self._settle(consequences.settlements)
         if consequences.leaders and response is not None:
-            self._client.update_leaders(consequences.leaders, response.node_endpoints)
+            leaders, ends = consequences.leaders, response.node_endpoints
+            self._sender.leaders_moved(self._client.update_leaders(leaders, ends))
         elif consequences.needs_metadata:
             self._client.request_metadata_update()
         if self._accumulator.unfinished_batches:
@@ -156,22 +158,30 @@ class SenderLoop:
             self._client.supervisor.spawn("get a producer id", self._get_producer_id())
 
     async def _get_producer_id(self) -> None:
-        """Ask for a producer id until there is one; what waits for it expires by itself."""
-        client, failures = self._client, 0
+        """Ask for a producer id until there is one; what waits for it expires by itself.
+
+        After a refusal it ends, but not before its backoff: the next record asks again.
+        """
+        client = self._client
         try:
             while True:
                 try:
                     self._sender.producer_id_received(await self._ask_for_producer_id())
-                    self.producer_id_error = None
+                    self.producer_id_error, self._producer_id_failures = None, 0
                     return
                 except KafkaError as error:
                     self.producer_id_error = error
-                    if not error.retriable:
+                    is_refused = not error.retriable
+                    if is_refused:
                         self._settle(self._sender.producer_id_refused(error))
-                        return
                     log.info("No producer id yet: %s", error)
-                failures += 1
-                await asyncio.sleep(client.retry_backoff.delay(failures, client.random.random()))
+                self._producer_id_failures += 1
+                wait = client.retry_backoff.delay(
+                    self._producer_id_failures, client.random.random()
+                )
+                await asyncio.sleep(wait)
+                if is_refused:
+                    return
         finally:
             self._is_getting_producer_id = False
             self._alarm.set()

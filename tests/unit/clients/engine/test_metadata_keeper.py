@@ -203,9 +203,11 @@ async def test_a_broker_can_send_the_client_back_to_its_bootstrap_servers() -> N
 async def test_leaders_that_came_with_an_error_are_used_before_metadata_are_asked() -> None:
     async with running(nodes=2) as (cluster, client):
         cluster.add_topic("orders", leaders=[1], epoch=3)
+        client.use_topics("test", ["orders"])
         await client.topic("orders", current_clock().now() + 1)
 
-        client.update_leaders({ORDERS: (2, 4)})
+        assert client.update_leaders({ORDERS: (2, 4)}) == {ORDERS}
+        assert client.update_leaders({ORDERS: (1, 4)}) == set()
 
         assert client.metadata.leader(ORDERS) == 2
         await asyncio.sleep(1)  # the broker that answers has not heard of it yet

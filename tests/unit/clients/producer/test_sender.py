@@ -212,6 +212,8 @@ def test_a_stale_leader_asks_for_metadata_and_a_named_one_is_passed_on_at_once()
 
     assert consequences.needs_metadata
     assert consequences.leaders == {PLACE: (2, 7)}
+    assert not sender.poll(0.0, lambda place: 2).calls
+    sender.leaders_moved([PLACE])
     (again,) = sender.poll(0.0, lambda place: 2).calls
     assert again.node_id == 2
 

@@ -226,7 +226,7 @@ class GroupCoordinator:
 
     async def _layouts(self, topics: frozenset[str]) -> dict[str, TopicLayout]:
         """Return the layouts of the topics that are known, or become known soon."""
-        self._client.track_topics(topics)
+        self._client.use_topics("group leader", topics)
         self._watched = topics
         deadline = self._client.clock.now() + LAYOUT_SECONDS
         while any(self._client.metadata.topic(topic) is None for topic in topics):

@@ -1,0 +1,49 @@
+"""Which topics metadata are asked for: those that somebody uses, and nobody else's. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import attrs
+
+
+@attrs.define
+class TopicInterest:
+    """The topics that each user of a client needs, and those that callers wait for.
+
+    A topic is asked for as long as one of them names it. A user names all of its topics at once,
+    which replaces what it named before: so nothing that it needs no more is left over.
+    """
+
+    wants_all: bool = False
+    _by_user: dict[str, set[str]] = attrs.Factory(dict)
+    _awaited: Counter[str] = attrs.Factory(Counter)
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The topics that somebody needs."""
+        return frozenset(self._awaited).union(*self._by_user.values())
+
+    def needs(self, topic: str) -> bool:
+        """Return whether somebody needs a topic."""
+        return topic in self._awaited or any(topic in used for used in self._by_user.values())
+
+    def is_awaited(self, topic: str) -> bool:
+        """Return whether a call waits for a topic at this moment."""
+        return topic in self._awaited
+
+    def use(self, user: str, topics: Iterable[str]) -> None:
+        """Let ``topics`` be those that a user needs from now on."""
+        self._by_user[user] = set(topics)
+
+    def also_use(self, user: str, topics: Iterable[str]) -> None:
+        """Let a user need ``topics`` beside what it needs."""
+        self._by_user.setdefault(user, set()).update(topics)
+
+    def begin_wait(self, topics: Iterable[str]) -> None:
+        """Need topics for as long as a call lasts."""
+        self._awaited.update(topics)
+
+    def end_wait(self, topics: Iterable[str]) -> None:
+        self._awaited -= Counter(topics)

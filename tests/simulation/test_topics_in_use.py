@@ -1,0 +1,84 @@
+"""Consumers and admin clients ask for metadata of the topics in use, and of no others."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from pyk.clients import AsyncAdmin, TopicPartition
+from pyk.clients.errors import TopicAuthorizationFailedError
+from pyk.clients.offsets import OffsetSpec
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.metadata import MetadataRequest
+from support.consuming import P0, fetching
+from support.virtual_time import current_clock, virtual_time
+
+
+def topics_asked_for(cluster):
+    topics = cluster.requests(MetadataRequest)[-1].message.topics
+    return None if topics is None else [topic.name for topic in topics]
+
+
+@virtual_time
+async def test_a_consumer_that_reads_something_else_forgets_what_it_read():
+    async with fetching(metadata_max_age_ms=1_000) as (cluster, consumer):
+        cluster.add_topic("payments", [1])
+        consumer.assign([TopicPartition("payments", 0)])
+        await asyncio.sleep(3)
+        assert topics_asked_for(cluster) == ["payments"]
+
+        await consumer.unsubscribe()
+        consumer.subscribe(pattern="ord.*")
+        await asyncio.sleep(3)
+        assert topics_asked_for(cluster) is None
+
+        await consumer.unsubscribe()
+        consumer.assign([P0])
+        await asyncio.sleep(3)
+        assert topics_asked_for(cluster) == ["orders"]
+
+
+@virtual_time
+async def test_a_topic_whose_offsets_were_looked_up_is_not_asked_for_again():
+    async with fetching(metadata_max_age_ms=1_000) as (cluster, consumer):
+        cluster.add_topic("payments", [1])
+        await consumer.end_offsets([TopicPartition("payments", 0)])
+        await asyncio.sleep(3)
+
+        assert "payments" not in topics_asked_for(cluster)
+
+
+def deny(cluster, *topics):
+    def metadata(request):
+        answer = cluster.metadata(request)
+        for topic in answer.topics:
+            if topic.name in topics:
+                topic.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                topic.partitions = []
+        return answer
+
+    cluster.on(MetadataRequest, metadata)
+
+
+@virtual_time
+async def test_an_admin_client_hears_of_a_grant_and_forgets_the_topic():
+    async with fetching() as (cluster, _):
+        admin = AsyncAdmin(
+            "broker1:9092",
+            clock=current_clock(),
+            network=cluster.network,
+            random=random.Random(1),
+            metadata_max_age_ms=1_000,
+        )
+        async with admin:
+            deny(cluster, "orders")
+            with pytest.raises(TopicAuthorizationFailedError):
+                await admin.list_offsets({P0: OffsetSpec.LATEST})
+            deny(cluster)
+
+            await admin.list_offsets({P0: OffsetSpec.LATEST})
+
+            await asyncio.sleep(3)
+            assert topics_asked_for(cluster) == []
