@@ -264,6 +264,21 @@ CASES: dict[str, tuple[Made, int, list[ErrorCode]]] = {
     "alter: no topic": (
         alter(TOPIC, 0, "retention.ms", "1", "nope"), 1, [E.UNKNOWN_TOPIC_OR_PARTITION]
     ),
+    "alter: unknown of a broker": (alter(BROKER, 0, "foo.bar", "1", "0"), 1, [E.NONE]),
+    "alter: topic's name at a broker": (alter(BROKER, 0, "retention.ms", "1", "0"), 1, [E.NONE]),
+    "alter: append to unknown": (alter(BROKER, 2, "foo.bar", "1", "0"), 1, [E.INVALID_CONFIG]),
+    "alter: delete unknown": (alter(BROKER, 1, "foo.bar", None, "0"), 1, [E.NONE]),
+    "alter: delete read-only": (alter(BROKER, 1, "num.partitions", None, "0"), 1, [E.NONE]),
+    "alter: threads": (alter(BROKER, 0, "log.cleaner.threads", "2", "0"), 1, [E.NONE]),
+    "alter: bad of a broker": (
+        alter(BROKER, 0, "max.connections", "-1", "0"), 1, [E.INVALID_REQUEST]
+    ),
+    "alter: in sync at a broker": (
+        alter(BROKER, 0, "min.insync.replicas", "2", "0"), 1, [E.INVALID_CONFIG]
+    ),
+    "alter: advertised": (
+        alter(BROKER, 0, "advertised.listeners", "PLAINTEXT://x:1", "0"), 1, [E.INVALID_REQUEST]
+    ),
     "alter: read-only": (alter(BROKER, 0, "num.partitions", "2", "0"), 1, [E.INVALID_REQUEST]),
     "alter: other broker": (alter(BROKER, 0, "log.retention.ms", "2", "9"), 1, [E.INVALID_REQUEST]),
     "alter: no broker": (alter(BROKER, 0, "log.retention.ms", "2", "x"), 1, [E.INVALID_REQUEST]),

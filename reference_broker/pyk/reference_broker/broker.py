@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING
@@ -20,14 +20,15 @@ import attrs
 from pyk.protocol.connection import ServerConnection
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.io import Clock, Network
+from pyk.protocol.records import Compression
 
 from .config import (
     BrokerConfig,
     BrokerConfigLayers,
     ConfigEntry,
     LogConfig,
-    parse_broker_configs,
     parse_topic_configs,
+    stored_broker_configs,
 )
 from .controller.configs import ALL_BROKERS
 from .controller.image import (
@@ -95,6 +96,8 @@ class Broker:
         self.layers = layers
         self.config: BrokerConfig = layers.broker_config()
         self.node_id = self.config.node_id
+        self._warn_of_ineffective()
+        layers.static |= {"broker.id": self.node_id, "log.dirs": (data_path,)}
         self._seams = seams
         self._timers = TimerDriver(seams.clock)
         self.delayed_produces = Purgatory("produce", self._timers.queue)
@@ -179,10 +182,9 @@ class Broker:
         return self.layers.describe_topic(own)
 
     def describe_broker_config(self, *, only_cluster_wide: bool) -> list[ConfigEntry]:
-        entries = self.layers.describe_broker()
-        if not only_cluster_wide:
-            return entries
-        return [entry for entry in entries if entry.name in self.layers.dynamic_default]
+        if only_cluster_wide:
+            return self.layers.describe_all_brokers()
+        return self.layers.describe_broker()
 
     async def create_topic(self, topic: CreatableTopic) -> None:
         """Create a topic as CreateTopics does; raise :class:`ApiError` if it cannot be."""
@@ -209,6 +211,10 @@ class Broker:
         self._is_loaded = True
         await self._listener.open(self._seams.network, host, port)
         self._register(advertised_host or host)
+        self.layers.static |= {
+            "listeners": (f"PLAINTEXT://{host}:{self.port}",),
+            "advertised.listeners": (f"PLAINTEXT://{advertised_host or host}:{self.port}",),
+        }
         self._schedule_upkeep()
         self._schedule_offset_expiry()
 
@@ -243,8 +249,12 @@ class Broker:
     async def _load_groups(self, partitions: Iterable[Partition]) -> None:
         for partition in partitions:
             number = partition.topic_partition.partition
-            for _ in self.groups.add_shard(number, PartitionLog(partition)):
+            for _ in self.groups.add_shard(number, self._offsets_log(partition)):
                 await asyncio.sleep(0)
+
+    def _offsets_log(self, partition: Partition) -> PartitionLog:
+        codec = self.config.offsets_topic_compression_codec
+        return PartitionLog(partition, Compression.of_codec(codec))
 
     # -- changes ---------------------------------------------------------------------------------
 
@@ -269,18 +279,26 @@ class Broker:
         partition = self.replicas.open(created)
         if partition is not None and created.topic_partition.topic == GROUP_METADATA_TOPIC:
             number = created.topic_partition.partition
-            for _ in self.groups.add_shard(number, PartitionLog(partition)):
+            for _ in self.groups.add_shard(number, self._offsets_log(partition)):
                 pass  # it is empty
 
     def _update_broker_config(self) -> None:
-        self.layers.dynamic_default = parse_broker_configs(
+        known = set(self.layers.ineffective())
+        self.layers.dynamic_default = stored_broker_configs(
             self.image.config(BROKER_RESOURCE, ALL_BROKERS)
         )
-        self.layers.dynamic = parse_broker_configs(
+        self.layers.dynamic = stored_broker_configs(
             self.image.config(BROKER_RESOURCE, str(self.node_id))
         )
-        self.config = self.layers.broker_config()
+        self._warn_of_ineffective(known)
+        self.config = self._logs.config = self.layers.broker_config()
+        self._listener.limits = _listener_limits(self.config)
         self.replicas.update_config()
+
+    def _warn_of_ineffective(self, known: Container[str] = ()) -> None:
+        for name in self.layers.ineffective():
+            if name not in known:
+                log.warning("Configuration %s has no effect in the reference broker", name)
 
     def _partition_moved(self, partition: Partition) -> None:
         """Have those answered that wait for a partition, once whoever moved it is done."""
@@ -332,6 +350,7 @@ class Broker:
         defaults = TopicDefaults(
             partitions=self.config.num_partitions,
             replication_factor=self.config.default_replication_factor,
+            min_insync_replicas=self.config.min_insync_replicas,
         )
         return ShardRuntime(
             METADATA_PARTITION,

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 from pyk.protocol.io import Clock, Network, SystemClock, SystemNetwork
 
 from .broker import Broker, Seams
-from .config import BrokerConfigLayers
+from .config import BrokerConfigLayers, InvalidConfigError
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
 from .filesystem import FileSystem, OsFileSystem
@@ -25,6 +25,15 @@ R = TypeVar("R")
 QUICK_START_CONFIG = {
     "offsets.topic.replication.factor": "1",
     "group.initial.rebalance.delay.ms": "0",
+}
+
+
+_SET_BY_ARGUMENTS = {
+    "listeners": "host= and port= (--host and --port)",
+    "log.dirs": "data_dir= (--data-dir)",
+    "log.dir": "data_dir= (--data-dir)",
+    "node.id": "the cluster: node 0 is the first",
+    "broker.id": "the cluster: node 0 is the first",
 }
 
 
@@ -52,6 +61,9 @@ class AsyncCluster:
             raise ValueError(
                 f"brokers={brokers}: this release runs clusters of one broker; use brokers=1"
             )
+        for name, arguments in _SET_BY_ARGUMENTS.items():
+            if name in (config or {}):
+                raise InvalidConfigError(f"{name} is set by {arguments}", name=name)
         clock = clock or SystemClock()
         if filesystem is None:
             filesystem = OsFileSystem() if data_dir is not None else _memory(clock)

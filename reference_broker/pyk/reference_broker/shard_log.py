@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pyk.protocol.records import RecordBatchBuilder, read_batches
+from pyk.protocol.records import Compression, RecordBatchBuilder, read_batches
 from pyk.reference_broker.coordinator.runtime import KeyValue
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
@@ -18,15 +18,16 @@ MAX_BATCH_BYTES = 64 << 20
 class PartitionLog:
     """A :class:`~.coordinator.runtime.ShardLog` over a partition that this broker leads."""
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(self, partition: Partition, compression: Compression = Compression.NONE) -> None:
         self._partition = partition
+        self._compression = compression
 
     @property
     def high_watermark(self) -> int:
         return self._partition.high_watermark
 
     def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
-        builder = RecordBatchBuilder(max_bytes=MAX_BATCH_BYTES)
+        builder = RecordBatchBuilder(self._compression, max_bytes=MAX_BATCH_BYTES)
         for key, value in records:
             builder.append(time_ms, key, value)
         try:

@@ -15,8 +15,11 @@ from pyk.reference_broker.config.layers import (
     ConfigEntry,
     ConfigSource,
     ConfigSynonym,
+    broker_definition,
     parse_broker_configs,
+    parse_dynamic_broker_config,
     parse_topic_configs,
+    stored_broker_configs,
 )
 from pyk.reference_broker.config.log_config import LogConfig
 
@@ -34,6 +37,9 @@ __all__ = [
     "InvalidConfigError",
     "LogConfig",
     "UpdateMode",
+    "broker_definition",
     "parse_broker_configs",
+    "parse_dynamic_broker_config",
     "parse_topic_configs",
+    "stored_broker_configs",
 ]

@@ -1,6 +1,7 @@
 """The broker configurations, with the names, defaults and ranges of Apache Kafka 4.3.
 
-Only those that have an effect here, or that Kafka's own tools read.
+Those that have an effect here, and those that are the default of a topic configuration. The other
+ones of Kafka are in :mod:`.kafka_broker_configs`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pyk.reference_broker.config.definition import (
     double,
     integer,
     long,
+    optional_strings,
     short,
     string,
     strings,
@@ -37,9 +39,17 @@ class BrokerConfig:
     # The node
 
     node_id: int = integer(0, minimum=0, doc="The number of this node in the cluster.")
+    broker_id: int = integer(-1, doc="The number of this node under its old name.")
     broker_rack: str | None = string(None, doc="Where the broker stands, shown in metadata.")
-    listeners: tuple[str, ...] = strings(doc="The addresses the broker listens on.")
-    log_dirs: tuple[str, ...] = strings(doc="The data directory.")
+    listeners: tuple[str, ...] = strings(
+        "PLAINTEXT://:9092",
+        update_mode=UpdateMode.PER_BROKER,
+        doc="The addresses the broker listens on.",
+    )
+    advertised_listeners: tuple[str, ...] | None = optional_strings(
+        doc="The addresses that clients are told."
+    )
+    log_dirs: tuple[str, ...] | None = optional_strings(doc="The data directory.")
 
     # The network
 
@@ -96,7 +106,10 @@ class BrokerConfig:
         2000, minimum=1, doc="How many partitions one DescribeTopicPartitions answer holds."
     )
     unclean_leader_election_enable: bool = boolean(
-        False, update_mode=_DYNAMIC, doc="The default of unclean.leader.election.enable."
+        False,
+        update_mode=_DYNAMIC,
+        has_effect=False,
+        doc="The default of unclean.leader.election.enable.",
     )
 
     # Logs: the defaults of topic configurations
@@ -129,20 +142,33 @@ class BrokerConfig:
         doc="The default of compression.zstd.level.",
     )
     log_cleaner_delete_retention_ms: int = long(
-        DAY_MS, minimum=0, update_mode=_DYNAMIC, doc="The default of delete.retention.ms."
+        DAY_MS,
+        minimum=0,
+        update_mode=_DYNAMIC,
+        has_effect=False,
+        doc="The default of delete.retention.ms.",
     )
     log_cleaner_max_compaction_lag_ms: int = long(
-        MAX_INT64, minimum=1, update_mode=_DYNAMIC, doc="The default of max.compaction.lag.ms."
+        MAX_INT64,
+        minimum=1,
+        update_mode=_DYNAMIC,
+        has_effect=False,
+        doc="The default of max.compaction.lag.ms.",
     )
     log_cleaner_min_cleanable_ratio: float = double(
         0.5,
         minimum=0,
         maximum=1,
         update_mode=_DYNAMIC,
+        has_effect=False,
         doc="The default of min.cleanable.dirty.ratio.",
     )
     log_cleaner_min_compaction_lag_ms: int = long(
-        0, minimum=0, update_mode=_DYNAMIC, doc="The default of min.compaction.lag.ms."
+        0,
+        minimum=0,
+        update_mode=_DYNAMIC,
+        has_effect=False,
+        doc="The default of min.compaction.lag.ms.",
     )
     log_cleanup_policy: tuple[str, ...] = strings(
         "delete",
@@ -277,9 +303,6 @@ class BrokerConfig:
     )
     offset_metadata_max_bytes: int = integer(
         4096, doc="The longest note a member may commit with an offset."
-    )
-    offsets_commit_timeout_ms: int = integer(
-        5_000, minimum=1, doc="How long a write to the offsets topic may take."
     )
     offsets_retention_check_interval_ms: int = long(
         600_000, minimum=1, doc="How often groups are looked through for offsets nobody needs."

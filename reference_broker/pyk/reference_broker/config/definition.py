@@ -30,6 +30,7 @@ T = TypeVar("T")
 class ConfigType(IntEnum):
     """The type numbers of DescribeConfigs responses (KIP-569)."""
 
+    UNKNOWN = 0
     BOOLEAN = 1
     STRING = 2
     INT = 3
@@ -37,12 +38,15 @@ class ConfigType(IntEnum):
     LONG = 5
     DOUBLE = 6
     LIST = 7
+    CLASS = 8
+    PASSWORD = 9
 
 
 class UpdateMode(Enum):
     """Whether a broker configuration can change while the broker runs (KIP-226)."""
 
     READ_ONLY = "read-only"
+    PER_BROKER = "per-broker"
     CLUSTER_WIDE = "cluster-wide"
 
 
@@ -63,7 +67,10 @@ class Fallback:
 
 @attrs.frozen(kw_only=True)
 class ConfigDefinition:
-    """What one configuration is. ``fallbacks`` are asked in order while it is not set."""
+    """What one configuration is. ``fallbacks`` are asked in order while it is not set.
+
+    One that ``has_effect`` not is Kafka's, and only kept and shown here.
+    """
 
     name: str = ""
     type: ConfigType
@@ -74,11 +81,17 @@ class ConfigDefinition:
     choices: tuple[str, ...] = ()
     update_mode: UpdateMode = UpdateMode.READ_ONLY
     is_internal: bool = False
+    has_effect: bool = True
     fallbacks: tuple[Fallback, ...] = ()
 
     @property
     def is_read_only(self) -> bool:
         return self.update_mode is UpdateMode.READ_ONLY
+
+    @property
+    def is_sensitive(self) -> bool:
+        """Whether nobody may see the value; Kafka keeps what it does not know from all eyes too."""
+        return self.type in (ConfigType.PASSWORD, ConfigType.UNKNOWN)
 
     def parse(self, value: object) -> ConfigValue:
         """Return the typed value of a text, or of a Python value; raise ``InvalidConfigError``."""
@@ -90,10 +103,12 @@ class ConfigDefinition:
 
     def format(self, value: ConfigValue) -> str | None:
         """Return the text Kafka shows for a value."""
-        if value is None:
+        if value is None or self.is_sensitive:
             return None
         if isinstance(value, bool):
             return "true" if value else "false"
+        if isinstance(value, float):
+            return str(value).replace("e+", "E").replace("e", "E")  # as Java writes it
         return ",".join(value) if isinstance(value, tuple) else str(value)
 
     def _parse_boolean(self, value: object) -> bool:
@@ -155,6 +170,9 @@ _PARSERS: dict[ConfigType, Callable[[ConfigDefinition, object], ConfigValue]] = 
     ConfigType.LONG: ConfigDefinition._parse_integer,
     ConfigType.DOUBLE: ConfigDefinition._parse_double,
     ConfigType.LIST: ConfigDefinition._parse_list,
+    ConfigType.CLASS: ConfigDefinition._parse_string,
+    ConfigType.PASSWORD: ConfigDefinition._parse_string,
+    ConfigType.UNKNOWN: ConfigDefinition._parse_string,
 }
 
 
@@ -186,6 +204,11 @@ def string(default: str | None, **more: Any) -> Any:
 def strings(*default: str, **more: Any) -> Any:
     """Declare a configuration that is a list, each of ``choices`` if they are given."""
     return _field(ConfigType.LIST, default, more)
+
+
+def optional_strings(**more: Any) -> Any:
+    """Declare a configuration that is a list, or null while it is not set."""
+    return _field(ConfigType.LIST, None, more)
 
 
 def short(default: int, **more: Any) -> Any:

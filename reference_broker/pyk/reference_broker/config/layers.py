@@ -5,12 +5,17 @@ For a broker:  set for this broker ► set for all brokers ► given at the star
 
 Where a configuration is not set, its fallbacks are asked, each in the same order:
 ``retention.ms`` ► ``log.retention.ms`` ► ``log.retention.minutes`` ► ``log.retention.hours``.
+
+A layer may hold configurations of Kafka's that have no effect here, and the dynamic ones names that
+nobody knows: Kafka keeps and shows these too.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
+from itertools import dropwhile, product
 from typing import NamedTuple
 
 import attrs
@@ -18,13 +23,15 @@ import attrs
 from pyk.reference_broker.config.broker_config import BrokerConfig
 from pyk.reference_broker.config.definition import (
     ConfigDefinition,
+    ConfigType,
     ConfigValue,
-    UpdateMode,
     definitions_of,
     from_parsed,
 )
 from pyk.reference_broker.config.errors import InvalidConfigError
 from pyk.reference_broker.config.log_config import LogConfig
+
+log = logging.getLogger(__name__)
 
 TOPIC_DEFINITIONS = definitions_of(LogConfig)
 BROKER_DEFINITIONS = definitions_of(BrokerConfig)
@@ -72,21 +79,49 @@ def parse_topic_configs(values: Mapping[str, object]) -> dict[str, ConfigValue]:
     return _parse(values, TOPIC_DEFINITIONS, "topic")
 
 
-def parse_broker_configs(
-    values: Mapping[str, object], *, must_be_dynamic: bool = False
-) -> dict[str, ConfigValue]:
-    """Return the typed values of broker configurations; raise ``InvalidConfigError``.
+def parse_broker_configs(values: Mapping[str, object]) -> dict[str, ConfigValue]:
+    """Return the typed values that a broker is started with; raise ``InvalidConfigError``.
 
     The name of a topic configuration stands for the broker configuration that is its default.
-    ``must_be_dynamic`` refuses those that cannot change while the broker runs.
     """
-    parsed = _parse(
-        {_broker_name(name): value for name, value in values.items()}, BROKER_DEFINITIONS, "broker"
-    )
-    for name in parsed if must_be_dynamic else ():
-        if BROKER_DEFINITIONS[name].update_mode is UpdateMode.READ_ONLY:
-            raise InvalidConfigError(f"{name} cannot change while the broker runs", name=name)
+    parsed = {}
+    for given, value in values.items():
+        name = _broker_name(given)
+        definition = broker_definition(name)
+        if definition is None:
+            raise InvalidConfigError.unknown(name, "broker", BROKER_DEFINITIONS)
+        parsed[name] = definition.parse(value)
     return parsed
+
+
+def parse_dynamic_broker_config(name: str, value: str) -> ConfigValue:
+    """Return the typed value of what is set while brokers run; raise ``InvalidConfigError``.
+
+    An unknown name is taken, as in Kafka, and its value as it is.
+    """
+    definition = broker_definition(name)
+    return value if definition is None else definition.parse(value)
+
+
+def stored_broker_configs(values: Mapping[str, str]) -> dict[str, ConfigValue]:
+    """Return the typed values that the metadata log holds, without those that cannot be."""
+    parsed = {}
+    for name, value in values.items():
+        try:
+            parsed[name] = parse_dynamic_broker_config(name, value)
+        except InvalidConfigError as error:
+            log.warning("Ignored a broker configuration of the metadata log: %s", error)
+    return parsed
+
+
+def broker_definition(name: str) -> ConfigDefinition | None:
+    """Return the broker configuration of this name, with an effect here or not."""
+    definition = BROKER_DEFINITIONS.get(name)
+    if definition is not None:
+        return definition
+    from pyk.reference_broker.config.kafka_broker_configs import all_broker_definitions
+
+    return all_broker_definitions().get(name)
 
 
 @attrs.define
@@ -119,17 +154,46 @@ class BrokerConfigLayers:
         return from_parsed(LogConfig, values)
 
     def describe_broker(self) -> list[ConfigEntry]:
-        """Return all configurations of the broker but the internal ones."""
+        """Return all configurations that Apache Kafka has, and unknown ones that were set."""
+        from pyk.reference_broker.config.kafka_broker_configs import all_broker_definitions
+
+        known = all_broker_definitions()
         return [
-            _entry(
-                definition,
-                self._own_value(definition),
-                self._synonyms(definition),
-                is_read_only=definition.is_read_only,
-            )
-            for definition in BROKER_DEFINITIONS.values()
-            if not definition.is_internal
+            *(self._describe(definition) for definition in known.values()),
+            *(
+                self._describe(_unknown(name))
+                for name in {**self.dynamic_default, **self.dynamic}
+                if name not in known
+            ),
         ]
+
+    def describe_all_brokers(self) -> list[ConfigEntry]:
+        """Return what is set for all brokers while they run, and nothing else of it."""
+        entries = []
+        for name, value in self.dynamic_default.items():
+            definition = broker_definition(name) or _unknown(name)
+            text = definition.format(value)
+            synonym = ConfigSynonym(name, text, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
+            entries.append(
+                _entry(definition, value, [synonym], is_read_only=definition.is_read_only)
+            )
+        return entries
+
+    def ineffective(self) -> list[str]:
+        """Return the names of what is set and has no effect here."""
+        return [
+            name
+            for name in {**self.static, **self.dynamic_default, **self.dynamic}
+            if (definition := broker_definition(name)) is None or not definition.has_effect
+        ]
+
+    def _describe(self, definition: ConfigDefinition) -> ConfigEntry:
+        return _entry(
+            definition,
+            self._own_value(definition),
+            self._synonyms(definition),
+            is_read_only=definition.is_read_only,
+        )
 
     def describe_topic(self, topic_configs: Mapping[str, ConfigValue]) -> list[ConfigEntry]:
         """Return all configurations of a topic that overrides ``topic_configs``."""
@@ -169,19 +233,26 @@ class BrokerConfigLayers:
         return definition.default
 
     def _synonyms(self, definition: ConfigDefinition) -> Iterator[ConfigSynonym]:
-        """Yield what gives a broker configuration its value, the winner first."""
-        names = [definition.name, *(fallback.name for fallback in definition.fallbacks)]
-        for name in names:
-            own = BROKER_DEFINITIONS[name]
-            for source, layer in (
-                (ConfigSource.DYNAMIC_BROKER_CONFIG, self.dynamic),
-                (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self.dynamic_default),
-                (ConfigSource.STATIC_BROKER_CONFIG, self.static),
-            ):
-                if name in layer:
-                    yield ConfigSynonym(name, own.format(layer[name]), source)
-            if own.default is not None:
-                yield ConfigSynonym(name, own.format(own.default), ConfigSource.DEFAULT_CONFIG)
+        """Yield what could give a broker configuration its value, as Kafka does.
+
+        What is set in a stronger layer comes first, whatever its name; what comes before the first
+        of the configuration's own name is left out.
+        """
+        fallbacks = (BROKER_DEFINITIONS[fallback.name] for fallback in definition.fallbacks)
+        found = [
+            ConfigSynonym(each.name, each.format(value), source)
+            for (source, layer), each in product(self._layers(), [definition, *fallbacks])
+            if (value := each.default if layer is None else layer.get(each.name)) is not None
+        ]
+        return dropwhile(lambda synonym: synonym.name != definition.name, found)
+
+    def _layers(self) -> list[tuple[ConfigSource, dict[str, ConfigValue] | None]]:
+        return [
+            (ConfigSource.DYNAMIC_BROKER_CONFIG, self.dynamic),
+            (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self.dynamic_default),
+            (ConfigSource.STATIC_BROKER_CONFIG, self.static),
+            (ConfigSource.DEFAULT_CONFIG, None),
+        ]
 
 
 def _entry(
@@ -198,6 +269,16 @@ def _entry(
         source=found[0].source if found else ConfigSource.DEFAULT_CONFIG,
         is_read_only=is_read_only,
         synonyms=found,
+    )
+
+
+def _unknown(name: str) -> ConfigDefinition:
+    return ConfigDefinition(
+        name=name,
+        type=ConfigType.UNKNOWN,
+        default=None,
+        has_effect=False,
+        doc="No broker configuration of Apache Kafka.",
     )
 
 

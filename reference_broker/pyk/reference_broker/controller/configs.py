@@ -13,12 +13,13 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata_records import ConfigRecord
 from pyk.protocol.schema import Message
 from pyk.reference_broker.config import (
-    BROKER_DEFINITIONS,
     TOPIC_DEFINITIONS,
     ConfigDefinition,
     ConfigType,
     InvalidConfigError,
-    parse_broker_configs,
+    UpdateMode,
+    broker_definition,
+    parse_dynamic_broker_config,
     parse_topic_configs,
 )
 from pyk.reference_broker.errors import ApiError
@@ -26,6 +27,9 @@ from pyk.reference_broker.errors import ApiError
 from .image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 
 ALL_BROKERS = ""
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+_FIXED = ("listeners",)
+"""What Kafka can change while it runs and this broker cannot."""
 
 
 class ConfigOperation(IntEnum):
@@ -113,19 +117,10 @@ class Configs:
     def _records(self, resource: Resource, values: Mapping[str, str]) -> list[Message]:
         before = self._image.config(resource.type, resource.name)
         changed = {name: value for name, value in values.items() if before.get(name) != value}
-        read_only = [name for name in changed if _is_read_only(resource, name)]
-        if read_only:
-            raise ApiError(
-                ErrorCode.INVALID_REQUEST,
-                f"Cannot update these configs dynamically: [{', '.join(read_only)}]",
-            )
-        try:
-            if resource.type == TOPIC_RESOURCE:
-                parse_topic_configs(values)
-            else:
-                parse_broker_configs(changed)
-        except InvalidConfigError as error:
-            raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
+        if resource.type == TOPIC_RESOURCE:
+            _check_topic_configs(values)
+        else:
+            _check_broker_configs(resource, changed)
         removed: dict[str, str | None] = {name: None for name in before if name not in values}
         return [
             ConfigRecord(
@@ -133,6 +128,44 @@ class Configs:
             )
             for name, value in {**changed, **removed}.items()
         ]
+
+
+def _check_topic_configs(values: Mapping[str, str]) -> None:
+    try:
+        parse_topic_configs(values)
+    except InvalidConfigError as error:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
+
+
+def _check_broker_configs(resource: Resource, changed: Mapping[str, str]) -> None:
+    """Raise for what brokers cannot change while they run; Kafka takes names it does not know."""
+    modes = {
+        name: definition.update_mode
+        for name in changed
+        if (definition := broker_definition(name)) is not None
+    }
+    fixed = [name for name, mode in modes.items() if mode is UpdateMode.READ_ONLY or name in _FIXED]
+    if fixed:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"Cannot update these configs dynamically: [{', '.join(fixed)}]",
+        )
+    if MIN_INSYNC_REPLICAS in changed and resource.name != ALL_BROKERS:
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG, f"{MIN_INSYNC_REPLICAS} cannot differ between brokers."
+        )
+    own = [name for name, mode in modes.items() if mode is UpdateMode.PER_BROKER]
+    if own and resource.name == ALL_BROKERS:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            "Cannot update these configs at default cluster level, broker id must be specified: "
+            f"[{', '.join(own)}]",
+        )
+    try:
+        for name, value in changed.items():
+            parse_dynamic_broker_config(name, value)
+    except InvalidConfigError as error:
+        raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
 
 
 def _not_null(each: Alteration) -> str:
@@ -158,11 +191,7 @@ def _changed_list(
     return ",".join(name for name in names if name not in given)
 
 
-def _is_read_only(resource: Resource, name: str) -> bool:
-    definition = _definition(resource, name)
-    return resource.type == BROKER_RESOURCE and definition is not None and definition.is_read_only
-
-
 def _definition(resource: Resource, name: str) -> ConfigDefinition | None:
-    definitions = TOPIC_DEFINITIONS if resource.type == TOPIC_RESOURCE else BROKER_DEFINITIONS
-    return definitions.get(name)
+    if resource.type == TOPIC_RESOURCE:
+        return TOPIC_DEFINITIONS.get(name)
+    return broker_definition(name)

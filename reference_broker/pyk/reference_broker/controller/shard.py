@@ -11,6 +11,7 @@ import attrs
 from pyk.protocol.messages.metadata_records import (
     BrokerEndpoint,
     BrokerFeature,
+    ConfigRecord,
     FeatureLevelRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
@@ -19,9 +20,9 @@ from pyk.protocol.schema import Message
 from pyk.reference_broker.coordinator.outcome import Outcome
 from pyk.reference_broker.timers import Moment
 
-from .configs import Configs
+from .configs import ALL_BROKERS, MIN_INSYNC_REPLICAS, Configs
 from .features import FEATURES
-from .image import Change, MetadataImage
+from .image import BROKER_RESOURCE, Change, MetadataImage
 from .records import MetadataRecord
 from .topics import TopicDefaults, Topics
 
@@ -67,6 +68,7 @@ class ControllerShard:
         self.image = MetadataImage()
         self._topics = Topics(self.image, new_uuid, defaults)
         self._configs = Configs(self.image)
+        self._defaults = defaults
         self._describe_topic = describe_topic
         self._on_change = on_change
 
@@ -113,7 +115,7 @@ class ControllerShard:
     # -- brokers ---------------------------------------------------------------------------------
 
     def register_broker(self, broker: BrokerRegistration) -> tuple[int, Outcome]:
-        """Return the broker's new epoch; a new cluster also agrees on its features."""
+        """Return the broker's new epoch; a new cluster also agrees on what all brokers share."""
         records: list[Message] = []
         if not self.image.features:
             records += [
@@ -121,6 +123,7 @@ class ControllerShard:
                 for feature in FEATURES
                 if feature.finalized
             ]
+            records.append(self._min_insync_replicas())
         epoch = self.image.record_count + len(records)  # the offset of the registration
         records.append(
             RegisterBrokerRecord(
@@ -141,6 +144,15 @@ class ControllerShard:
             )
         )
         return epoch, _outcome(records)
+
+    def _min_insync_replicas(self) -> Message:
+        # KIP-966: brokers may not differ in this, so Kafka sets it for all of them.
+        return ConfigRecord(
+            resource_type=BROKER_RESOURCE,
+            resource_name=ALL_BROKERS,
+            name=MIN_INSYNC_REPLICAS,
+            value=str(self._defaults.min_insync_replicas),
+        )
 
     def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> tuple[range, Outcome]:
         """Give a broker the next block of producer ids to hand out."""

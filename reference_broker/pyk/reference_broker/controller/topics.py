@@ -37,6 +37,7 @@ class TopicDefaults:
 
     partitions: int = 1
     replication_factor: int = 1
+    min_insync_replicas: int = 1
 
 
 @attrs.frozen(kw_only=True)

@@ -82,6 +82,7 @@ def _describe(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeCo
         value=entry.value,
         read_only=entry.is_read_only,
         config_source=entry.source,
+        is_sensitive=entry.definition.is_sensitive,
         synonyms=[
             DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source)
             for each in synonyms

@@ -33,7 +33,10 @@ class ListenerLimits:
 
 
 class BrokerListener:
-    """An open port of a broker and all its connections."""
+    """An open port of a broker and all its connections.
+
+    ``limits`` may be replaced while it is open; connections that are open stay.
+    """
 
     def __init__(
         self,
@@ -45,7 +48,7 @@ class BrokerListener:
         self._clock = clock
         self._handler = handler
         self._new_protocol = new_protocol
-        self._limits = limits
+        self.limits = limits
         self._budget = ByteBudget(limits.budget_bytes)
         self._log_limiter = LogLimiter(log, clock.now)
         self._connections: dict[int, Connection] = {}
@@ -90,7 +93,7 @@ class BrokerListener:
             self._last_id,
             self._handler,
             self._new_protocol(),
-            max_frame_bytes=self._limits.max_request_bytes,
+            max_frame_bytes=self.limits.max_request_bytes,
             budget=self._budget,
             log_limiter=self._log_limiter,
             clock=self._clock,
@@ -103,8 +106,8 @@ class BrokerListener:
         self._per_host[connection.host] += 1
         if self._is_closed:
             connection.transport.abort()
-        is_too_many = len(self._connections) > self._limits.max_connections
-        if is_too_many or self._per_host[connection.host] > self._limits.max_connections_per_ip:
+        is_too_many = len(self._connections) > self.limits.max_connections
+        if is_too_many or self._per_host[connection.host] > self.limits.max_connections_per_ip:
             self._log_limiter.warning("Refused %s: too many connections", connection.host)
             connection.transport.abort()
 
@@ -117,13 +120,13 @@ class BrokerListener:
     # -- deadlines -------------------------------------------------------------------------------
 
     def _sweep_later(self) -> None:
-        seconds = min(SWEEP_SECONDS, self._limits.max_idle / 2)
+        seconds = min(SWEEP_SECONDS, self.limits.max_idle / 2)
         self._sweep = asyncio.get_running_loop().call_later(seconds, self._close_overdue)
 
     def _close_overdue(self) -> None:
         now = self._clock.now()
         for connection in list(self._connections.values()):
-            reason = connection.is_overdue(now, self._limits.max_idle)
+            reason = connection.is_overdue(now, self.limits.max_idle)
             if reason is not None:
                 self._log_limiter.warning("Closed connection of %s: %s", connection.host, reason)
                 connection.transport.abort()

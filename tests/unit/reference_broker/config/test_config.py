@@ -13,7 +13,9 @@ from pyk.reference_broker.config import (
     InvalidConfigError,
     parse_broker_configs,
     parse_topic_configs,
+    stored_broker_configs,
 )
+from pyk.reference_broker.config.kafka_broker_configs import kafka_rows
 
 
 def entry(entries, name):
@@ -128,13 +130,6 @@ def test_topic_name_given_to_a_broker_is_its_default_for_topics():
     assert layers.log_config({}).min_insync_replicas == 2
 
 
-def test_read_only_configuration_cannot_change_while_the_broker_runs():
-    assert parse_broker_configs({"message.max.bytes": "5"}, must_be_dynamic=True)
-
-    with pytest.raises(InvalidConfigError, match=r"num\.partitions cannot change"):
-        parse_broker_configs({"num.partitions": "5"}, must_be_dynamic=True)
-
-
 def test_described_topic_configuration_says_where_its_value_comes_from():
     layers = BrokerConfigLayers.of({"log.retention.hours": 2})
     described = layers.describe_topic(parse_topic_configs({"segment.bytes": "2000000"}))
@@ -146,7 +141,8 @@ def test_described_topic_configuration_says_where_its_value_comes_from():
         ("log.segment.bytes", "1073741824", ConfigSource.DEFAULT_CONFIG),
     )
     inherited = entry(described, "retention.ms")
-    assert (inherited.value, inherited.source) == ("7200000", ConfigSource.STATIC_BROKER_CONFIG)
+    # Where log.retention.ms itself is not set, Kafka does not look at what stands in for it.
+    assert (inherited.value, inherited.source) == ("7200000", ConfigSource.DEFAULT_CONFIG)
     default = entry(described, "cleanup.policy")
     assert (default.value, default.is_default) == ("delete", True)
     assert not default.is_read_only
@@ -160,11 +156,59 @@ def test_described_broker_configuration_says_whether_it_can_change():
     assert not entry(described, "message.max.bytes").is_read_only
 
 
-def test_configuration_that_is_not_set_shows_what_stands_in_for_it():
-    unset = entry(BrokerConfigLayers.of({}).describe_broker(), "log.retention.ms")
+def test_what_stands_in_for_a_configuration_is_shown_behind_it_layer_by_layer():
+    layers = BrokerConfigLayers.of({"log.roll.ms": 5, "log.roll.hours": 2})
+    layers.dynamic = {"log.roll.ms": 9}
 
-    assert unset.value is None
-    assert unset.synonyms == (("log.retention.hours", "168", ConfigSource.DEFAULT_CONFIG),)
+    assert entry(layers.describe_broker(), "log.roll.ms").synonyms == (
+        ("log.roll.ms", "9", ConfigSource.DYNAMIC_BROKER_CONFIG),
+        ("log.roll.ms", "5", ConfigSource.STATIC_BROKER_CONFIG),
+        ("log.roll.hours", "2", ConfigSource.STATIC_BROKER_CONFIG),
+        ("log.roll.hours", "168", ConfigSource.DEFAULT_CONFIG),
+    )
+    unset = entry(BrokerConfigLayers.of({}).describe_broker(), "log.roll.ms")
+    assert (unset.value, unset.source, unset.synonyms) == (None, ConfigSource.DEFAULT_CONFIG, ())
+
+
+def test_every_broker_configuration_of_kafka_is_described():
+    layers = BrokerConfigLayers.of({"num.io.threads": "4", "ssl.key.password": "secret"})
+    described = layers.describe_broker()
+
+    assert len(described) == 340
+    set_here = entry(described, "num.io.threads")
+    assert (set_here.value, set_here.source) == ("4", ConfigSource.STATIC_BROKER_CONFIG)
+    assert not set_here.is_read_only
+    assert "no effect" in set_here.definition.doc
+    secret = entry(described, "ssl.key.password")
+    assert (secret.value, secret.definition.is_sensitive) == (None, True)
+    assert "secret" not in str(secret.synonyms)
+    assert layers.ineffective() == ["num.io.threads", "ssl.key.password"]
+    with pytest.raises(InvalidConfigError, match="not a number of type INT"):
+        BrokerConfigLayers.of({"num.io.threads": "many"})
+
+
+def test_own_configurations_are_those_of_kafka():
+    rows = {name: row for name, *row in kafka_rows()}
+    for name, definition in BROKER_DEFINITIONS.items():
+        if definition.is_internal or name == "node.id":  # which has no default in Kafka
+            continue
+        default = definition.format(definition.default)
+        mode = definition.update_mode.value
+        expected = [definition.type.name.lower(), "\\N" if default is None else default, mode]
+        assert rows[name] == expected, name
+
+
+def test_what_is_set_while_brokers_run_is_kept_though_nobody_knows_it():
+    layers = BrokerConfigLayers.of({})
+    layers.dynamic_default = stored_broker_configs({"foo.bar": "1", "max.connections": "-1"})
+
+    assert layers.dynamic_default == {"foo.bar": "1"}
+    (unknown,) = layers.describe_all_brokers()
+    assert (unknown.name, unknown.value, unknown.is_read_only) == ("foo.bar", None, True)
+    assert unknown.source is ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+    assert entry(layers.describe_broker(), "foo.bar").synonyms == (
+        ("foo.bar", None, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+    )
 
 
 def test_internal_configurations_are_not_shown_unless_they_are_set():

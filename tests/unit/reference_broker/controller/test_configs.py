@@ -74,6 +74,10 @@ def test_validating_changes_nothing(controllers: Controllers) -> None:
         (BROKER_RESOURCE, "x", (SET, "log.retention.ms", "1"), ErrorCode.INVALID_REQUEST),
         (BROKER_RESOURCE, "0", (SET, "log.dirs", "/etc"), ErrorCode.INVALID_REQUEST),
         (BROKER_RESOURCE, "", (SET, "listeners", "${jndi:ldap://x}"), ErrorCode.INVALID_REQUEST),
+        (BROKER_RESOURCE, "0", (SET, "listeners", "PLAINTEXT://x:1"), ErrorCode.INVALID_REQUEST),
+        (BROKER_RESOURCE, "", (SET, "ssl.keystore.type", "JKS"), ErrorCode.INVALID_REQUEST),
+        (BROKER_RESOURCE, "0", (SET, "max.connections", "-1"), ErrorCode.INVALID_REQUEST),
+        (BROKER_RESOURCE, "0", (APPEND, "foo.bar", "1"), ErrorCode.INVALID_CONFIG),
         (32, "group", (SET, "consumer.session.timeout.ms", "1"), ErrorCode.INVALID_REQUEST),
     ],
 )
@@ -105,7 +109,15 @@ def test_a_broker_and_all_brokers_are_configured_apart(controllers: Controllers)
     controllers.alter(BROKER_RESOURCE, "", (SET, "log.retention.ms", "2"))
 
     assert controllers.shard.image.config(BROKER_RESOURCE, "0") == {"log.retention.ms": "1"}
-    assert controllers.shard.image.config(BROKER_RESOURCE, "") == {"log.retention.ms": "2"}
+    everywhere = controllers.shard.image.config(BROKER_RESOURCE, "")
+    assert everywhere == {"min.insync.replicas": "1", "log.retention.ms": "2"}
+
+
+def test_a_broker_keeps_configurations_that_nobody_knows(controllers: Controllers) -> None:
+    altered = controllers.alter(BROKER_RESOURCE, "0", (SET, "foo.bar", "1"))
+
+    assert altered.error_code == ErrorCode.NONE
+    assert controllers.shard.image.config(BROKER_RESOURCE, "0") == {"foo.bar": "1"}
 
 
 def test_an_operation_that_does_not_exist_is_refused(controllers: Controllers) -> None:

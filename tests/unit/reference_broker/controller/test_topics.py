@@ -6,7 +6,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.create_partitions import CreatePartitionsAssignment
 from pyk.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic
 from pyk.protocol.messages.delete_topics import DeleteTopicState
-from pyk.reference_broker.controller.image import PartitionCreated, TopicDeleted
+from pyk.reference_broker.controller.image import TOPIC_RESOURCE, PartitionCreated, TopicDeleted
 from support.controllers import Controllers, topic
 
 
@@ -276,7 +276,7 @@ def test_a_topic_is_deleted_by_name_or_by_id_with_its_configuration() -> None:
     assert first.error_code == second.error_code == ErrorCode.NONE
     assert second.name == "two"
     assert controllers.shard.image.topics == {}
-    assert controllers.shard.image.configs == {}
+    assert controllers.shard.image.config(TOPIC_RESOURCE, "one") == {}
     assert sum(isinstance(change, TopicDeleted) for change in controllers.changes) == 2
     controllers.restart()
     assert controllers.shard.image.topics == {}

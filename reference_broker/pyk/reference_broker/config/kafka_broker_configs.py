@@ -1,0 +1,58 @@
+"""The broker configurations of Apache Kafka that have no effect here.
+
+Applications ask a broker for its configuration and look for names that they know, so all of them
+are listed, with Kafka's defaults. The table is read when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+
+import attrs
+
+from pyk.reference_broker.config.broker_config import BrokerConfig
+from pyk.reference_broker.config.definition import (
+    ConfigDefinition,
+    ConfigType,
+    UpdateMode,
+    definitions_of,
+)
+
+NULL = "\\N"
+DOC = (
+    "Has no effect in the reference broker. What it does in Apache Kafka: "
+    "https://kafka.apache.org/documentation/#brokerconfigs_"
+)
+
+
+@cache
+def all_broker_definitions() -> dict[str, ConfigDefinition]:
+    """Return all broker configurations of Kafka by name, in order."""
+    own = definitions_of(BrokerConfig)
+    listed = [_definition(row) for row in kafka_rows()]
+    return {each.name: own.get(each.name, each) for each in listed}
+
+
+def kafka_rows() -> list[tuple[str, str, str, str]]:
+    """Return the rows of the table: name, type, default and update mode."""
+    assert __package__ is not None
+    table = pkgutil.get_data(__package__, "kafka_broker_configs.tsv")
+    assert table is not None
+    lines = [line for line in table.decode().splitlines() if not line.startswith("#")]
+    return [(row[0], row[1], row[2], row[3]) for row in (line.split("\t") for line in lines)]
+
+
+def _definition(row: tuple[str, str, str, str]) -> ConfigDefinition:
+    name, kind, default, mode = row
+    definition = ConfigDefinition(
+        name=name,
+        type=ConfigType[kind.upper()],
+        default=None,
+        update_mode=UpdateMode(mode),
+        has_effect=False,
+        doc=f"{DOC}{name}.",
+    )
+    if default == NULL:
+        return definition
+    return attrs.evolve(definition, default=definition.parse(default))

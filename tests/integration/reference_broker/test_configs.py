@@ -1,0 +1,111 @@
+"""Configurations take effect, while a broker runs too, or are named."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages import incremental_alter_configs as alter
+from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.protocol.records import Compression, read_batches
+from pyk.reference_broker import AsyncCluster
+from pyk.reference_broker.config import InvalidConfigError
+from support.broker_requests import TOPIC, commit, find_coordinator
+from support.raw_client import RawClient
+
+BROKER, SET = 4, 0
+
+
+@pytest.fixture
+async def cluster() -> AsyncIterator[AsyncCluster]:
+    async with AsyncCluster() as cluster:
+        yield cluster
+
+
+async def change(cluster: AsyncCluster, name: str, value: str, broker: str = "") -> None:
+    config = alter.AlterableConfig(name=name, config_operation=SET, value=value)
+    resource = alter.AlterConfigsResource(
+        resource_type=BROKER, resource_name=broker, configs=[config]
+    )
+    async with RawClient(cluster.bootstrap) as client:
+        request = alter.IncrementalAlterConfigsRequest(resources=[resource])
+        assert (await client.ask(request)).responses[0].error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("name", ["max.connections", "max.connections.per.ip"])
+async def test_limits_of_connections_change_while_the_broker_runs(
+    cluster: AsyncCluster, name: str
+) -> None:
+    await change(cluster, name, "1")
+
+    async with RawClient(cluster.bootstrap) as first:
+        assert (await first.ask(MetadataRequest())).brokers
+        async with RawClient(cluster.bootstrap) as second:
+            assert await second.is_cut_off()
+        await change_through(first, name, "2")
+        async with RawClient(cluster.bootstrap) as third:
+            assert (await third.ask(MetadataRequest())).brokers
+
+
+async def change_through(client: RawClient, name: str, value: str) -> None:
+    config = alter.AlterableConfig(name=name, config_operation=SET, value=value)
+    resource = alter.AlterConfigsResource(resource_type=BROKER, configs=[config])
+    await client.ask(alter.IncrementalAlterConfigsRequest(resources=[resource]))
+
+
+async def test_producers_expire_as_configured_while_the_broker_runs(cluster: AsyncCluster) -> None:
+    await change(cluster, "producer.id.expiration.ms", "12345", broker="0")
+
+    (broker,) = cluster._brokers.values()
+    assert broker._logs.config.producer_id_expiration_ms == 12345
+
+
+async def test_offsets_are_stored_with_the_codec_of_their_topic() -> None:
+    config = {"offsets.topic.compression.codec": "3", "offsets.topic.num.partitions": "1"}
+    async with AsyncCluster(config=config) as cluster:
+        await cluster.create_topic(TOPIC)
+        async with RawClient(cluster.bootstrap) as client:
+            while (await client.ask(find_coordinator())).coordinators[0].error_code:
+                pass
+            committed = await client.ask(commit(5), 9)
+        (broker,) = cluster._brokers.values()
+        stored = broker.replicas.get("__consumer_offsets", 0).log.read(0, 1 << 20).read()
+
+    assert committed.topics[0].partitions[0].error_code == ErrorCode.NONE
+    assert {each.compression_type for each in read_batches(stored)} == {Compression.LZ4}
+
+
+async def test_what_has_no_effect_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    async with AsyncCluster(config={"num.io.threads": "4"}) as cluster:
+        await change(cluster, "num.network.threads", "2")
+        await change(cluster, "no.such.name", "2", broker="0")
+        await change(cluster, "log.retention.ms", "86400000")
+
+    assert [record.args for record in caplog.records] == [
+        ("num.io.threads",),
+        ("num.network.threads",),
+        ("no.such.name",),
+    ]
+
+
+@pytest.mark.parametrize("name", ["listeners", "log.dirs", "node.id", "broker.id"])
+def test_what_arguments_say_is_no_configuration(name: str) -> None:
+    with pytest.raises(InvalidConfigError, match=f"{name} is set by "):
+        AsyncCluster(config={name: "7"})
+
+
+async def test_a_stored_configuration_that_cannot_be_does_not_keep_a_broker_from_starting(
+    cluster: AsyncCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    await change(cluster, "num.io.threads", "4")
+    (broker,) = cluster._brokers.values()
+    broker.image.configs[BROKER, ""]["num.io.threads"] = "many"
+
+    await change(cluster, "log.retention.ms", "86400000")
+
+    assert "num.io.threads='many'" in caplog.text
+    assert broker.config.log_retention_ms == 86400000
