@@ -9,8 +9,11 @@ from pyk.clients import (
     ConfigurationError,
     Consumer,
     DeserializationError,
+    JsonDeserializer,
     Producer,
+    SerializationError,
     StateError,
+    StringSerializer,
     TopicPartition,
 )
 from support.blocking_consuming import partitions, produce, read, reader
@@ -117,6 +120,40 @@ def test_deserializers_make_values_and_name_the_record_they_refuse(cluster, topi
             next(consumer)
         consumer.seek(partition, caught.value.offset + 1)
         assert next(consumer).value == 7
+
+
+def test_a_refused_record_is_kept_as_it_was_written_for_a_dead_letter_topic(cluster, topic):
+    with Producer(cluster.bootstrap) as producer:
+        producer.send_and_wait(
+            topic, b"{", b"k", partition=0, headers=[("h", b"1")], timestamp_ms=5_000
+        )
+        producer.send_and_wait(topic, b"{}", partition=0)
+
+    with reader(cluster, topic, value_deserializer=JsonDeserializer()) as consumer:
+        with pytest.raises(DeserializationError, match="JSONDecodeError") as caught:
+            consumer.poll(5)
+        by_poll = caught.value.record
+        with pytest.raises(DeserializationError) as caught:
+            next(consumer)
+        assert caught.value.record == by_poll
+        consumer.seek(caught.value.topic_partition, caught.value.offset + 1)
+        assert next(consumer).value == {}
+
+    assert (by_poll.topic, by_poll.partition, by_poll.offset) == (topic, 0, 0)
+    assert (by_poll.key, by_poll.value, by_poll.headers) == (b"k", b"{", (("h", b"1"),))
+    assert by_poll.timestamp == 5_000
+
+
+def test_what_a_serializer_refuses_names_topic_and_type(cluster, topic):
+    with (
+        Producer(cluster.bootstrap, key_serializer=StringSerializer()) as producer,
+        pytest.raises(SerializationError) as caught,
+    ):
+        producer.send(topic, b"value", 5)
+
+    assert caught.value.topic == topic
+    assert "key_serializer" in str(caught.value)
+    assert "takes str, not int" in str(caught.value)
 
 
 def test_a_deserializer_must_be_one(cluster):

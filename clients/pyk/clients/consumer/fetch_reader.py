@@ -68,10 +68,7 @@ class FetchReader:
             record = self._iterator.next_record()
         except Exception as cause:
             self.settle()
-            partition = self._open.partition
-            assert partition is not None
-            offset = self._iterator.next_offset
-            raise deserialization_error(partition.topic_partition, offset, cause) from cause
+            raise deserialization_error(self._iterator.peek(), cause) from cause
         if record is not None:
             self._open.in_hand = record.offset
             self.taken += 1
@@ -235,8 +232,7 @@ class FetchReader:
             reading.give_back(count, offset)
             if count:
                 return span.split(count)[0]
-            topic_partition = reading.partition.topic_partition
-            raise deserialization_error(topic_partition, offset, cause) from cause
+            raise deserialization_error(iterator.peek(), cause) from cause
         return span
 
     def _iterate(self, span: RecordSpan) -> RecordIterator:

@@ -20,6 +20,7 @@ from pyk.protocol.records import (
     UnsupportedCompressionError,
     UnsupportedMagicError,
 )
+from pyk.protocol.records.record import ConsumerRecord
 
 E = TypeVar("E", bound=KafkaError)
 
@@ -50,19 +51,26 @@ def cut_short_error(topic_partition: TopicPartition, offset: int, size: int) -> 
     return _to_pass_over(CorruptRecordError, what, topic_partition, offset, offset + 1)
 
 
-def deserialization_error(
-    topic_partition: TopicPartition, offset: int | None, cause: Exception
-) -> DeserializationError:
-    """Return the error for a record that a deserializer refused; the position stays before it."""
+def deserialization_error(record: ConsumerRecord | None, cause: Exception) -> DeserializationError:
+    """Return the error for a record that a deserializer refused; the position stays before it.
+
+    ``record`` is what was fetched.
+    """
+    assert record is not None  # a deserializer that raises was called with one
+    topic_partition = TopicPartition(record.topic, record.partition)
     what = (
-        f"a deserializer refused the record of {topic_partition} at offset {offset}: "
+        f"a deserializer refused the record of {topic_partition} at offset {record.offset}: "
         f"{type(cause).__name__}"
     )
-    return _to_pass_over(DeserializationError, what, topic_partition, offset, (offset or 0) + 1)
+    error = _to_pass_over(
+        DeserializationError, what, topic_partition, record.offset, record.offset + 1
+    )
+    error.record = record
+    return error
 
 
 def _to_pass_over(
-    kind: type[E], what: str, topic_partition: TopicPartition, offset: int | None, behind: int
+    kind: type[E], what: str, topic_partition: TopicPartition, offset: int, behind: int
 ) -> E:
     return kind(
         f"{what}; seek to offset {behind} to pass over it",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pyk.clients.errors.base import KafkaError
 from pyk.clients.errors.client import SerializationError, StateError
+
+if TYPE_CHECKING:
+    from pyk.protocol.records.record import ConsumerRecord
 
 
 class CommitFailedError(KafkaError):
@@ -19,6 +24,9 @@ class DeserializationError(SerializationError):
     ``topic_partition`` and ``offset`` name the record. The position stays before it:
     ``seek(error.topic_partition, error.offset + 1)`` passes over it.
     """
+
+    record: ConsumerRecord
+    """The record as it was fetched, with the bytes of its key and value."""
 
 
 class NoOffsetForPartitionError(KafkaError):

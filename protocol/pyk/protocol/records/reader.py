@@ -197,7 +197,7 @@ class RecordIterator:
 
     A deserializer is called with the bytes of each key or value that is not null. When one
     raises, the error passes through and the iterator stays before that record: ``next_offset``
-    names it, ``skip`` gives it up.
+    names it, ``peek`` gives it with the bytes of key and value, ``skip`` passes over it.
     """
 
     __slots__ = (
@@ -254,6 +254,12 @@ class RecordIterator:
         if span is not self._span or position != self._next:
             raise RuntimeError("a record iterator was used by two threads, or by a deserializer")
         return offset, timestamp, key, value, headers
+
+    def peek(self) -> ConsumerRecord | None:
+        """Return the next record as it was fetched and stay before it; None after the last."""
+        if not self._advance():
+            return None
+        return consumer_record(self._span.origin, self._span_fields[self._next])
 
     def skip(self) -> None:
         """Pass over the next record."""

@@ -297,6 +297,18 @@ cdef class RecordSpan:
         return head, rest
 
 
+cdef inline ConsumerRecord _make_record(RecordSpan span, RecordFields *fields):
+    cdef RecordBlock block = span._block
+    cdef ConsumerRecord record = ConsumerRecord.__new__(ConsumerRecord)
+    record._origin = span.origin
+    record.offset = block.base_offset + fields.offset_delta
+    record.timestamp = block.timestamp_of(fields)
+    record.headers = _make_headers(fields)
+    record.key = _make_bytes(fields.key, fields.key_length)
+    record.value = _make_bytes(fields.value, fields.value_length)
+    return record
+
+
 @cython.final
 cdef class RecordIterator:
     def __cinit__(self, spans, key_deserializer=None, value_deserializer=None):
@@ -320,23 +332,15 @@ cdef class RecordIterator:
     cpdef ConsumerRecord next_record(self):
         """Return the next record, None after the last."""
         cdef RecordFields fields
-        cdef RecordBlock block
         cdef RecordSpan span
         cdef ConsumerRecord record
         cdef const uint8_t *position
         if self._left == 0 and not self._advance():
             return None
         span, position = self._span, self._position
-        block = span._block
-        if decode_record(position, block._end, &fields):
+        if decode_record(position, span._block._end, &fields):
             raise _changed()
-        record = ConsumerRecord.__new__(ConsumerRecord)
-        record._origin = span.origin
-        record.offset = block.base_offset + fields.offset_delta
-        record.timestamp = block.timestamp_of(&fields)
-        record.headers = _make_headers(&fields)
-        record.key = _make_bytes(fields.key, fields.key_length)
-        record.value = _make_bytes(fields.value, fields.value_length)
+        record = _make_record(span, &fields)
         if self._key_deserializer is not None and record.key is not None:
             record.key = self._key_deserializer(record.key)
         if self._value_deserializer is not None and record.value is not None:
@@ -347,6 +351,15 @@ cdef class RecordIterator:
         self._position = fields.end
         self._left -= 1
         return record
+
+    def peek(self):
+        """Return the next record as it was fetched and stay before it; None after the last."""
+        cdef RecordFields fields
+        if self._left == 0 and not self._advance():
+            return None
+        if decode_record(self._position, self._span._block._end, &fields):
+            raise _changed()
+        return _make_record(self._span, &fields)
 
     def skip(self):
         """Pass over the next record."""

@@ -211,6 +211,21 @@ def test_an_iterator_stays_before_a_record_that_cannot_be_deserialized() -> None
     assert [one.value for one in records] == [3]
 
 
+def test_a_refused_record_can_be_looked_at_as_it_was_fetched() -> None:
+    records = RecordIterator([span_of(b"1", b"x", b"3")], None, int)
+    next(records)
+    with pytest.raises(ValueError, match="invalid literal"):
+        next(records)
+
+    raw = records.peek()
+
+    assert raw is not None
+    assert (raw.offset, raw.value) == (records.next_offset, b"x")
+    records.skip()
+    assert [one.value for one in records] == [3]
+    assert records.peek() is None
+
+
 def test_a_deserializer_that_takes_from_its_own_iterator_is_told_so() -> None:
     taken: list[Any] = []
 
