@@ -18,6 +18,16 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+def checked_partition(partition: tuple[str, int]) -> TopicPartition:
+    """Return a partition that an application named; raise ``TypeError`` or ``ValueError``."""
+    match partition:
+        case (str(topic), int(number)):
+            if number < 0:
+                raise ValueError(f"{partition!r} is not a partition: its number must be 0 or more")
+            return TopicPartition(topic, number)
+    raise TypeError(f"a partition is TopicPartition(topic, partition), not {partition!r}")
+
+
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
     """Return the partitions of each topic, as requests name them."""
     topics: dict[str, list[TopicPartition]] = {}

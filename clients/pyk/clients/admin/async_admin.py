@@ -9,6 +9,17 @@ from typing import Any, Self, Unpack
 
 from pyk.clients import offsets
 from pyk.clients.admin import configs, groups, topics
+from pyk.clients.admin.arguments import (
+    checked_changes,
+    checked_counts,
+    checked_ends,
+    checked_name,
+    checked_names,
+    checked_offsets,
+    checked_partitions,
+    checked_resources,
+    checked_times,
+)
 from pyk.clients.admin.calls import Calls, metadata_request, several
 from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
@@ -115,8 +126,8 @@ class AsyncAdmin(AsyncContext):
         timeout: float | None = None,
     ) -> dict[str, CreatedTopic]:
         """Make topics and return what came out, by name; ``validate_only`` makes nothing."""
-        deadline = await self._calls.begin(timeout)
         by_name = topics.by_name(new_topics)
+        deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, names: Sequence[str]) -> Any:
             request = topics.create_topics_request(
@@ -139,6 +150,7 @@ class AsyncAdmin(AsyncContext):
         self, names: Iterable[str], *, timeout: float | None = None
     ) -> dict[str, TopicDescription]:
         """Return topics with their partitions, by name."""
+        names = checked_names(names, "a topic")
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[str]) -> Any:
@@ -150,6 +162,7 @@ class AsyncAdmin(AsyncContext):
 
     async def delete_topics(self, names: Iterable[str], *, timeout: float | None = None) -> None:
         """Remove topics with all their records."""
+        names = checked_names(names, "a topic")
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[str]) -> Any:
@@ -176,6 +189,7 @@ class AsyncAdmin(AsyncContext):
         timeout: float | None = None,
     ) -> None:
         """Let topics grow to these numbers of partitions; keys then go elsewhere than before."""
+        counts = checked_counts(counts)
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, names: Sequence[str]) -> Any:
@@ -195,6 +209,7 @@ class AsyncAdmin(AsyncContext):
 
         -1 (``OffsetSpec.LATEST``) removes all.
         """
+        before = checked_ends(before)
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, partitions: Sequence[TopicPartition]) -> Any:
@@ -216,8 +231,8 @@ class AsyncAdmin(AsyncContext):
         timeout: float | None = None,
     ) -> dict[ConfigResource, Mapping[str, ConfigEntry]]:
         """Return all settings of topics, brokers or groups, by resource and name."""
+        asked = checked_resources(resources)
         deadline = await self._calls.begin(timeout)
-        asked = list(resources)
 
         async def ask(node_id: int, some: Sequence[ConfigResource]) -> Any:
             request = configs.describe_configs_request(some, documentation=documentation)
@@ -233,8 +248,8 @@ class AsyncAdmin(AsyncContext):
         timeout: float | None = None,
     ) -> None:
         """Change single settings, and leave the others as they are."""
+        listed = checked_changes(changes)
         deadline = await self._calls.begin(timeout)
-        listed = {resource: list(some) for resource, some in changes.items()}
 
         async def ask(node_id: int, some: Sequence[ConfigResource]) -> Any:
             request = configs.alter_configs_request(
@@ -274,6 +289,7 @@ class AsyncAdmin(AsyncContext):
         self, group_ids: Iterable[str], *, timeout: float | None = None
     ) -> dict[str, ConsumerGroupDescription]:
         """Return groups with their members, by id."""
+        group_ids = checked_names(group_ids, "a group id")
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[str]) -> Any:
@@ -288,6 +304,7 @@ class AsyncAdmin(AsyncContext):
         self, group_ids: Iterable[str], *, timeout: float | None = None
     ) -> None:
         """Remove groups that have no members, with their committed offsets."""
+        group_ids = checked_names(group_ids, "a group id")
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[str]) -> Any:
@@ -315,8 +332,9 @@ class AsyncAdmin(AsyncContext):
         None stands where it has committed nothing. ``require_stable`` waits for transactions that
         are about to commit for the group.
         """
+        group_id = checked_name(group_id, "a group id")
+        asked = None if partitions is None else checked_partitions(partitions)
         deadline = await self._calls.begin(timeout)
-        asked = None if partitions is None else list(partitions)
         request = VersionedRequest(
             OffsetFetchRequest,
             lambda version: offsets.offset_fetch_request(
@@ -348,11 +366,9 @@ class AsyncAdmin(AsyncContext):
         timeout: float | None = None,
     ) -> None:
         """Commit offsets for a group that has no members, such as to let it read again."""
+        group_id = checked_name(group_id, "a group id")
+        wanted = checked_offsets(new_offsets)
         deadline = await self._calls.begin(timeout)
-        wanted = {
-            partition: OffsetAndMetadata(offset) if isinstance(offset, int) else offset
-            for partition, offset in new_offsets.items()
-        }
 
         async def ask(node_id: int, some: Sequence[TopicPartition]) -> Any:
             response = await self._calls.send(
@@ -376,6 +392,8 @@ class AsyncAdmin(AsyncContext):
         timeout: float | None = None,
     ) -> None:
         """Forget what a group has committed for partitions that no member reads."""
+        group_id = checked_name(group_id, "a group id")
+        partitions = checked_partitions(partitions)
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, some: Sequence[TopicPartition]) -> Any:
@@ -419,6 +437,7 @@ class AsyncAdmin(AsyncContext):
         Times are milliseconds since 1970. None stands where no record is that new.
         ``read_committed`` takes transactions that are still open as the end.
         """
+        times = checked_times(times)
         deadline = await self._calls.begin(timeout)
 
         async def ask(node_id: int, partitions: Sequence[TopicPartition]) -> Any:

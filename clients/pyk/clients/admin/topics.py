@@ -93,9 +93,9 @@ class TopicDescription:
 
 
 def by_name(new_topics: Iterable[NewTopic]) -> dict[str, NewTopic]:
-    """Return topics by name; raise ``TypeError`` for what is none."""
+    """Return topics by name; raise ``TypeError`` for anything but :class:`NewTopic`."""
     found = {}
-    for topic in new_topics:
+    for topic in (new_topics,) if isinstance(new_topics, NewTopic) else new_topics:
         if not isinstance(topic, NewTopic):
             raise TypeError(f"a topic to create is NewTopic(name, …), not {topic!r}")
         found[topic.name] = topic

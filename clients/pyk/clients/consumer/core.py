@@ -29,7 +29,6 @@ from pyk.clients.consumer.rebalance_listener import RebalanceListener, check_lis
 from pyk.clients.consumer.subscriptions import (
     SubscriptionKind,
     Subscriptions,
-    checked_partition,
     checked_partitions,
 )
 from pyk.clients.engine.client import Client
@@ -37,7 +36,12 @@ from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.engine.reachability import UnreachableNode
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
 from pyk.clients.offsets import ListedOffset, OffsetSpec
-from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+from pyk.clients.topic_partition import (
+    OffsetAndMetadata,
+    OffsetAndTimestamp,
+    TopicPartition,
+    checked_partition,
+)
 from pyk.protocol.io import Clock, Network
 
 log = logging.getLogger(__name__)

@@ -7,8 +7,7 @@ from typing import Any
 
 from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
-from pyk.clients.consumer.subscriptions import checked_partition
-from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
 
 CommitArgument = (
     ConsumerRecord[Any, Any]

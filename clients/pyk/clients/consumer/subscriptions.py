@@ -9,7 +9,7 @@ from enum import Enum
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import StateError
-from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.topic_partition import TopicPartition, checked_partition
 
 
 class SubscriptionKind(Enum):
@@ -94,13 +94,3 @@ def checked_partitions(partitions: Iterable[tuple[str, int]]) -> list[TopicParti
     checked = dict.fromkeys(map(checked_partition, partitions))
     checked_topics(partition.topic for partition in checked)
     return list(checked)
-
-
-def checked_partition(partition: tuple[str, int]) -> TopicPartition:
-    """Return a partition an application named; ``TypeError``, ``ValueError`` if that is none."""
-    match partition:
-        case (str(topic), int(number)):
-            if number < 0:
-                raise ValueError(f"{partition!r} is no partition of a topic")
-            return TopicPartition(topic, number)
-    raise TypeError(f"a partition is TopicPartition(topic, partition), not {partition!r}")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
+from pyk.clients import AsyncAdmin, ConfigResource, NewTopic, TopicPartition
 from pyk.protocol.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -30,3 +34,73 @@ async def test_a_topic_to_create_is_more_than_a_name() -> None:
     async with administered() as (_, admin):
         with pytest.raises(TypeError, match=r"is NewTopic\(name, …\), not 'orders'"):
             await admin.create_topics(["orders"])  # type: ignore[list-item]
+
+
+ORDERS = TopicPartition("orders", 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "words"),
+    [
+        (
+            "describe_configs",
+            [("topic", "m")],
+            r"ConfigResource\.topic\(name\).*not \('topic', 'm'\)",
+        ),
+        ("describe_configs", "orders", r"write a sequence of ConfigResource\.topic"),
+        (
+            "incremental_alter_configs",
+            [("orders", {})],
+            r"write \{ConfigResource\.topic\(name\): \[",
+        ),
+        (
+            "incremental_alter_configs",
+            {"orders": []},
+            r"ConfigResource\.topic\(name\).*not 'orders'",
+        ),
+        (
+            "incremental_alter_configs",
+            {ConfigResource.topic("orders"): {"retention.ms": "1"}},
+            r"AlterConfig\(name, value\).*not 'retention\.ms'",
+        ),
+        ("describe_topics", 5, "write a sequence of str, each a topic, not 5"),
+        ("describe_topics", [5], "a topic must be a str, not 5"),
+        ("delete_topics", [NewTopic("orders")], "a topic must be a str, not NewTopic"),
+        ("create_partitions", [("orders", 3)], r"write \{topic: number of partitions\}"),
+        ("create_partitions", {"orders": "3"}, "a number of partitions must be an int, not '3'"),
+        ("delete_records", {"orders": 3}, r"TopicPartition\(topic, partition\), not 'orders'"),
+        ("delete_records", {ORDERS: "3"}, "an offset must be an int, not '3'"),
+        ("list_offsets", [ORDERS], r"write \{TopicPartition\(topic, partition\): OffsetSpec"),
+        ("list_offsets", {ORDERS: "latest"}, r"OffsetSpec\.LATEST or a time.*not 'latest'"),
+        ("list_offsets", {ORDERS: 1.5}, "time in milliseconds must be an int, not 1.5"),
+        ("describe_consumer_groups", [None], "a group id must be a str, not None"),
+        ("delete_consumer_groups", None, "each a group id, not None"),
+        ("list_consumer_group_offsets", ["g"], r"a group id must be a str, not \['g'\]"),
+        ("create_topics", [None], r"NewTopic\(name, …\), not None"),
+    ],
+)
+def test_an_argument_of_the_wrong_shape_names_what_to_write(
+    call: str, given: Any, words: str
+) -> None:
+    admin = AsyncAdmin("localhost:1")
+
+    with pytest.raises(TypeError, match=words):
+        asyncio.run(getattr(admin, call)(given))
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "words"),
+    [
+        ("alter_consumer_group_offsets", {ORDERS: "5"}, "an offset must be an int, not '5'"),
+        ("alter_consumer_group_offsets", {("orders", -1): 5}, "must be 0 or more"),
+        ("delete_consumer_group_offsets", ["orders"], r"is TopicPartition\(topic, partition\)"),
+        ("list_consumer_group_offsets", "orders", r"a sequence of TopicPartition\(topic"),
+    ],
+)
+def test_what_is_said_of_a_group_is_checked_before_connecting(
+    call: str, given: Any, words: str
+) -> None:
+    admin = AsyncAdmin("localhost:1")
+
+    with pytest.raises((TypeError, ValueError), match=words):
+        asyncio.run(getattr(admin, call)("group", given))

@@ -1,0 +1,120 @@
+"""Check what an application gives to the calls of the admin client. Pure.
+
+Every function returns what was given in the form that the calls need, or raises ``TypeError`` with
+the form to write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from pyk.clients.admin.configs import AlterConfig, ConfigResource
+from pyk.clients.offsets import OffsetSpec
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
+
+T = TypeVar("T")
+
+
+def checked_name(given: Any, what: str) -> str:
+    """Return one name: of a topic, a group."""
+    if isinstance(given, str):
+        return given
+    raise TypeError(f"{what} must be a str, not {given!r}")
+
+
+def checked_names(given: Any, what: str) -> list[str]:
+    """Return names; a single str is one name."""
+    if isinstance(given, str):
+        return [given]
+    return [checked_name(name, what) for name in _several(given, f"str, each {what}")]
+
+
+def checked_partitions(given: Iterable[TopicPartition]) -> list[TopicPartition]:
+    """Return partitions."""
+    if isinstance(given, TopicPartition):
+        return [given]
+    return [checked_partition(one) for one in _several(given, "TopicPartition(topic, partition)")]
+
+
+def checked_resources(given: Iterable[ConfigResource]) -> list[ConfigResource]:
+    """Return what has settings; a single one is taken as well."""
+    if isinstance(given, ConfigResource):
+        return [given]
+    form = "ConfigResource.topic(name), .broker(node_id) or .group(group_id)"
+    for one in (listed := list(_several(given, form))):
+        if not isinstance(one, ConfigResource):
+            raise TypeError(f"what has settings is {form}, not {one!r}")
+    return listed
+
+
+def checked_changes(
+    given: Mapping[ConfigResource, Iterable[AlterConfig]],
+) -> dict[ConfigResource, list[AlterConfig]]:
+    """Return the changes of settings, by what has them."""
+    form = "{ConfigResource.topic(name): [AlterConfig(name, value)]}"
+    changes = {one: list(_several(given[one], form)) for one in _keys(given, form)}
+    checked_resources(changes)
+    for one in (change for some in changes.values() for change in some):
+        if not isinstance(one, AlterConfig):
+            raise TypeError(f"a change is AlterConfig(name, value), not {one!r}")
+    return changes
+
+
+def checked_counts(given: Mapping[str, int]) -> dict[str, int]:
+    """Return numbers of partitions by topic."""
+    return {
+        checked_name(name, "a topic"): _number(given[name], "a number of partitions")
+        for name in _keys(given, "{topic: number of partitions}")
+    }
+
+
+def checked_ends(given: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Return the offsets before which records are deleted, by partition."""
+    return _by_partition(given, "offset", lambda offset: _number(offset, "an offset"))
+
+
+def checked_times(
+    given: Mapping[TopicPartition, OffsetSpec | int],
+) -> dict[TopicPartition, OffsetSpec | int]:
+    """Return the places whose offsets are looked up, by partition."""
+    form = "OffsetSpec.LATEST or a time in milliseconds"
+    return _by_partition(given, form, lambda place: _number(place, form))
+
+
+def checked_offsets(
+    given: Mapping[TopicPartition, OffsetAndMetadata | int],
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Return the offsets to commit, by partition."""
+    return _by_partition(
+        given,
+        "offset",
+        lambda offset: (
+            offset
+            if isinstance(offset, OffsetAndMetadata)
+            else OffsetAndMetadata(_number(offset, "an offset"))
+        ),
+    )
+
+
+def _by_partition(given: Any, form: str, checked: Callable[[Any], T]) -> dict[TopicPartition, T]:
+    keys = _keys(given, f"{{TopicPartition(topic, partition): {form}}}")
+    return {checked_partition(one): checked(given[one]) for one in keys}
+
+
+def _keys(given: Any, form: str) -> Iterable[Any]:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"write {form}, not {given!r}")
+    return given
+
+
+def _several(given: Any, form: str) -> Iterable[Any]:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise TypeError(f"write a sequence of {form}, not {given!r}")
+    return given
+
+
+def _number(given: Any, what: str) -> Any:
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise TypeError(f"{what} must be an int, not {given!r}")
+    return given
