@@ -15,6 +15,8 @@ MOST_ERRORS = 5
 # What the user's kafka.* options do not say.
 CONSUMER_DEFAULTS = {
     "client.id": CLIENT_ID,
+    # A topic that was deleted must not come back, empty, because a task still asks for it.
+    "allow.auto.create.topics": "false",
     # A task reads few partitions to their end, not thousands a little each.
     "max.partition.fetch.bytes": str(2 * 1024 * 1024),
     # All that a range names is there already. Who waits at the end of the log for more, as a fetch

@@ -13,7 +13,13 @@ from typing import Protocol
 import attrs
 import pyarrow as pa
 
-from pyk.clients.errors import KafkaError, OffsetOutOfRangeError
+from pyk.clients.consumer.health import ConsumerHealth
+from pyk.clients.errors import (
+    KafkaError,
+    OffsetOutOfRangeError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+)
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.io import Clock
 from pyk.spark_connector.arrow_batches import BatchSize, rows_below, slices, spark_batch
@@ -26,6 +32,10 @@ from pyk.spark_connector.stream_planner import report_losses
 # How long to wait for records where none are. A marker at the end of a range moves the position
 # and brings no record, so nobody would be told of it: the position is looked at as often.
 PATIENCE = 0.05
+# After so many seconds without progress, a topic that brokers do not know is believed to be gone:
+# they learn of topics, and of their ids, one after the other.
+GONE_AFTER = 10.0
+UNKNOWN_TOPIC = (UnknownTopicIdError, UnknownTopicOrPartitionError)
 
 
 class Records(Protocol):
@@ -58,6 +68,8 @@ class RangeConsumer(Protocol):
     def resume(self, *partitions: TopicPartition) -> None: ...
 
     def poll(self, timeout: float = 1.0, max_records: int | None = None) -> Records: ...
+
+    def health(self) -> ConsumerHealth: ...
 
     def beginning_offsets(
         self, partitions: Collection[TopicPartition]
@@ -128,19 +140,21 @@ class RangeReader:
                 moved_at, patience = self._clock.now(), 0.0
                 continue
             patience = PATIENCE
-            if self._clock.now() - moved_at >= self._settings.stall_timeout:
-                raise ReadError(
-                    f"nothing came for {self._settings.stall_timeout:g} s of {self._where()}; "
-                    "is the cluster busy? kafkaConsumer.pollTimeoutMs says how long to wait"
-                )
+            waited = self._clock.now() - moved_at
+            if waited >= min(GONE_AFTER, self._settings.stall_timeout):
+                self._give_up_deleted_topics()
+            if self._open and waited >= self._settings.stall_timeout:
+                raise ReadError(self._stalled())
 
     def _poll(self, timeout: float) -> Records | None:
-        """Return what has come; None where the cluster says that a position is outside the log."""
+        """Return what has come; None where a position is outside the log or a topic is unknown."""
         try:
             return self._consumer.poll(timeout, self._size.rows)
         except OffsetOutOfRangeError as error:
             self._skip_lost(error)
             return None
+        except UNKNOWN_TOPIC:
+            return None  # it may be known in a moment
         except KafkaError as error:
             raise ReadError(f"cannot read {self._where()}: {describe_error(error)}") from error
 
@@ -195,11 +209,40 @@ class RangeReader:
         report_losses((f"{partition} {loss}",), fail=self._settings.fail_on_data_loss)
         return self._consumer.seek(partition, target)
 
+    def _give_up_deleted_topics(self) -> None:
+        """Leave out the partitions whose topics are gone; raise DataLossError if that may not be.
+
+        A task that waited for them would stall until its timeout and not say why.
+        """
+        health = self._consumer.health().partitions
+        gone = [one for one in self._open if one in health if _is_unknown(health[one].error)]
+        losses = tuple(
+            f"{one} offsets {self._positions[one]} to {self._open[one].end - 1} are gone: "
+            "the topic was deleted"
+            for one in gone
+        )
+        report_losses(losses, fail=self._settings.fail_on_data_loss)
+        self._positions.update({one: self._open[one].end for one in gone})
+        self._finish_ranges()
+
+    def _stalled(self) -> str:
+        problems = (
+            "; ".join(self._consumer.health().problems) or "the brokers answer, but send none"
+        )
+        return (
+            f"nothing came for {self._settings.stall_timeout:g} s of {self._where()}: {problems}; "
+            "kafkaConsumer.pollTimeoutMs says how long to wait"
+        )
+
     def _where(self) -> str:
         return ", ".join(
             f"{partition} at offset {offset} (of {self._open[partition].end})"
             for partition, offset in self._positions.items()
         )
+
+
+def _is_unknown(error: BaseException | None) -> bool:
+    return isinstance(error, UNKNOWN_TOPIC)
 
 
 def _one_per_partition(ranges: Iterable[OffsetRange]) -> Iterator[list[OffsetRange]]:

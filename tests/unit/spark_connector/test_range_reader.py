@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 import pyarrow as pa
 import pytest
 
-from pyk.clients.errors import CorruptRecordError, KafkaError, OffsetOutOfRangeError
+from pyk.clients.consumer.health import ConsumerHealth, PartitionHealth, PartitionState
+from pyk.clients.errors import (
+    CorruptRecordError,
+    KafkaError,
+    LeaderNotAvailableError,
+    OffsetOutOfRangeError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+)
 from pyk.clients.topic_partition import TopicPartition
 from pyk.spark_connector.errors import DataLossError, ReadError
 from pyk.spark_connector.planning import OffsetRange
@@ -72,6 +81,9 @@ class FakeConsumer:
     paused: set[TopicPartition] = attrs.field(factory=set)
     batch: int = 3
     seeks: int = 0
+    failing: dict[TopicPartition, KafkaError] = attrs.field(factory=dict)
+    failing_until: float = math.inf
+    raises_failing: bool = False
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         self.positions = {one: self.positions.get(one, -1) for one in partitions}
@@ -100,12 +112,28 @@ class FakeConsumer:
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {one: self.ends[one] for one in partitions}
 
+    def health(self) -> ConsumerHealth:
+        return ConsumerHealth(
+            None,
+            None,
+            {
+                one: PartitionHealth(PartitionState.FAILING, position, None, 1.0, error)
+                for one, position in self.positions.items()
+                if (error := self.failing.get(one)) is not None
+            },
+        )
+
     def poll(self, timeout: float = 1.0, max_records: int | None = None) -> FakeRecords:
         if self.error is not None:
             raise self.error
         found: list[tuple[TopicPartition, int]] = []
         for partition, position in self.positions.items():
             if partition in self.paused:
+                continue
+            if partition in self.failing and self.clock.now() < self.failing_until:
+                if self.raises_failing:
+                    self.clock.advance(timeout)
+                    raise self.failing[partition]
                 continue
             if not self.starts.get(partition, 0) <= position <= self.ends[partition]:
                 raise OffsetOutOfRangeError("no", topic=partition.topic, partition=partition[1])
@@ -249,6 +277,43 @@ class TestLoss:
         with pytest.raises(DataLossError, match="a-0 offsets 8 to 11 are gone: the log now ends"):
             offsets_read(consumer, OffsetRange("a", 0, 8, 12))
 
+    @pytest.mark.parametrize("raises", [False, True], ids=["in health", "raised"])
+    @pytest.mark.parametrize(
+        "error",
+        [UnknownTopicIdError("no such id"), UnknownTopicOrPartitionError("no such topic")],
+        ids=lambda error: type(error).__name__,
+    )
+    def test_a_topic_that_was_deleted_is_told_in_seconds(
+        self, error: KafkaError, raises: bool
+    ) -> None:
+        consumer = consumer_of(p0=list(range(10)), p1=list(range(10)))
+        consumer.failing[A1] = error
+        consumer.raises_failing = raises
+
+        with pytest.raises(
+            DataLossError, match=r"a-1 offsets 2 to 7 are gone: the topic was deleted"
+        ):
+            offsets_read(consumer, OffsetRange("a", 1, 2, 8))
+
+        assert consumer.clock.now() == pytest.approx(10, abs=0.2)
+
+    def test_what_other_partitions_hold_is_read_if_the_query_may_go_on(self) -> None:
+        consumer = consumer_of(p0=list(range(10)), p1=list(range(10)))
+        consumer.failing[A1] = UnknownTopicIdError("no such id")
+
+        read = offsets_read(
+            consumer, OffsetRange("a", 0, 2, 8), OffsetRange("a", 1, 2, 8), settings=FORGIVING
+        )
+
+        assert read == [*range(2, 8)]
+
+    def test_a_topic_that_is_unknown_for_a_moment_is_not_lost(self) -> None:
+        consumer = consumer_of(p0=list(range(10)))
+        consumer.failing[A0] = UnknownTopicIdError("no such id")
+        consumer.failing_until = 9
+
+        assert offsets_read(consumer, OffsetRange("a", 0, 2, 8)) == [*range(2, 8)]
+
 
 class TestFailure:
     def test_an_error_says_where_and_which_code(self) -> None:
@@ -268,7 +333,12 @@ class TestFailure:
         consumer.logs[A0] = []
         consumer.ends[A0] = 0
 
-        with pytest.raises(ReadError, match=r"nothing came for 30 s of a-0 at offset 0 \(of 2\)"):
+        consumer.failing[A0] = LeaderNotAvailableError("no leader", topic="a", partition=0)
+
+        with pytest.raises(
+            ReadError,
+            match=r"nothing came for 30 s of a-0 at offset 0 \(of 2\): a-0 fails and tries ag",
+        ):
             offsets_read(
                 consumer, OffsetRange("a", 0, 0, 2), settings=ReadSettings(stall_timeout=30.0)
             )
