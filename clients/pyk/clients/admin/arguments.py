@@ -30,7 +30,7 @@ def checked_names(given: Any, what: str) -> list[str]:
     return [checked_name(name, what) for name in _several(given, f"str, each {what}")]
 
 
-def checked_partitions(given: Iterable[TopicPartition]) -> list[TopicPartition]:
+def checked_partitions(given: Any) -> list[TopicPartition]:
     """Return partitions."""
     if isinstance(given, TopicPartition):
         return [given]

@@ -83,7 +83,7 @@ def test_either_topics_or_a_pattern_must_be_given(
 
 def test_partitions_are_checked() -> None:
     assert checked_partitions([("a", 1), TopicPartition("a", 1)]) == [TopicPartition("a", 1)]
-    with pytest.raises(ValueError, match="no partition"):
+    with pytest.raises(ValueError, match="must be 0 or more"):
         checked_partitions([("a", -1)])
 
 
