@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from pyk.clients import (
+    AsyncProducer,
     BootstrapError,
     ClosedError,
     KafkaTimeoutError,
@@ -208,6 +209,64 @@ def test_a_forked_child_is_told_that_the_producer_is_not_its_own(cluster, topic)
         uses = (lambda: producer.send(topic, b"child"), producer.flush)
         assert refused_in_a_fork(producer, *uses) == 2
         producer.send_and_wait(topic, b"parent still")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_does_not_wait_for_deliveries_of_its_parent(cluster, topic):
+    told = []
+    with Producer(cluster.bootstrap, linger_ms=60_000) as producer:
+        delivery = producer.send(topic, b"parent")
+        delivery.add_done_callback(lambda done: told.append(os.getpid()))
+        batch = producer.send_batch(topic, [b"parent"] * 3)
+        waits = (
+            delivery.result,
+            batch.result,
+            lambda: asyncio.run(_awaited(delivery)),
+            lambda: _raise(delivery.exception()),
+            lambda: _raise(batch.failures()[0]),
+            lambda: producer.send_batch(topic, [b"child"]).result(),
+        )
+
+        assert refused_in_a_fork(producer, *waits) == len(waits)
+        assert not delivery.done()
+        producer.flush()
+        assert told == [os.getpid()]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_is_told_that_the_asyncio_producer_is_not_its_own(cluster, topic):
+    loop = asyncio.new_event_loop()
+    producer = AsyncProducer(cluster.bootstrap, linger_ms=60_000)
+    delivery = loop.run_until_complete(_sent(producer, topic))
+
+    class Closing:
+        def close(self):
+            asyncio.run(producer.close())
+
+    uses = (
+        lambda: asyncio.run(_sent(producer, topic)),
+        lambda: asyncio.run(_awaited(delivery)),
+        lambda: asyncio.run(producer.flush()),
+        lambda: asyncio.run(producer.partitions_for(topic)),
+    )
+    assert refused_in_a_fork(Closing(), *uses) == len(uses)
+    loop.run_until_complete(producer.close())
+    assert delivery.done()
+    loop.close()
+
+
+async def _sent(producer, topic):
+    return await producer.send(topic, b"parent")
+
+
+async def _awaited(delivery):
+    return await delivery
+
+
+def _raise(error):
+    raise error
 
 
 def test_threads_that_use_a_producer_while_it_is_closed_get_typed_errors(cluster, topic):

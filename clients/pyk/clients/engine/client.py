@@ -111,6 +111,8 @@ class Client:
         if self._is_closed:
             return
         self._is_closed = True
+        if self.guard.is_forked or (self._loop is not None and self._loop.is_closed()):
+            return  # connections and tasks are the parent's, or ended with their loop
         deadline = self.clock.now() + timeout
         reason = ClosedError("the client was closed")
         self._metadata.fail(reason)
@@ -337,6 +339,16 @@ class Client:
 
     # -- inside ------------------------------------------------------------------------------------
 
+    def check_place(self) -> None:
+        """Raise if this is another process, or another event loop, than that of the client."""
+        if self.guard.is_forked:
+            self.guard.check()
+        if self._loop is None or self._loop is asyncio.get_running_loop():
+            return
+        if self._loop.is_closed():
+            raise StateError("the event loop of the client has ended: make a client in each")
+        raise StateError("the client belongs to another event loop: make a client in each")
+
     def _check_usable(self, *, may_be_unstarted: bool = False) -> None:
         if self.guard.is_forked:
             self.guard.check()
@@ -346,8 +358,7 @@ class Client:
             raise self._failure
         if self._loop is None and not may_be_unstarted:
             raise StateError("the client is not started: use it as a context manager")
-        if self._loop is not None and self._loop is not asyncio.get_running_loop():
-            raise StateError("the client belongs to another event loop: make one in each")
+        self.check_place()
 
     def _task_failed(self, name: str, error: BaseException) -> None:
         """Refuse to go on half alive: whoever calls from now on is told."""

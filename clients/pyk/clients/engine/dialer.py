@@ -150,6 +150,8 @@ def explained(progress: Progress, error: Exception, timeout: float) -> Connectio
     """Return a failed attempt in words: what happened, and what to look at first."""
     if isinstance(error, TimeoutError) and not isinstance(error, KafkaError):
         return progress.failed(f"no answer within {timeout:.3g} s", SILENCE[progress.stage])
+    if isinstance(error, RuntimeError) and progress.stage is Stage.DNS:
+        return progress.failed("the program is ending, so no name can be looked up", "")
     if isinstance(error, ConnectionRefusedError):
         return progress.failed("connection refused", "is the broker up, and the port right?")
     cause = error.strerror if isinstance(error, OSError) else None

@@ -240,6 +240,10 @@ class RecordAccumulator:
         """Refuse in a process that was forked off, where the lock may be held by nobody."""
         self._mutex = Mutex()
         self._refusal = error
+        unknown = fresh_copy(error)
+        unknown.definite = False  # the parent goes on with it
+        for batch in self._unfinished:
+            batch.result.abandon(unknown, batch.count)
 
     def forget_idle(self, used_before: float) -> list[str]:
         """Forget topics that nothing was sent to since, and return them."""
@@ -274,6 +278,11 @@ class RecordAccumulator:
     @property
     def unfinished_batches(self) -> int:
         return len(self._unfinished)
+
+    @property
+    def unfinished_records(self) -> int:
+        """How many records are not settled yet."""
+        return sum(batch.count for batch in list(self._unfinished))
 
     def take(self, now: float) -> tuple[list[ProducerBatch], list[ProducerBatch]]:
         """Return the batches that became full, and those that are open and due, to be closed when

@@ -163,6 +163,11 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
     def __repr__(self) -> str:
         return self._core.config.name_of(self)
 
+    def __del__(self) -> None:
+        core = getattr(self, "_core", None)
+        if core is not None:
+            core.warn_unclosed()
+
     def _set_up(
         self,
         config: ProducerConfig,
@@ -170,7 +175,14 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
         network: Network | None = None,
         random: randomness.Random | None = None,
     ) -> None:
-        core = ProducerCore(config, is_threaded=False, clock=clock, network=network, random=random)
+        core = ProducerCore(
+            config,
+            is_threaded=False,
+            name=config.name_of(self),
+            clock=clock,
+            network=network,
+            random=random,
+        )
         super().__init__(
             core.accumulator,
             key_serializer=config.key_serializer,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import random as randomness
 import threading
+import warnings
 
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
@@ -36,6 +38,16 @@ CLOSE_SECONDS = 5.0
 LEAST_CLOSE_SECONDS = 0.25
 RECORDS = "records"
 
+# How long the end of a program, or of an event loop, may wait for a producer that nobody closed.
+EXIT_SECONDS = 5.0
+
+CLOSED = "the producer is closed"
+LOOP_ENDED = (
+    "the event loop of the producer ended before it was closed; make one in each event loop"
+)
+
+log = logging.getLogger(__name__)
+
 
 class ProducerCore:
     """Client, accumulator and sender of one producer, put together.
@@ -48,11 +60,13 @@ class ProducerCore:
         config: ProducerConfig,
         *,
         is_threaded: bool,
+        name: str,
         clock: Clock | None = None,
         network: Network | None = None,
         random: randomness.Random | None = None,
     ) -> None:
         self.config = config
+        self.name = name
         self.max_block = config.max_block_ms / 1000
         self.client = Client(
             config,
@@ -66,6 +80,9 @@ class ProducerCore:
         self.accumulator = self._accumulator(is_threaded)
         self._sender = self._make_sender()
         self._sender_loop = SenderLoop(self.client, config, self.accumulator, self._sender)
+        self.client.guard.on_fork = self.accumulator.refuse_after_fork
+        self._is_threaded = is_threaded
+        self._is_told = False
         self._starting = asyncio.Lock()
         self._is_started = False
         self.is_closed = False
@@ -83,9 +100,12 @@ class ProducerCore:
             self.client.add_metadata_listener(self._metadata_changed)
             self._sender_loop.start()
             self._is_started = True
+            if not self._is_threaded:
+                self.client.supervisor.spawn("deliver at the end", self._deliver_at_the_end())
 
     async def flush(self, timeout: float | None = None) -> None:
         """Wait until every record that was accepted so far is settled, at most ``timeout`` s."""
+        self.client.check_place()
         settled = Wakeup()
         flush = self.accumulator.begin_flush(settled.set)
         try:
@@ -101,27 +121,67 @@ class ProducerCore:
         finally:
             self.accumulator.end_flush(flush)
 
-    async def close(self, timeout: float | None = None) -> None:
+    async def close(self, timeout: float | None = None, reason: str = CLOSED) -> None:
         """Accept nothing more, deliver what was accepted, end all connections.
 
         What is not settled after ``timeout`` seconds is given up, and its deliveries say so.
+        ``reason`` is what later calls are told.
         """
-        if self.is_closed:
+        if self.is_closed or self.client.guard.is_forked:
             return
+        if self._loop is not None and self._loop.is_closed():
+            self._end(LOOP_ENDED)
+            return
+        self.client.check_place()
         self.is_closed = True
+        self.accumulator.refuse(ClosedError(reason))
         deadline = None if timeout is None else self.client.clock.now() + timeout
-        closed = ClosedError("the producer is closed")
-        self.accumulator.refuse(closed)
         try:
             if self._is_started:
                 await self.flush(timeout)
         except KafkaTimeoutError:
             pass
         finally:
-            self._sender_loop.stop(
-                ClosedError("the producer was closed before this was acknowledged")
-            )
+            self._end("the producer was closed before this was acknowledged")
             await self.client.close(self._closing_seconds(deadline))
+
+    def _end(self, reason: str) -> None:
+        """Accept nothing more, and give up what is not settled."""
+        self.is_closed = True
+        if self.accumulator.refusal is None:
+            self.accumulator.refuse(ClosedError(reason))
+        self._sender_loop.stop(ClosedError(reason))
+
+    async def _deliver_at_the_end(self) -> None:
+        """Close the producer when its event loop ends: ``asyncio.run`` cancels all tasks then."""
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            if not self.is_closed:
+                self.warn_unclosed()
+                failed_before = self.stats().failed_records
+                await self.close(EXIT_SECONDS, LOOP_ENDED)
+                if failed := self.stats().failed_records - failed_before:
+                    log.error("%s not delivered: %s", counted(failed, "record"), LOOP_ENDED)
+
+    def warn_unclosed(self) -> None:
+        """Warn, once, of a producer that nobody closed."""
+        if self._is_told or self.is_closed or not self._is_started or self.client.guard.is_forked:
+            return
+        self._is_told = True
+        count = self.accumulator.unfinished_records
+        left = f" with {counted(count, 'record')} not delivered yet" if count else ""
+        warnings.warn(f"unclosed {self.name}{left}", ResourceWarning, source=self, stacklevel=2)
+        if count:
+            log.warning(
+                "%s was not closed, and has %s left to deliver", self.name, counted(count, "record")
+            )
+
+    def __del__(self) -> None:
+        if getattr(self, "is_closed", True) or self.client.guard.is_forked:
+            return
+        if count := self.accumulator.unfinished_records:
+            log.error("%s not delivered: %s", counted(count, "record"), LOOP_ENDED)
 
     def _closing_seconds(self, deadline: float | None) -> float:
         if deadline is None:
@@ -137,6 +197,7 @@ class ProducerCore:
 
     async def find(self, topic: str, partition: int | None, deadline: float) -> None:
         """Wait for a topic's metadata, until it has ``partition`` if one is given."""
+        self.client.check_place()
         await self.start()
         while True:
             version = self.client.metadata.version
@@ -159,6 +220,7 @@ class ProducerCore:
 
     async def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
         """Return the partitions of a topic."""
+        self.client.check_place()
         limit = self.max_block if timeout is None else timeout
         deadline = self.client.clock.now() + limit
         await self.start()

@@ -123,6 +123,17 @@ class BatchResult:
         self.is_done = True
         self._run_callbacks()
 
+    def abandon(self, error: KafkaError, count: int) -> None:
+        """Settle the batch in a process that was forked off: nobody there will ever answer.
+
+        Callbacks are not run: they are of threads that are not there.
+        """
+        self._callbacks.clear()
+        self.is_observed = True
+        self.error = error
+        self.count = count
+        self.is_done = True
+
     def split(self, pieces: list[tuple[int, BatchResult]]) -> None:
         """Let ``pieces`` stand for the records of this batch from now on."""
         self.pieces = pieces

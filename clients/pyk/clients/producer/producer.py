@@ -18,7 +18,7 @@ from pyk.clients.payload import K, V
 from pyk.clients.producer.batch_delivery import BatchDelivery
 from pyk.clients.producer.batch_send import RoomWait, send_records
 from pyk.clients.producer.budget import RoomRequest
-from pyk.clients.producer.core import CLOSE_SECONDS, ProducerCore
+from pyk.clients.producer.core import CLOSE_SECONDS, EXIT_SECONDS, ProducerCore
 from pyk.clients.producer.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.record import WaitingRecord
 from pyk.clients.producer.send_path import BlockingSendPath, HeadersLike
@@ -29,9 +29,6 @@ log = logging.getLogger(__name__)
 
 # A wait keeps its own time; this is for a loop that a user's callback holds up.
 GRACE_SECONDS = 0.5
-
-# How long the end of a program may wait for a producer that it forgot to close.
-EXIT_SECONDS = 5.0
 
 
 @with_options_of(ProducerConfig, ProducerOptions)
@@ -186,7 +183,14 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
         network: Network | None = None,
         random: randomness.Random | None = None,
     ) -> None:
-        core = ProducerCore(config, is_threaded=True, clock=clock, network=network, random=random)
+        core = ProducerCore(
+            config,
+            is_threaded=True,
+            name=config.name_of(self),
+            clock=clock,
+            network=network,
+            random=random,
+        )
         super().__init__(
             core.accumulator,
             key_serializer=config.key_serializer,
@@ -196,7 +200,6 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
         )
         self._core = core
         self._thread = LoopThread("producer", at_exit=self._close_at_exit)
-        self._thread.guard.on_fork = core.accumulator.refuse_after_fork
 
     def _close_at_exit(self) -> None:
         """Deliver what is left by a program that ends without closing its producer."""
