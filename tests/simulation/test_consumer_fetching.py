@@ -11,8 +11,9 @@ import pytest
 from pyk.clients.consumer import PartitionState
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse
-from support.consuming import fetching, read
+from support.consuming import P0, FetchingCluster, fetching, read
 from support.legacy_batches import compressed, legacy
+from support.scripted_broker import Received
 from support.virtual_time import current_clock, virtual_time
 
 
@@ -182,3 +183,26 @@ async def test_an_old_topic_is_read_through_all_formats_it_was_written_in():
         values = await read(consumer, 7)
 
         assert values == [b"%d" % n for n in range(7)]
+
+
+@virtual_time
+async def test_waiting_behind_an_open_transaction_is_healthy():
+    async with fetching(isolation_level="read_committed") as (cluster, consumer):
+        cluster.append([b"committed"])
+        cluster.stable_ends[P0] = 1
+        cluster.append([b"open"])
+        assert await read(consumer, 1) == [b"committed"]
+        opened = len(sessions_opened(cluster))
+
+        assert await consumer.poll(60) == []
+
+        assert await consumer.lag() == dict.fromkeys(consumer.assignment(), 0)
+        assert consumer.health().is_healthy
+        assert len(sessions_opened(cluster)) == opened
+        del cluster.stable_ends[P0]
+        cluster.append([b"later"])
+        assert await read(consumer, 2) == [b"open", b"later"]
+
+
+def sessions_opened(cluster: FetchingCluster) -> list[Received]:
+    return [r for r in cluster.requests(FetchRequest) if r.message.session_epoch == 0]

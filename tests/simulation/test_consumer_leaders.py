@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from pyk.clients.consumer import PartitionState
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import (
@@ -20,7 +22,7 @@ from pyk.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from support.consuming import P0, fail_once, fetching, read
-from support.scripted_broker import PORT, SILENCE
+from support.scripted_broker import PORT, SILENCE, Received
 from support.virtual_time import current_clock, virtual_time
 
 
@@ -66,6 +68,35 @@ async def test_the_answer_that_names_the_new_leader_saves_asking_for_metadata():
         assert await read(consumer, 1) == [b"b"]
         assert current_clock().now() - began < 0.7
         assert cluster.served_by[P0] == 2
+
+
+@pytest.mark.parametrize("named", [(1, 0), (3, 0), (-1, -1)], ids=["itself", "stale", "nobody"])
+@virtual_time
+async def test_a_hint_that_is_no_news_does_not_end_the_backoff(named):
+    async with fetching(leaders=(1, 1)) as (cluster, consumer):
+        await consumer.poll(1)
+        before = len(cluster.requests(FetchRequest))
+        stays = LeaderIdAndEpoch(leader_id=named[0], leader_epoch=named[1])
+        news = LeaderIdAndEpoch(leader_id=1, leader_epoch=9)
+
+        def edit(topic: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
+            return PartitionData(
+                partition_index=number,
+                error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER,
+                high_watermark=-1,
+                current_leader=news if number == 0 else stays,
+            )
+
+        cluster.edit = edit
+        await consumer.poll(0.6)
+
+        at_once, later = cluster.requests(FetchRequest)[before:][:2]
+        assert partitions_of(at_once) == [0]  # what has news
+        assert later.at - at_once.at > 0.05
+
+
+def partitions_of(fetch: Received) -> list[int]:
+    return [one.partition for topic in fetch.message.topics for one in topic.partitions]
 
 
 @virtual_time

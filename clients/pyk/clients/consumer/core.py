@@ -400,12 +400,11 @@ class ConsumerCore:
 
     async def lag(self, timeout: float | None) -> dict[TopicPartition, int]:
         self.check()
-        reads_committed = self.config.reads_committed
         lags: dict[TopicPartition, int] = {}
         unknown: dict[TopicPartition, int] = {}
         for place in list(self.positions):
             position = await self.position(place.topic_partition, timeout)
-            known = lag_of(place, position, reads_committed=reads_committed)
+            known = lag_of(place, position)
             if known is None or place.buffer.is_paused:
                 unknown[place.topic_partition] = position
             else:
@@ -432,13 +431,11 @@ class ConsumerCore:
 
     def health(self) -> ConsumerHealth:
         now, image = self.client.clock.now(), self.client.metadata
-        reads_committed = self.config.reads_committed
         partitions = {
             place.topic_partition: partition_health(
                 place,
                 now,
                 has_leader=image.leader(place.topic_partition) is not None,
-                reads_committed=reads_committed,
             )
             for place in list(self.positions)
         }

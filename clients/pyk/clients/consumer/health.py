@@ -85,18 +85,16 @@ class ConsumerStats:
     """Bytes that are fetched and wait for the application."""
 
 
-def lag_of(place: Place, position: int, *, reads_committed: bool) -> int | None:
-    """Return how many offsets lie behind ``position``, None while the log's end is not known."""
-    end = place.last_stable_offset if reads_committed else place.high_watermark
+def lag_of(place: Place, position: int) -> int | None:
+    """Return how many readable offsets follow ``position``, None while that is unknown."""
+    end = place.readable_end
     return max(0, end - position) if end >= 0 and position >= 0 else None
 
 
-def partition_health(
-    place: Place, now: float, *, has_leader: bool, reads_committed: bool
-) -> PartitionHealth:
+def partition_health(place: Place, now: float, *, has_leader: bool) -> PartitionHealth:
     """Return how one partition stands."""
     position = place.buffer.position
-    lag = lag_of(place, position, reads_committed=reads_committed)
+    lag = lag_of(place, position)
     return PartitionHealth(
         state=_state(place, now, lag, has_leader=has_leader),
         position=position if position >= 0 else None,

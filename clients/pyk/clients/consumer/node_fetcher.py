@@ -203,7 +203,18 @@ class NodeFetcher:
                 self._take_partition(place, node_plan, data, leaders)
         self._empty_answers = 0 if has_records else self._empty_answers + 1
         if leaders:
-            self._client.update_leaders(leaders, response.node_endpoints)
+            self._take_leaders(leaders, response)
+
+    def _take_leaders(
+        self, leaders: dict[TopicPartition, tuple[int, int]], response: FetchResponse
+    ) -> None:
+        """Fetch at once from leaders that came with errors and are news (KIP-951)."""
+        before = self._client.metadata
+        self._client.update_leaders(leaders, response.node_endpoints)
+        after = self._client.metadata
+        for partition in leaders:
+            if after.leader_epoch(partition) != before.leader_epoch(partition):
+                self._positions[partition].retry_at = 0.0
 
     def _take_partition(
         self,
@@ -214,14 +225,15 @@ class NodeFetcher:
     ) -> None:
         code = ErrorCode(data.error_code)
         if code is not ErrorCode.NONE:
-            if data.current_leader.leader_id >= 0:
-                leader = data.current_leader
+            leader = data.current_leader
+            if leader.leader_id >= 0:
                 leaders[place.topic_partition] = (leader.leader_id, leader.leader_epoch)
-            self._partition_failed(place, node_plan, code, has_hint=bool(leaders))
+            self._partition_failed(place, node_plan, code)
             return
         now = self._client.clock.now()
-        place.high_watermark = data.high_watermark
-        place.last_stable_offset = data.last_stable_offset
+        place.readable_end = data.high_watermark
+        if self._config.reads_committed:
+            place.readable_end = min(data.high_watermark, data.last_stable_offset)
         if data.preferred_read_replica >= 0:
             until = now + self._config.metadata_max_age_ms / 1000
             place.prefer(data.preferred_read_replica, until)
@@ -256,9 +268,7 @@ class NodeFetcher:
         place.progressed(self._client.clock.now())
         self._buffer.append(place.buffer, fetched, len(records), end.next_offset)
 
-    def _partition_failed(
-        self, place: Place, node_plan: NodePlan, code: ErrorCode, *, has_hint: bool
-    ) -> None:
+    def _partition_failed(self, place: Place, node_plan: NodePlan, code: ErrorCode) -> None:
         now = self._client.clock.now()
         partition = place.topic_partition
         is_follower = place.preferred_node is not None
@@ -273,8 +283,6 @@ class NodeFetcher:
         error = error_for(code, topic=partition.topic, partition=partition.partition)
         self._positions.failed(place, place.version, error, now)
         if decision is Verdict.REFRESH:
-            if has_hint:
-                place.retry_at = now  # KIP-951: the answer names the new leader
             self._client.request_metadata_update()
         elif decision is Verdict.FAIL:
             self._buffer.fail(place.buffer, error)

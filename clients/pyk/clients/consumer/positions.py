@@ -63,8 +63,9 @@ class Place:
     """The leader's epoch that was last fetched from, or validated."""
     fetched_epoch: int = UNKNOWN
     """The leader epoch of the last batch that was fetched."""
-    high_watermark: int = UNKNOWN
-    last_stable_offset: int = UNKNOWN
+    readable_end: int = UNKNOWN
+    """Where what may be read ends: at the high watermark, or with ``read_committed`` at the last
+    stable offset, behind which transactions are open."""
     preferred_node: int | None = None
     preferred_until: float = 0.0
     failures: int = 0
@@ -114,7 +115,7 @@ class Place:
     @property
     def is_behind(self) -> bool:
         """Tell whether the leader has records that could be fetched now, as far as is known."""
-        return self.is_fetchable and 0 <= self.buffer.fetch_offset < self.high_watermark
+        return self.is_fetchable and 0 <= self.buffer.fetch_offset < self.readable_end
 
     def is_stalled(self, now: float) -> bool:
         """Tell whether the partition should have got records, or an answer, and did not."""

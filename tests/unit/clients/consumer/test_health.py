@@ -10,7 +10,7 @@ from pyk.clients.consumer.health import (
     lag_of,
     partition_health,
 )
-from pyk.clients.consumer.positions import Place, Positions
+from pyk.clients.consumer.positions import Positions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.errors import GroupAuthorizationFailedError, NotLeaderOrFollowerError
 from pyk.clients.topic_partition import TopicPartition
@@ -28,10 +28,10 @@ class Setting:
         self.positions = Positions(self.buffer, "none", Backoff(0.1, 1.0), lambda: 0.5)
         (self.place,) = self.positions.assign([A0], 0.0, has_group=True)
         self.positions.seek(self.place, 5, -1)
-        self.place.high_watermark = 10
+        self.place.readable_end = 10
 
     def health(self, now: float = 1.0, *, has_leader: bool = True) -> PartitionHealth:
-        return partition_health(self.place, now, has_leader=has_leader, reads_committed=False)
+        return partition_health(self.place, now, has_leader=has_leader)
 
 
 def test_a_partition_that_is_behind_and_makes_progress_is_fetching() -> None:
@@ -42,7 +42,7 @@ def test_a_partition_that_is_behind_and_makes_progress_is_fetching() -> None:
 
 def test_a_partition_at_the_end_is_caught_up() -> None:
     setting = Setting()
-    setting.place.high_watermark = 5
+    setting.place.readable_end = 5
     setting.place.answered_at = 999.0
 
     assert setting.health(now=1000.0).state is PartitionState.CAUGHT_UP
@@ -54,7 +54,7 @@ def test_a_partition_that_is_behind_without_progress_is_stalled() -> None:
 
 def test_a_partition_that_no_node_answers_for_is_stalled() -> None:
     setting = Setting()
-    setting.place.high_watermark = 5
+    setting.place.readable_end = 5
 
     assert setting.health(now=9.0).state is PartitionState.CAUGHT_UP
     assert setting.health(now=11.0).state is PartitionState.STALLED
@@ -97,16 +97,14 @@ def test_a_partition_that_waits_for_a_seek_says_so() -> None:
     assert setting.health().state is PartitionState.FAILED
 
 
-def test_lag_counts_to_the_last_stable_offset_when_only_committed_is_read() -> None:
-    place: Place = Setting().place
-    place.last_stable_offset = 7
-
-    assert lag_of(place, 5, reads_committed=True) == 2
-    assert lag_of(place, 5, reads_committed=False) == 5
-    place.high_watermark = 3
-    assert lag_of(place, 5, reads_committed=False) == 0
-    place.high_watermark = -1
-    assert lag_of(place, 5, reads_committed=False) is None
+def test_lag_counts_to_where_what_may_be_read_ends() -> None:
+    place = Setting().place
+    place.readable_end = 7
+    assert lag_of(place, 5) == 2
+    place.readable_end = 3
+    assert lag_of(place, 5) == 0
+    place.readable_end = -1
+    assert lag_of(place, 5) is None
 
 
 @pytest.mark.parametrize("state", list(PartitionState))
