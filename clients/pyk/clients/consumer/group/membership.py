@@ -120,6 +120,7 @@ class Membership:
         self._protocol_name = ""
         self._members: list[Subscription] = []
         self._layouts: Mapping[str, TopicLayout] = {}
+        self._divided_layouts: Mapping[str, TopicLayout] = {}
         self._remembered: Partitions = frozenset()
         self._added: Partitions | None = None
         self._skips_assignment = False
@@ -160,9 +161,8 @@ class Membership:
             self._begin_joining(now, "application polls again after max.poll.interval.ms")
 
     def layouts_changed(self, layouts: Mapping[str, TopicLayout]) -> None:
-        """Compare what this member divided, if it leads, with how the topics are now."""
-        if self.is_leader and self.state is MemberState.STABLE and layouts != self._layouts:
-            self.request_rejoin("partitions of subscribed topics changed")
+        """Take note of how the topics are now: the leader compares that with what it divided."""
+        self._layouts = dict(layouts)
 
     @property
     def watched_topics(self) -> frozenset[str]:
@@ -197,7 +197,7 @@ class Membership:
         self._notice_silence(now)
         if self._actions:
             return self._actions.popleft()
-        if self.state is MemberState.STABLE and self._rejoin_reason is not None:
+        if self.state is MemberState.STABLE and self._must_rejoin():
             self._begin_rejoining()
             return self.next_action(now)
         if self.state is MemberState.JOINING and now >= self._retry_at:
@@ -207,6 +207,12 @@ class Membership:
         if self.state is MemberState.AWAY:  # look again whether the application is back
             return Wait(now + self._options.heartbeat_interval)
         return Wait(self._due_at())
+
+    def _must_rejoin(self) -> bool:
+        # Compared here and not when layouts change, which may be while the group still syncs.
+        if self.is_leader and self._layouts != self._divided_layouts:
+            self.request_rejoin("partitions of subscribed topics changed")
+        return self._rejoin_reason is not None
 
     def is_absent(self, now: float) -> bool:
         """Tell whether the application has been busy for so long that the member must leave."""
@@ -325,7 +331,7 @@ class Membership:
         """Take the layouts that a :class:`Divide` asked for."""
         if self.state is not MemberState.DIVIDING:
             return
-        self._layouts = dict(layouts)
+        self._layouts = self._divided_layouts = dict(layouts)
         if self._skips_assignment:  # KIP-814: it is back so soon that nothing has changed
             self._sync([])
             return

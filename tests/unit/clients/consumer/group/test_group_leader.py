@@ -73,5 +73,32 @@ def test_the_leader_rebalances_when_a_topic_grows() -> None:
     member.expect(Revoke)
 
 
+def test_the_leader_rebalances_when_a_topic_grew_while_the_group_synced() -> None:
+    member = Member()
+    member.join(leader="me")
+    member.expect(Divide)
+    member.membership.divided({"a": TopicLayout(2)})
+    member.membership.layouts_changed({"a": TopicLayout(3)})
+    member.sync(0)
+
+    member.expect(Assign)
+
+    member.expect(Revoke)
+
+
+def test_a_change_that_was_undone_while_the_group_synced_is_no_reason_to_rebalance() -> None:
+    member = Member()
+    member.join(leader="me")
+    member.expect(Divide)
+    member.membership.divided({"a": TopicLayout(2)})
+    member.membership.layouts_changed({"a": TopicLayout(3)})
+    member.membership.layouts_changed({"a": TopicLayout(2)})
+    member.sync(0)
+
+    member.expect(Assign)
+
+    member.expect(Wait)
+
+
 def own_metadata(member: Member) -> bytes:
     return encode_subscription(Subscription(member_id="me", topics=TOPICS))
