@@ -11,7 +11,8 @@ import pytest
 from pyk.clients.consumer import PartitionState
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse
-from support.consuming import P0, FetchingCluster, fetching, read
+from support.consuming import P0, fetching, read
+from support.fetching_cluster import FetchingCluster
 from support.legacy_batches import compressed, legacy
 from support.scripted_broker import Received
 from support.virtual_time import current_clock, virtual_time

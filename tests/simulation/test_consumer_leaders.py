@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from pyk.clients import AsyncConsumer, OffsetAndMetadata
 from pyk.clients.consumer import PartitionState
+from pyk.clients.errors import LogTruncatedError
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import (
     FetchRequest,
@@ -15,13 +17,16 @@ from pyk.protocol.messages.fetch import (
     NodeEndpoint,
     PartitionData,
 )
+from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 from pyk.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
+from support.administering import fetched
 from support.consuming import P0, fail_once, fetching, read
+from support.fetching_cluster import FetchingCluster
 from support.scripted_broker import PORT, SILENCE, Received
 from support.virtual_time import current_clock, virtual_time
 
@@ -77,7 +82,7 @@ async def test_a_hint_that_is_no_news_does_not_end_the_backoff(named):
         await consumer.poll(1)
         before = len(cluster.requests(FetchRequest))
         stays = LeaderIdAndEpoch(leader_id=named[0], leader_epoch=named[1])
-        news = LeaderIdAndEpoch(leader_id=1, leader_epoch=9)
+        news = LeaderIdAndEpoch(leader_id=2, leader_epoch=9)
 
         def edit(topic: str, number: int, asked: Any, data: PartitionData) -> PartitionData:
             return PartitionData(
@@ -90,7 +95,9 @@ async def test_a_hint_that_is_no_news_does_not_end_the_backoff(named):
         cluster.edit = edit
         await consumer.poll(0.6)
 
-        at_once, later = cluster.requests(FetchRequest)[before:][:2]
+        fetches = cluster.requests(FetchRequest)[before:]
+        at_once = next(fetch for fetch in fetches if fetch.node_id == 2)
+        later = next(fetch for fetch in fetches if fetch.node_id == 1)
         assert partitions_of(at_once) == [0]  # what has news
         assert later.at - at_once.at > 0.05
 
@@ -112,6 +119,73 @@ async def test_truncation_by_a_new_leader_is_noticed():
         cluster.append([b"x"])
 
         assert await read(consumer, 1, timeout=5) == [b"x"]
+
+
+def cut_log(cluster: FetchingCluster) -> None:
+    """Epoch 1 ends at offset 2; what was read behind that in epoch 1 is gone."""
+    cluster.topics["orders"].epochs[0] = 1
+    cluster.append([b"0", b"1"])
+    cluster.topics["orders"].epochs[0] = 2
+    cluster.append([b"new %d" % number for number in range(2, 9)])
+
+
+@pytest.mark.parametrize("policy", ["earliest", "none"])
+@virtual_time
+async def test_a_committed_offset_that_was_cut_off_is_noticed(policy):
+    async with fetching(
+        group_id="g", enable_auto_commit=False, auto_offset_reset=policy, leaders=(1,)
+    ) as (cluster, reader):
+        cut_log(cluster)
+        cluster.on(OffsetFetchRequest, fetched("orders", 0, 5, leader_epoch=1))
+        await notices_truncation(reader, policy)
+
+
+@pytest.mark.parametrize("policy", ["earliest", "none"])
+@virtual_time
+async def test_an_offset_that_was_sought_and_cut_off_is_noticed(policy):
+    async with fetching(leaders=(1,), auto_offset_reset=policy) as (cluster, reader):
+        cut_log(cluster)
+        reader.seek(P0, OffsetAndMetadata(5, leader_epoch=1))
+        await notices_truncation(reader, policy)
+
+
+async def notices_truncation(reader: AsyncConsumer[Any, Any], policy: str) -> None:
+    if policy == "none":
+        with pytest.raises(LogTruncatedError) as caught:
+            await reader.poll(5)
+        assert caught.value.offset == 2
+    else:
+        assert (await read(reader, 1))[0] == b"new 2"
+
+
+@pytest.mark.parametrize("policy", ["earliest", "none"])
+@virtual_time
+async def test_an_epoch_that_the_leader_does_not_know_is_no_reason_to_read_on(policy):
+    async with fetching(leaders=(1,), auto_offset_reset=policy) as (cluster, reader):
+        cut_log(cluster)
+        cluster.move(0, 1)
+        reader.seek(P0, OffsetAndMetadata(5, leader_epoch=2))
+        cluster.on(OffsetForLeaderEpochRequest, epoch_ends(-1, leader_epoch=-1))
+
+        if policy == "none":
+            with pytest.raises(LogTruncatedError):
+                await reader.poll(5)
+        else:
+            assert (await read(reader, 1))[0] == b"0"
+
+
+@virtual_time
+async def test_a_leader_of_an_older_epoch_than_was_read_is_asked_again_before_it_is_believed():
+    async with fetching(auto_offset_reset="none") as (cluster, reader):
+        cluster.topics["orders"].epochs[0] = 5
+        cluster.append([b"%d" % number for number in range(9)])
+        reader.assign([P0])
+        reader.seek(P0, OffsetAndMetadata(8, leader_epoch=6))
+
+        assert await reader.poll(1) == []
+        cluster.move(0, 2)
+
+        assert await read(reader, 1) == [b"8"]
 
 
 @virtual_time
@@ -150,7 +224,7 @@ async def test_leaderless_partitions_are_asked_after_and_read_once_they_have_one
         assert await read(consumer, 1, timeout=5) == [b"a"]
 
 
-def epoch_ends(end_offset: int) -> Any:
+def epoch_ends(end_offset: int, leader_epoch: int = 0) -> Any:
     """Answer that the epoch asked for ends there."""
 
     def answer(request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
@@ -161,7 +235,7 @@ def epoch_ends(end_offset: int) -> Any:
                     partitions=[
                         EpochEndOffset(
                             partition=one.partition,
-                            leader_epoch=one.leader_epoch,
+                            leader_epoch=leader_epoch,
                             end_offset=end_offset,
                         )
                         for one in topic.partitions

@@ -54,10 +54,21 @@ def listed(topic: str, partition: int, offset: int, code: int = 0) -> ListOffset
 
 
 def fetched(
-    topic: str, partition: int, offset: int, *, version: int = 9, note: str = ""
+    topic: str,
+    partition: int,
+    offset: int,
+    *,
+    version: int = 9,
+    note: str = "",
+    leader_epoch: int = -1,
 ) -> OffsetFetchResponse:
     """Return what a coordinator answers in a version to OffsetFetch of group ``g``."""
-    one = {"partition_index": partition, "committed_offset": offset, "metadata": note}
+    one: dict[str, Any] = {
+        "partition_index": partition,
+        "committed_offset": offset,
+        "committed_leader_epoch": leader_epoch,
+        "metadata": note,
+    }
     if version < 8:
         old = OffsetFetchResponseTopic(name=topic, partitions=[OffsetFetchResponsePartition(**one)])
         return OffsetFetchResponse(topics=[old])

@@ -209,12 +209,8 @@ class NodeFetcher:
         self, leaders: dict[TopicPartition, tuple[int, int]], response: FetchResponse
     ) -> None:
         """Fetch at once from leaders that came with errors and are news (KIP-951)."""
-        before = self._client.metadata
-        self._client.update_leaders(leaders, response.node_endpoints)
-        after = self._client.metadata
-        for partition in leaders:
-            if after.leader_epoch(partition) != before.leader_epoch(partition):
-                self._positions[partition].retry_at = 0.0
+        for partition in self._client.update_leaders(leaders, response.node_endpoints):
+            self._positions[partition].retry_at = 0.0
 
     def _take_partition(
         self,

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection
 from pyk.clients.consumer.fetch_plan import places_without_leader
 from pyk.clients.consumer.fetcher import Fetcher
 from pyk.clients.consumer.offset_lookup import OffsetLookup
-from pyk.clients.consumer.positions import Place, PlaceState, Positions
+from pyk.clients.consumer.positions import FoundOffset, Place, PlaceState, Positions
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, UnsupportedVersionError
 from pyk.clients.offsets import EpochQuestion, ListedOffset
@@ -125,22 +125,21 @@ class PositionKeeper:
 
     async def _ask_offsets(self, places: list[Place]) -> None:
         versions = {place.topic_partition: place.version for place in places}
+        leader_epochs = self._leader_epochs(places)
         answers = await self._lookup.ask_ends({p.topic_partition: p.end for p in places})
         now = self._client.clock.now()
         for place in places:
             version, answer = versions[place.topic_partition], answers[place.topic_partition]
             if isinstance(answer, ListedOffset):
-                epoch = _or_unknown(answer.leader_epoch)
-                self._positions.found_offset(place, version, answer.offset, epoch, now)
+                leader_epoch = leader_epochs[place.topic_partition]
+                found = FoundOffset(answer.offset, _or_unknown(answer.leader_epoch), leader_epoch)
+                self._positions.found_offset(place, version, found, now)
             else:
                 self._failed(place, version, answer)
 
     async def _ask_epochs(self, places: list[Place]) -> None:
         versions = {place.topic_partition: place.version for place in places}
-        image = self._client.metadata
-        leader_epochs = {
-            p.topic_partition: _or_unknown(image.leader_epoch(p.topic_partition)) for p in places
-        }
+        leader_epochs = self._leader_epochs(places)
         questions = {
             p.topic_partition: EpochQuestion(p.fetched_epoch, leader_epochs[p.topic_partition])
             for p in places
@@ -154,9 +153,16 @@ class PositionKeeper:
             if isinstance(answer, int):
                 self._positions.found_epoch_end(place, version, answer, leader_epoch, now)
             elif isinstance(answer, UnsupportedVersionError):
-                self._positions.found_epoch_end(place, version, -1, leader_epoch, now)
+                self._positions.cannot_validate(place, version, leader_epoch, now)
             else:
                 self._failed(place, version, answer)
+
+    def _leader_epochs(self, places: list[Place]) -> dict[TopicPartition, int]:
+        image = self._client.metadata
+        return {
+            place.topic_partition: _or_unknown(image.leader_epoch(place.topic_partition))
+            for place in places
+        }
 
     def _failed(self, place: Place, version: int, error: KafkaError) -> None:
         self._positions.failed(place, version, error, self._client.clock.now())

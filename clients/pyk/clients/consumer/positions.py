@@ -28,6 +28,7 @@ from pyk.clients.errors import (
     KafkaError,
     LogTruncatedError,
     NoOffsetForPartitionError,
+    NotLeaderOrFollowerError,
     OffsetOutOfRangeError,
 )
 from pyk.clients.offsets import OffsetSpec
@@ -37,6 +38,8 @@ log = logging.getLogger(__name__)
 
 # For how long a partition may have records and get none, or be fetched and not be answered for.
 STALL_SECONDS = 10.0
+# How often a leader is asked again that is in an older epoch than what was read: metadata lag.
+OLD_LEADER_TRIES = 5
 
 POLICIES = {"earliest": OffsetSpec.EARLIEST, "latest": OffsetSpec.LATEST}
 
@@ -134,6 +137,15 @@ class Place:
         return leader
 
 
+@attrs.frozen
+class FoundOffset:
+    """An offset that a leader named, the epoch of the record there, and the leader's own."""
+
+    offset: int
+    epoch: int = UNKNOWN
+    leader_epoch: int = UNKNOWN
+
+
 class Positions:
     """The places of all assigned partitions. ``chance`` gives numbers from 0 to 1."""
 
@@ -224,23 +236,37 @@ class Positions:
         place.state = PlaceState.RESET
         self._reset_by_policy(place, NoOffsetForPartitionError, "the group has not committed one")
 
-    def found_offset(self, place: Place, version: int, offset: int, epoch: int, now: float) -> None:
+    def found_offset(self, place: Place, version: int, found: FoundOffset, now: float) -> None:
         """Take the offset that a RESET asked for."""
         if self._is_current(place, version, PlaceState.RESET):
             place.succeeded(now)
-            self._know(place, offset, epoch)
+            self._know(place, found.offset, found.epoch)
+            place.leader_epoch = found.leader_epoch
 
     def found_epoch_end(
         self, place: Place, version: int, end_offset: int, leader_epoch: int, now: float
     ) -> None:
-        """Take where the leader's log of the epoch that was read ends; -1 if it cannot tell."""
+        """Take where the leader's log of the epoch that was read ends.
+
+        With -1 the leader has no such epoch. It may be the leader of before, still named by
+        metadata; if it is not, what was read is in nobody's log.
+        """
         if not self._is_current(place, version, PlaceState.VALIDATE):
             return
-        place.succeeded(now)
-        place.leader_epoch = leader_epoch
-        place.state = PlaceState.KNOWN
-        if 0 <= end_offset < place.buffer.fetch_offset:
+        is_old_leader = end_offset < 0 and leader_epoch < place.fetched_epoch
+        if is_old_leader and place.failures < OLD_LEADER_TRIES:
+            self.failed(place, version, _old_leader(place, leader_epoch), now)
+            return
+        self.cannot_validate(place, version, leader_epoch, now)
+        if end_offset < place.buffer.fetch_offset:
             self._truncated(place, end_offset)
+
+    def cannot_validate(self, place: Place, version: int, leader_epoch: int, now: float) -> None:
+        """Read on from a leader that is too old to be asked."""
+        if self._is_current(place, version, PlaceState.VALIDATE):
+            place.succeeded(now)
+            place.leader_epoch = leader_epoch
+            place.state = PlaceState.KNOWN
 
     def failed(self, place: Place, version: int, error: KafkaError, now: float) -> None:
         """Take note that a look-up, or a fetch, did not succeed; it is tried again."""
@@ -263,10 +289,13 @@ class Positions:
         )
 
     def leader_changed(self, place: Place, leader_epoch: int) -> None:
-        """Make sure that the new leader has what was read from the old one (KIP-320)."""
+        """Make sure that the leader has what was read from another, or by another (KIP-320).
+
+        A committed offset and one that was sought have an epoch too, if who read it knew it.
+        """
         if place.state is not PlaceState.KNOWN or leader_epoch <= place.leader_epoch:
             return
-        if UNKNOWN not in (place.leader_epoch, place.fetched_epoch):
+        if place.fetched_epoch != UNKNOWN:
             place.state = PlaceState.VALIDATE
             place.retry_at = 0.0
         else:
@@ -277,6 +306,7 @@ class Positions:
     def seek(self, place: Place, offset: int, epoch: int) -> None:
         """Read on from ``offset``."""
         is_there = place.buffer.position == offset
+        is_there &= epoch in (UNKNOWN, place.buffer.position_epoch)
         if is_there and place.state is PlaceState.KNOWN and not place.buffer.is_unreadable:
             return  # what is fetched stays of use
         self._know(place, offset, epoch)
@@ -297,6 +327,7 @@ class Positions:
         self._buffer.set_position(place.buffer, offset, epoch)
         place.state = PlaceState.KNOWN
         place.fetched_epoch = epoch
+        place.leader_epoch = UNKNOWN
         place.retry_at = 0.0
 
     def _reset_by_policy(
@@ -323,20 +354,35 @@ class Positions:
         topic, partition = place.topic_partition
         position = place.buffer.position
         log.warning(
-            "The log of %s was truncated to offset %d; it had been fetched up to %d",
+            "The log of %s was truncated %s; it had been read up to offset %d, in epoch %d",
             place.topic_partition,
-            end_offset,
-            place.buffer.fetch_offset,
+            f"to offset {end_offset}" if end_offset >= 0 else "to an earlier epoch",
+            position,
+            place.fetched_epoch,
         )
-        if self._policy is not None or end_offset >= position:
+        if end_offset >= position or (end_offset >= 0 and self._policy is not None):
             self._know(place, min(position, end_offset), UNKNOWN)
+            return
+        if self._policy is not None:
+            self.seek_to(place, self._policy)
             return
         place.state = PlaceState.FAILED
         error = LogTruncatedError(
-            f"the log of {place.topic_partition} was truncated to offset {end_offset}, but was "
-            f"read up to {position}; seek to go on",
+            f"the log of {place.topic_partition} was truncated"
+            f"{f' to offset {end_offset}' if end_offset >= 0 else ''}, but was read up to "
+            f"{position}; seek to go on",
             topic=topic,
             partition=partition,
-            offset=end_offset,
+            offset=end_offset if end_offset >= 0 else None,
         )
         self._buffer.fail(place.buffer, error, lasts=True)
+
+
+def _old_leader(place: Place, leader_epoch: int) -> NotLeaderOrFollowerError:
+    topic, partition = place.topic_partition
+    return NotLeaderOrFollowerError(
+        f"the leader of {place.topic_partition} is in epoch {leader_epoch}, but offset "
+        f"{place.buffer.fetch_offset} was read in epoch {place.fetched_epoch}: metadata are old",
+        topic=topic,
+        partition=partition,
+    )

@@ -30,10 +30,10 @@ from pyk.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 
-# Version 0 of ListOffsets answers with a list of segments, OffsetForLeaderEpoch knows no current
-# epoch before version 2.
+# Version 0 of ListOffsets answers with a list of segments; OffsetForLeaderEpoch is for brokers, who
+# have the right CLUSTER_ACTION, before version 3 (KIP-320).
 FIRST_LIST_VERSION = 1
-FIRST_VERSION_OF_EPOCH_ENDS = 2
+FIRST_VERSION_OF_EPOCH_ENDS = 3
 NO_REPLICA = -1
 UNKNOWN_EPOCH = -1
 
@@ -138,10 +138,10 @@ def epoch_ends_request(
 
 
 def epoch_ends(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, int | KafkaError]:
-    """Return the offset where the epoch of each partition ends, -1 where the leader cannot tell."""
+    """Return the offset where the epoch of each partition ends, -1 if the leader has none."""
     return {
         (place := TopicPartition(topic.topic, answer.partition)): value_or_error(
-            place, answer, lambda found: found.end_offset
+            place, answer, lambda found: found.end_offset if found.leader_epoch >= 0 else -1
         )
         for topic in response.topics
         for answer in topic.partitions

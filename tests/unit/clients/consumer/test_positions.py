@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pyk.clients.consumer.fetch_buffer import FetchBuffer
-from pyk.clients.consumer.positions import Place, PlaceState, Positions
+from pyk.clients.consumer.positions import FoundOffset, Place, PlaceState, Positions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.errors import (
     LogTruncatedError,
@@ -52,7 +52,7 @@ def test_where_nothing_is_committed_the_policy_decides(policy: str, end: OffsetS
     positions.found_committed(place, place.version, None, 0.0)
 
     assert (place.state, place.end) == (PlaceState.RESET, end)
-    positions.found_offset(place, place.version, 77, 5, 0.0)
+    positions.found_offset(place, place.version, FoundOffset(77, 5), 0.0)
     assert (place.state, place.buffer.position) == (PlaceState.KNOWN, 77)
 
 
@@ -81,7 +81,7 @@ def test_an_answer_that_comes_after_a_seek_changes_nothing() -> None:
 
     positions.seek(place, 5, -1)
     positions.found_committed(place, version, OffsetAndMetadata(99), 0.0)
-    positions.found_offset(place, version, 98, 0, 0.0)
+    positions.found_offset(place, version, FoundOffset(98, 0), 0.0)
 
     assert place.buffer.position == 5
 
@@ -171,13 +171,78 @@ def test_without_a_policy_the_application_hears_of_truncation() -> None:
     assert place.buffer.error.offset == 7
 
 
-def test_a_leader_that_cannot_tell_is_believed() -> None:
+def test_a_leader_that_is_too_old_to_be_asked_is_believed() -> None:
     positions, place = known(offset=10)
+    positions.leader_changed(place, 4)
+
+    positions.cannot_validate(place, place.version, 4, 0.0)
+
+    assert (place.state, place.leader_epoch, place.buffer.position) == (PlaceState.KNOWN, 4, 10)
+
+
+@pytest.mark.parametrize(("policy", "end"), ENDS)
+def test_an_epoch_that_the_leader_does_not_have_is_reset_by_the_policy(
+    policy: str, end: OffsetSpec
+) -> None:
+    positions, place = known(policy, offset=10, epoch=3)
     positions.leader_changed(place, 4)
 
     positions.found_epoch_end(place, place.version, -1, 4, 0.0)
 
-    assert (place.state, place.buffer.position) == (PlaceState.KNOWN, 10)
+    assert (place.state, place.end) == (PlaceState.RESET, end)
+
+
+def test_without_a_policy_the_application_hears_of_an_epoch_that_the_leader_does_not_have() -> None:
+    positions, place = known("none", offset=10, epoch=3)
+    positions.leader_changed(place, 4)
+
+    positions.found_epoch_end(place, place.version, -1, 4, 0.0)
+
+    assert place.state is PlaceState.FAILED
+    assert isinstance(place.buffer.error, LogTruncatedError)
+
+
+def test_a_leader_in_an_older_epoch_than_was_read_is_asked_again_for_a_while() -> None:
+    positions, place = known("earliest", offset=10, epoch=3)
+    place.leader_epoch = -1
+    positions.leader_changed(place, 2)
+    tries = 0
+
+    while place.state is PlaceState.VALIDATE:
+        tries += 1
+        positions.found_epoch_end(place, place.version, -1, 2, 0.0)
+
+    assert tries > 3
+    assert place.state is PlaceState.RESET
+
+
+def test_a_committed_epoch_is_validated_as_soon_as_the_leader_is_known() -> None:
+    positions = make_positions()
+    place = assigned(positions)
+
+    positions.found_committed(place, place.version, OffsetAndMetadata(10, "", 3), 0.0)
+    positions.leader_changed(place, 3)
+
+    assert place.state is PlaceState.VALIDATE
+
+
+def test_an_offset_that_the_leader_named_is_not_validated_by_the_same_leader() -> None:
+    positions = make_positions()
+    place = assigned(positions, has_group=False)
+
+    positions.found_offset(place, place.version, FoundOffset(77, 2, leader_epoch=5), 0.0)
+    positions.leader_changed(place, 5)
+
+    assert place.state is PlaceState.KNOWN
+
+
+def test_a_seek_to_the_present_position_in_another_epoch_is_validated() -> None:
+    positions, place = known(offset=10, epoch=3)
+
+    positions.seek(place, 10, 2)
+    positions.leader_changed(place, 3)
+
+    assert place.state is PlaceState.VALIDATE
 
 
 def test_failures_are_tried_again_ever_later() -> None:

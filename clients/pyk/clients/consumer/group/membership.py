@@ -164,11 +164,6 @@ class Membership:
         """Take note of how the topics are now: the leader compares that with what it divided."""
         self._layouts = dict(layouts)
 
-    @property
-    def watched_topics(self) -> frozenset[str]:
-        """The topics of all members, while this one leads."""
-        return leader.topics_of(self._members) if self.is_leader else frozenset()
-
     def retry(self, now: float) -> None:
         """Try once more after a failure that need not last."""
         if self.state is MemberState.FAILED and self.error is not None and not self.error.fatal:
