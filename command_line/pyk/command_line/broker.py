@@ -25,6 +25,11 @@ from pyk.reference_broker.storage import StorageError
     show_default=True,
     help="The port; 0 takes a free one.",
 )
+@click.option(
+    "--advertise",
+    metavar="HOST[:PORT]",
+    help="Where clients are told to connect; by default where they reach the broker.",
+)
 @click.option("--data-dir", help="Where to keep all data; without it they end with the broker.")
 @click.option(
     "--config",
@@ -33,8 +38,13 @@ from pyk.reference_broker.storage import StorageError
     metavar="NAME=VALUE",
     help="A broker or topic configuration by Kafka's name; may be given again.",
 )
-def broker(
-    brokers: int, host: str, port: int, data_dir: str | None, configs: tuple[str, ...]
+def broker(  # noqa: PLR0917 - click gives them by name
+    brokers: int,
+    host: str,
+    port: int,
+    advertise: str | None,
+    data_dir: str | None,
+    configs: tuple[str, ...],
 ) -> None:
     """Run a broker for development and tests, until Ctrl-C or SIGTERM.
 
@@ -47,7 +57,14 @@ def broker(
 
             data_dir = stack.enter_context(tempfile.TemporaryDirectory(prefix="pyk-broker-"))
         try:
-            cluster = AsyncCluster(brokers, data_dir=data_dir, config=config, host=host, port=port)
+            cluster = AsyncCluster(
+                brokers,
+                data_dir=data_dir,
+                config=config,
+                host=host,
+                port=port,
+                advertise=advertise,
+            )
             asyncio.run(_serve(cluster))
         except (InvalidConfigError, StorageError, ValueError) as error:
             raise click.ClickException(str(error)) from error

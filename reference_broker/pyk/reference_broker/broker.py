@@ -22,6 +22,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.io import Clock, Network
 from pyk.protocol.records import Compression
 
+from .address import format_address
 from .config import (
     BrokerConfig,
     BrokerConfigLayers,
@@ -198,8 +199,17 @@ class Broker:
 
     # -- life ------------------------------------------------------------------------------------
 
-    async def start(self, host: str, port: int, advertised_host: str | None = None) -> None:
-        """Load everything and serve; raise ``OSError`` if the port cannot be had."""
+    async def start(
+        self,
+        host: str,
+        port: int,
+        advertised_host: str | None = None,
+        advertised_port: int | None = None,
+    ) -> None:
+        """Load everything and serve; raise ``OSError`` if the port cannot be had.
+
+        Clients are told the advertised host and port, by default those that are listened on.
+        """
         for _ in self.controller.load():
             await asyncio.sleep(0)
         self._update_broker_config()
@@ -210,10 +220,11 @@ class Broker:
         await self._load_groups(self.replicas.of_topic(GROUP_METADATA_TOPIC))
         self._is_loaded = True
         await self._listener.open(self._seams.network, host, port)
-        self._register(advertised_host or host)
+        told_host, told_port = advertised_host or host, advertised_port or self.port
+        self._register(told_host, told_port)
         self.layers.static |= {
-            "listeners": (f"PLAINTEXT://{host}:{self.port}",),
-            "advertised.listeners": (f"PLAINTEXT://{advertised_host or host}:{self.port}",),
+            "listeners": (f"PLAINTEXT://{format_address(host, self.port)}",),
+            "advertised.listeners": (f"PLAINTEXT://{format_address(told_host, told_port)}",),
         }
         self._schedule_upkeep()
         self._schedule_offset_expiry()
@@ -230,12 +241,12 @@ class Broker:
         self._timers.close()
         self._logs.abandon()
 
-    def _register(self, host: str) -> None:
+    def _register(self, host: str, port: int) -> None:
         registration = BrokerRegistration(
             node_id=self.node_id,
             incarnation_id=self._new_uuid(),
             host=host,
-            port=self.port,
+            port=port,
             rack=self.config.broker_rack,
         )
 

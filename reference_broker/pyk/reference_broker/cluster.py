@@ -11,7 +11,9 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from pyk.protocol.io import Clock, Network, SystemClock, SystemNetwork
+from pyk.protocol.io.host_name import reachable_host
 
+from .address import WILDCARDS, format_address, parse_address
 from .broker import Broker, Seams
 from .config import BrokerConfigLayers, InvalidConfigError
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
@@ -29,6 +31,7 @@ QUICK_START_CONFIG = {
 
 
 _SET_BY_ARGUMENTS = {
+    "advertised.listeners": "advertise= (--advertise)",
     "listeners": "host= and port= (--host and --port)",
     "log.dirs": "data_dir= (--data-dir)",
     "log.dir": "data_dir= (--data-dir)",
@@ -41,7 +44,9 @@ class AsyncCluster:
     """A cluster on the running event loop, on free loopback ports.
 
     Without ``data_dir`` all data is in memory, and outlives stopping and killing nodes, but not the
-    cluster. ``config`` takes Kafka's broker and topic configuration names.
+    cluster. ``config`` takes Kafka's broker and topic configuration names. ``advertise``, a host or
+    ``host:port``, is where clients are told to connect; by default that is where the broker
+    listens, and with ``host="0.0.0.0"`` the address at which each client reached it.
     """
 
     def __init__(
@@ -52,6 +57,7 @@ class AsyncCluster:
         config: Mapping[str, object] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
+        advertise: str | None = None,
         clock: Clock | None = None,
         network: Network | None = None,
         filesystem: FileSystem | None = None,
@@ -76,6 +82,7 @@ class AsyncCluster:
         self._config = {**QUICK_START_CONFIG, **(config or {})}
         self._data_dir = fspath(data_dir) if data_dir is not None else "/pyk"
         self._host = host
+        self._advertised_host, self._advertised_port = _advertised(advertise)
         self._ports = [port] * brokers
         self._brokers: dict[int, Broker] = {}
         self._request_log = RequestLog()
@@ -85,7 +92,9 @@ class AsyncCluster:
     @property
     def bootstrap(self) -> str:
         """The addresses for ``bootstrap_servers``."""
-        return ",".join(f"{self._host}:{port}" for port in self._ports)
+        listening = reachable_host() if self._host in WILDCARDS else self._host
+        host = self._advertised_host or listening
+        return ",".join(format_address(host, self._advertised_port or port) for port in self._ports)
 
     def __repr__(self) -> str:
         return f"<AsyncCluster at {self.bootstrap}>"
@@ -124,7 +133,9 @@ class AsyncCluster:
             lambda inner, broker: FaultInjector(inner, broker, self.faults, self._request_log),
         )
         try:
-            await broker.start(self._host, self._ports[node])
+            await broker.start(
+                self._host, self._ports[node], self._advertised_host, self._advertised_port
+            )
         except BaseException:
             await broker.kill()
             raise
@@ -188,9 +199,10 @@ class Cluster:
         config: Mapping[str, object] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
+        advertise: str | None = None,
     ) -> None:
         self._cluster = AsyncCluster(
-            brokers, data_dir=data_dir, config=config, host=host, port=port
+            brokers, data_dir=data_dir, config=config, host=host, port=port, advertise=advertise
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -289,3 +301,18 @@ def _memory(clock: Clock) -> FileSystem:
     from .filesystem.memory import MemoryFileSystem
 
     return MemoryFileSystem(clock.time_ms)
+
+
+def _advertised(advertise: str | None) -> tuple[str | None, int | None]:
+    """Return the host and the port that clients are told, None for where a broker listens."""
+    if advertise is None:
+        return None, None
+    try:
+        host, port = parse_address(advertise)
+    except ValueError as error:
+        raise ValueError(f"advertise: {error}") from None
+    if host in WILDCARDS:
+        raise ValueError(
+            f"advertise: clients cannot connect to {host!r}; name an address of this machine"
+        )
+    return host, port

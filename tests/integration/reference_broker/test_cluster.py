@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.io.host_name import reachable_host
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.reference_broker import AsyncCluster, Cluster
 from pyk.reference_broker.errors import ApiError
@@ -87,3 +88,57 @@ async def test_a_broker_on_all_addresses_is_where_it_was_reached() -> None:
             found = await client.ask(find_coordinator())
 
     assert metadata.brokers[0].host == found.coordinators[0].host == "127.0.0.1"
+
+
+async def told_addresses(bootstrap: str) -> set[tuple[str, int]]:
+    """Return the addresses of brokers that a client is told."""
+    async with RawClient(bootstrap.replace("[", "").replace("]", "")) as client:
+        response = await client.ask(MetadataRequest(topics=[]), 12)
+    return {(broker.host, broker.port) for broker in response.brokers}
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
+async def test_an_ipv6_address_has_brackets_and_is_reached() -> None:
+    async with AsyncCluster(host="::1") as cluster:
+        host, port = cluster.bootstrap.rsplit(":", 1)
+
+        assert host == "[::1]"
+        assert await told_addresses(cluster.bootstrap) == {("::1", int(port))}
+
+
+async def test_the_bootstrap_address_of_a_broker_on_all_addresses_is_the_machines() -> None:
+    async with AsyncCluster(host="0.0.0.0") as cluster:
+        host, port = cluster.bootstrap.rsplit(":", 1)
+
+        assert host == reachable_host()
+        assert await told_addresses(cluster.bootstrap) == {(host, int(port))}
+
+
+async def test_clients_are_told_what_is_advertised() -> None:
+    async with AsyncCluster(advertise="kafka.example") as cluster:
+        host, port = cluster.bootstrap.rsplit(":", 1)
+
+        assert host == "kafka.example"
+        assert await told_addresses(f"127.0.0.1:{port}") == {(host, int(port))}
+
+
+async def test_another_port_may_be_advertised() -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        port = reserved.getsockname()[1]
+    async with AsyncCluster(port=port, advertise="localhost:19092") as cluster:
+        assert cluster.bootstrap == "localhost:19092"
+        assert await told_addresses(f"127.0.0.1:{port}") == {("localhost", 19092)}
+
+
+@pytest.mark.parametrize(
+    ("advertise", "words"),
+    [
+        ("kafka:http", "advertise: 'kafka:http' is not HOST or HOST:PORT"),
+        ("kafka:0", "advertise: 'kafka:0' has a port"),
+        ("0.0.0.0", r"advertise: clients cannot connect to '0\.0\.0\.0'"),
+    ],
+)
+def test_what_cannot_be_advertised_is_refused(advertise: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Cluster(advertise=advertise)

@@ -38,6 +38,14 @@ def test_it_stops_by_ctrl_c_too(tmp_path: Path) -> None:
     assert (broker.process.returncode, err) == (0, "")
 
 
+def test_ready_names_what_is_advertised(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path, "--host", "0.0.0.0", "--advertise", "localhost") as broker:
+        host, _, port = broker.bootstrap.partition(":")
+
+        assert host == "localhost"
+        socket.create_connection((host, int(port)), timeout=5).close()
+
+
 def test_a_port_that_is_taken_is_named() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -68,6 +76,8 @@ def test_a_data_directory_has_one_broker(tmp_path: Path) -> None:
         (["--config", "num.partitions"], "is not NAME=VALUE"),
         (["--port", "65536"], "65536 is not in the range 0<=x<=65535"),
         (["--brokers", "3"], "this release runs clusters of one broker"),
+        (["--advertise", "0.0.0.0"], "clients cannot connect to '0.0.0.0'"),
+        (["--config", "advertised.listeners=PLAINTEXT://a:1"], "is set by advertise="),
         (["--host", "256.0.0.1"], "cannot listen on 256.0.0.1"),
     ],
 )

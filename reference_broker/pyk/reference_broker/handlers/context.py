@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 
 from pyk.protocol.schema import Message
+from pyk.reference_broker.address import WILDCARDS
 from pyk.reference_broker.deferred import Deferred
 
 Reply = Message | Deferred[Any] | None
@@ -14,9 +15,6 @@ Reply = Message | Deferred[Any] | None
 
 NO_OPERATIONS = -2147483648
 """What stands for "not asked for" in fields of authorized operations."""
-
-
-ALL_ADDRESSES = ("0.0.0.0", "::")  # noqa: S104 (recognised here, not bound)
 
 
 @attrs.frozen(kw_only=True)
@@ -35,4 +33,4 @@ class RequestContext:
 
         A broker that listens on all addresses is where the client has reached it.
         """
-        return self.local_host if host in ALL_ADDRESSES and self.local_host else host
+        return self.local_host if host in WILDCARDS and self.local_host else host
