@@ -212,17 +212,3 @@ def test_disk_that_cannot_be_read_is_told():
     for read in (lambda: log.read(0, 100), lambda: log.find_timestamp(0), log.find_newest_record):
         with pytest.raises(StorageError, match=r"cannot read orders-0: .*Input/output error"):
             read()
-
-
-def test_failed_flush_is_told_and_does_not_move_the_recovery_point():
-    filesystem = FaultyFileSystem(MemoryFileSystem())
-    log = open_log(filesystem)
-    append(log, b"0")
-    filesystem.on("flush", "*.log").once().fail()
-
-    with pytest.raises(StorageError, match="cannot flush orders-0"):
-        log.flush()
-    assert log.recovery_point == 0
-
-    log.flush()
-    assert log.recovery_point == 1

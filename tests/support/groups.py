@@ -48,6 +48,10 @@ class MemoryShardLog:
     def high_watermark(self) -> int:
         return self._held_at if self.is_held else len(self)
 
+    @property
+    def failure(self) -> ErrorCode | None:
+        return None
+
     def hold(self) -> None:
         self.is_held, self._held_at = True, len(self)
 

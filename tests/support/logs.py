@@ -10,7 +10,8 @@ from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.filesystem import FileSystem
 from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.filesystem.open_files import OpenFiles
-from pyk.reference_broker.storage import Log
+from pyk.reference_broker.storage import FlushQueue, Log
+from pyk.reference_broker.storage.disk import Disk, InlineDisk
 from pyk.reference_broker.topic_partition import TopicPartition
 from support.virtual_time import START_MS, VirtualClock
 
@@ -51,6 +52,8 @@ def open_log(
     log_start_offset: int = 0,
     was_shut_down_cleanly: bool = False,
     max_open_files: int | None = None,
+    disk: Disk | None = None,
+    flushes: FlushQueue | None = None,
     **config: Any,
 ) -> Log:
     """Open the log of ``ORDERS``; ``config`` holds attributes of ``LogConfig``."""
@@ -61,6 +64,7 @@ def open_log(
         LogConfig(**config),
         clock=clock or VirtualClock(),
         random=Random(1),
+        flushes=flushes or FlushQueue(InlineDisk() if disk is None else disk),
         recovery_point=recovery_point,
         log_start_offset=log_start_offset,
         was_shut_down_cleanly=was_shut_down_cleanly,

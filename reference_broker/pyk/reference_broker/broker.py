@@ -45,6 +45,7 @@ from .controller.shard import BrokerRegistration, ControllerShard
 from .controller.topics import TopicDefaults
 from .coordinator.runtime import ShardRuntime
 from .delayed import Purgatory
+from .disk import disk_for
 from .errors import ApiError
 from .filesystem import FileSystem
 from .handlers.dispatcher import Dispatcher
@@ -55,7 +56,7 @@ from .partition import Partition
 from .producer_ids import ProducerIds
 from .replicas import Replicas
 from .shard_log import PartitionLog
-from .storage import LogManager
+from .storage import LogManager, StorageError
 from .timer_driver import TimerDriver
 from .timers import Moment
 from .topic_partition import TopicPartition
@@ -105,12 +106,14 @@ class Broker:
         self.delayed_fetches = Purgatory("fetch", self._timers.queue)
         self._moved: set[TopicPartition] = set()
         self._is_loaded = False
+        self._disk = disk_for(seams.filesystem)
         self._logs = LogManager.open(
             seams.filesystem,
             data_path,
             self.config,
             clock=seams.clock,
             random=seams.random,
+            disk=self._disk,
         )
         self.controller = self._new_controller()
         self.image: MetadataImage = self.controller.shard.image
@@ -226,20 +229,30 @@ class Broker:
             "listeners": (f"PLAINTEXT://{format_address(host, self.port)}",),
             "advertised.listeners": (f"PLAINTEXT://{format_address(told_host, told_port)}",),
         }
-        self._schedule_upkeep()
+        self._schedule_maintenance()
         self._schedule_offset_expiry()
 
     async def stop(self) -> None:
-        """Close all connections and write everything down."""
+        """Close all connections and write everything down.
+
+        Raises ``StorageError`` if not everything could be written, when all is let go of.
+        """
         await self._listener.close()
         self._timers.close()
-        self._logs.close()
+        await self._disk.wait()
+        closed: asyncio.Future[StorageError | None] = asyncio.Future()
+        self._logs.close(when_closed=closed.set_result)
+        error = await closed
+        await self._disk.close()
+        if error is not None:
+            raise error
 
     async def kill(self) -> None:
         """Let go of everything as if the process had died."""
         await self._listener.close()
         self._timers.close()
         self._logs.abandon()
+        await self._disk.close()
 
     def _register(self, host: str, port: int) -> None:
         registration = BrokerRegistration(
@@ -325,26 +338,30 @@ class Broker:
             self.delayed_produces.check(name)
             self.delayed_fetches.check(name)
 
-    # -- upkeep ----------------------------------------------------------------------------------
+    # -- maintenance -----------------------------------------------------------------------------
 
-    def _schedule_upkeep(self) -> None:
+    def _schedule_maintenance(self) -> None:
         moment = self.moment()
         wait_ms = max(0, self._logs.next_due_ms() - moment.time_ms)
-        self._timers.queue.schedule("upkeep", moment.after(wait_ms), self._keep_up)
+        self._timers.queue.schedule("maintenance", moment.after(wait_ms), self._run_maintenance)
 
-    def _keep_up(self, _: float) -> None:
-        for task in self._logs.due():
-            self._logs.perform(task)
-        self._schedule_upkeep()
+    def _run_maintenance(self, _: float) -> None:
+        try:
+            for task in self._logs.due():
+                self._logs.perform(task)
+        finally:
+            self._schedule_maintenance()
 
     def _schedule_offset_expiry(self) -> None:
         deadline = self.moment().after(self.config.offsets_retention_check_interval_ms)
         self._timers.queue.schedule("offset expiry", deadline, self._expire_offsets)
 
     def _expire_offsets(self, _: float) -> None:
-        if GROUP_METADATA_TOPIC in self.image.topics:
-            self.groups.expire_offsets()
-        self._schedule_offset_expiry()
+        try:
+            if GROUP_METADATA_TOPIC in self.image.topics:
+                self.groups.expire_offsets()
+        finally:
+            self._schedule_offset_expiry()
 
     # -- parts -----------------------------------------------------------------------------------
 

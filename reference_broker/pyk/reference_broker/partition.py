@@ -1,8 +1,9 @@
 """One partition on this broker: who leads it, and how far its records may be read.
 
 The leader appends; the high watermark is the offset up to which all replicas in sync have the
-records, and only up to there consumers read. With one replica that is the log's end, so the high
-watermark moves with the append itself.
+records, and only up to there consumers read. With one replica that is the end of what it has as
+safely as ``flush.messages`` demands: the log's end by default, so that the high watermark moves
+with the append itself.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pyk.reference_broker.storage import (
     NotLeaderError,
     OffsetAndTimestamp,
     OffsetOutOfRangeError,
+    StorageError,
     UnknownLeaderEpochError,
 )
 from pyk.reference_broker.topic_partition import TopicPartition
@@ -72,6 +74,7 @@ class Partition:
         self.in_sync_replicas: tuple[int, ...] = ()
         self._node_id = node_id
         self._listeners: list[Callable[[Partition], None]] = []
+        log.flusher.when_moved = self._flushed
 
     def __repr__(self) -> str:
         return f"Partition({self.topic_partition}, leader {self.leader_id}, {self.log})"
@@ -96,6 +99,15 @@ class Partition:
     @property
     def log_end_offset(self) -> int:
         return self.log.log_end_offset
+
+    @property
+    def failure(self) -> StorageError | None:
+        """Why the disk does not take its records any more, None if it does."""
+        return self.log.failure
+
+    def acknowledged_offset(self, *, needs_all_replicas: bool) -> int:
+        """Return the offset below which a produce may be answered: with acks=all or with acks=1."""
+        return self.log.high_watermark if needs_all_replicas else self.log.safe_offset
 
     def add_listener(self, listener: Callable[[Partition], None]) -> None:
         self._listeners.append(listener)
@@ -233,8 +245,13 @@ class Partition:
             )
 
     def _advance_high_watermark(self) -> None:
-        """Move to the smallest log end of the replicas in sync: there is only this one."""
-        self.log.high_watermark = self.log.log_end_offset
+        """Move to the smallest safe offset of the replicas in sync: there is only this one."""
+        self.log.high_watermark = max(self.log.high_watermark, self.log.safe_offset)
+
+    def _flushed(self) -> None:
+        if self.is_leader:
+            self._advance_high_watermark()
+        self._notify()
 
     def _notify(self) -> None:
         for listener in tuple(self._listeners):

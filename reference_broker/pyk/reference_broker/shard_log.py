@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.records import Compression, RecordBatchBuilder, read_batches
 from pyk.reference_broker.coordinator.runtime import KeyValue
 from pyk.reference_broker.errors import ApiError
@@ -25,6 +26,11 @@ class PartitionLog:
     @property
     def high_watermark(self) -> int:
         return self._partition.high_watermark
+
+    @property
+    def failure(self) -> ErrorCode | None:
+        failure = self._partition.failure
+        return None if failure is None else failure.code
 
     def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
         builder = RecordBatchBuilder(self._compression, max_bytes=MAX_BATCH_BYTES)

@@ -33,7 +33,14 @@ class ShardLog(Protocol):
         """Return the offset up to which records cannot be lost any more."""
 
     def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
-        """Append records as one batch; return the offset after them; raise :class:`ApiError`."""
+        """Append records as one batch; return the offset after them; raise :class:`ApiError`.
+
+        They count when the high watermark has passed them.
+        """
+
+    @property
+    def failure(self) -> ErrorCode | None:
+        """Return why the high watermark will never move again, None if it may."""
 
     def read_all(self) -> Iterator[list[KeyValue]]:
         """Yield the keys and values of the log, some at a time."""
@@ -165,7 +172,11 @@ class ShardRuntime(Generic[S]):
         self.high_watermark_moved()
 
     def high_watermark_moved(self) -> None:
-        """Answer all that waited for the records below the high watermark."""
+        """Answer all that waited for the records below the high watermark, or for a lost log."""
         while self._waiting and self._waiting[0][0] <= self._log.high_watermark:
             _, when_written = self._waiting.popleft()
             when_written(ErrorCode.NONE)
+        failure = self._log.failure
+        while failure is not None and self._waiting:
+            _, when_written = self._waiting.popleft()
+            when_written(failure)

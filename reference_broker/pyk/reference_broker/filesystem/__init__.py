@@ -3,7 +3,12 @@
 :mod:`.memory` and :mod:`.faulty` provide others, imported only where they are used.
 """
 
-from pyk.reference_broker.filesystem.atomic_write import read_if_exists, write_atomically
+from pyk.reference_broker.filesystem.atomic_write import (
+    PendingWrite,
+    begin_atomic_write,
+    read_if_exists,
+    write_atomically,
+)
 from pyk.reference_broker.filesystem.interface import (
     Buffer,
     DirectoryLockedError,
@@ -20,6 +25,8 @@ __all__ = [
     "FileSystem",
     "Lock",
     "OsFileSystem",
+    "PendingWrite",
+    "begin_atomic_write",
     "read_if_exists",
     "write_atomically",
 ]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import posixpath
 
-from pyk.reference_broker.filesystem.interface import FileSystem
+import attrs
+
+from pyk.reference_broker.filesystem.interface import File, FileSystem
 
 TEMPORARY_SUFFIX = ".tmp"
 
@@ -16,18 +18,54 @@ def write_atomically(
 
     ``is_durable=False`` leaves out waiting for the disk: enough to survive the end of the process.
     """
-    temporary = path + TEMPORARY_SUFFIX
+    write = begin_atomic_write(filesystem, path, content)
+    if is_durable:
+        write.finish()
+    else:
+        write.replace()
+
+
+@attrs.frozen
+class PendingWrite:
+    """The new content of a file, in another file that is about to take its name."""
+
+    filesystem: FileSystem
+    path: str
+    temporary: str
+    file: File
+
+    def finish(self) -> None:
+        """Replace the file and return when that is on the disk. May run in any thread."""
+        try:
+            self.file.flush()
+        except OSError:
+            self.file.close()
+            raise
+        self.replace()
+        self.filesystem.sync_directory(posixpath.dirname(self.path))
+
+    def replace(self) -> None:
+        """Replace the file, without waiting for the disk."""
+        self.file.close()
+        self.filesystem.rename(self.temporary, self.path)
+
+
+def begin_atomic_write(
+    filesystem: FileSystem, path: str, content: bytes, suffix: str = TEMPORARY_SUFFIX
+) -> PendingWrite:
+    """Write new content beside ``path``. Nothing changes there before the result is finished.
+
+    Writes that may be pending at the same time need different suffixes.
+    """
+    temporary = path + suffix
     file = filesystem.open(temporary, create=True)
     try:
         file.truncate(0)  # what an earlier attempt left
         file.write_at(0, [content])
-        if is_durable:
-            file.flush()
-    finally:
+    except OSError:
         file.close()
-    filesystem.rename(temporary, path)
-    if is_durable:
-        filesystem.sync_directory(posixpath.dirname(path))
+        raise
+    return PendingWrite(filesystem, path, temporary, file)
 
 
 def read_if_exists(filesystem: FileSystem, path: str) -> bytes | None:

@@ -68,7 +68,7 @@ def produce(broker: Broker, request: ProduceRequest, context: RequestContext) ->
             answered.partition_responses.append(result)
             if unsafe is not None:
                 waiting.append(unsafe)
-    if waiting and request.acks == ALL_REPLICAS:
+    if waiting and request.acks != 0:
         return _wait(broker, request, response, waiting)
     return _answer(request, response)
 
@@ -132,10 +132,8 @@ def _append(
     result.base_offset = appended.base_offset
     result.log_append_time_ms = appended.log_append_time_ms
     result.log_start_offset = appended.log_start_offset
-    next_offset = appended.last_offset + 1
-    if partition.high_watermark >= next_offset:
-        return result, None
-    return result, _WaitingPartition(partition, next_offset, result)
+    waiting = _WaitingPartition(partition, appended.last_offset + 1, acks == ALL_REPLICAS, result)
+    return result, None if waiting.try_complete() else waiting
 
 
 def _check_not_zstd(records: bytes | memoryview, partition: TopicPartition) -> None:
@@ -171,34 +169,47 @@ def _failed(
 
 @attrs.frozen
 class _WaitingPartition:
-    """A batch that was appended but that not all replicas in sync have yet."""
+    """A batch that was appended but is not yet as safe as its producer asked for.
+
+    With acks=all not all replicas in sync may have it; with acks=1 too ``flush.messages`` may want
+    it on the disk first.
+    """
 
     partition: Partition
     next_offset: int
+    needs_all_replicas: bool
     result: PartitionProduceResponse
 
     @property
     def key(self) -> TopicPartition:
         return self.partition.topic_partition
 
+    def try_complete(self) -> bool:
+        """Return whether the batch is acknowledged or lost; ``result`` then tells which."""
+        failure = self.partition.failure
+        if not self.partition.is_leader:
+            self.result.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        elif failure is not None:
+            self.result.error_code, self.result.error_message = failure.code, failure.message
+        else:
+            acknowledged = self.partition.acknowledged_offset(
+                needs_all_replicas=self.needs_all_replicas
+            )
+            return acknowledged >= self.next_offset
+        return True
+
 
 @attrs.define(eq=False)
 class _DelayedProduce:
-    """A produce with acks=all that waits for high watermarks."""
+    """A produce that waits for high watermarks or for the disk."""
 
     response: ProduceResponse
     waiting: list[_WaitingPartition]
     reply: Deferred[Message]
 
     def try_complete(self) -> bool:
-        still_waiting = []
-        for each in self.waiting:
-            if not each.partition.is_leader:
-                each.result.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-            elif each.partition.high_watermark < each.next_offset:
-                still_waiting.append(each)
-        self.waiting = still_waiting
-        if still_waiting:
+        self.waiting = [each for each in self.waiting if not each.try_complete()]
+        if self.waiting:
             return False
         self.reply.complete(self.response)
         return True

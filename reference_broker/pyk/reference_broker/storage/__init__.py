@@ -21,7 +21,7 @@ from pyk.reference_broker.storage.errors import (
     UnsupportedCompressionTypeError,
 )
 from pyk.reference_broker.storage.file_records import NO_RECORDS, FileRecords
-from pyk.reference_broker.storage.flushing import Flush
+from pyk.reference_broker.storage.flushing import FlushQueue
 from pyk.reference_broker.storage.leader_epochs import EpochEntry
 from pyk.reference_broker.storage.log import Log, LogAppendResult
 from pyk.reference_broker.storage.log_manager import LogManager
@@ -35,7 +35,7 @@ __all__ = [
     "EpochEntry",
     "FencedLeaderEpochError",
     "FileRecords",
-    "Flush",
+    "FlushQueue",
     "InvalidProducerEpochError",
     "InvalidRecordError",
     "InvalidTimestampError",

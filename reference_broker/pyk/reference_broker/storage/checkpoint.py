@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pyk.reference_broker.filesystem import FileSystem, read_if_exists, write_atomically
+from pyk.reference_broker.filesystem import (
+    FileSystem,
+    PendingWrite,
+    begin_atomic_write,
+    read_if_exists,
+)
+from pyk.reference_broker.filesystem.atomic_write import TEMPORARY_SUFFIX
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.topic_partition import TopicPartition
 
@@ -31,20 +37,42 @@ class OffsetCheckpoint:
         self._filesystem = filesystem
         self._path = path
         self._offsets = self._read()
+        self._is_written = True
+        self._is_writing = False
 
     def get(self, partition: TopicPartition) -> int:
         """Return the offset of a partition, 0 if there is none."""
         return self._offsets.get(partition, 0)
 
-    def update(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Write these too, durably, if they are not what the file says."""
-        updated = self._offsets | dict(offsets)
-        if updated != self._offsets:
-            self._write(updated)
+    def begin_update(self, offsets: Mapping[TopicPartition, int]) -> PendingWrite | None:
+        """Return what writes these too; None if the file has them, or is being written.
+
+        ``end_update`` has to be called when it has run.
+        """
+        if self._is_writing:
+            return None
+        self._is_written &= self._offsets.items() >= offsets.items()
+        self._offsets.update(offsets)
+        if self._is_written:
+            return None
+        lines = (
+            f"{name.topic} {name.partition} {offset}"
+            for name, offset in sorted(self._offsets.items())
+        )
+        write = begin_write_lines(self._filesystem, self._path, lines)
+        self._is_writing = self._is_written = True
+        return write
+
+    def end_update(self, error: BaseException | None) -> None:
+        """Learn how the last write went."""
+        self._is_writing = False
+        if error is not None:
+            self._is_written = False
 
     def forget(self, partition: TopicPartition) -> None:
-        """Say nothing of a partition any more, from the next writing on."""
-        self._offsets.pop(partition, None)
+        """Leave a partition out, from the next write on."""
+        if self._offsets.pop(partition, None) is not None:
+            self._is_written = False
 
     def _read(self) -> dict[TopicPartition, int]:
         offsets = {}
@@ -55,11 +83,6 @@ class OffsetCheckpoint:
             except ValueError:
                 raise malformed(self._path, line) from None
         return offsets
-
-    def _write(self, offsets: dict[TopicPartition, int]) -> None:
-        lines = (f"{name.topic} {name.partition} {offsets[name]}" for name in sorted(offsets))
-        write_lines(self._filesystem, self._path, lines)
-        self._offsets = offsets
 
 
 def read_lines(filesystem: FileSystem, path: str) -> list[str]:
@@ -75,11 +98,13 @@ def read_lines(filesystem: FileSystem, path: str) -> list[str]:
     return rest[1:]
 
 
-def write_lines(filesystem: FileSystem, path: str, entries: Iterable[str]) -> None:
-    """Replace a checkpoint file, durably."""
+def begin_write_lines(
+    filesystem: FileSystem, path: str, entries: Iterable[str], suffix: str = TEMPORARY_SUFFIX
+) -> PendingWrite:
+    """Return what replaces a checkpoint file."""
     lines = list(entries)
     content = "\n".join([_VERSION, str(len(lines)), *lines, ""])
-    write_atomically(filesystem, path, content.encode())
+    return begin_atomic_write(filesystem, path, content.encode(), suffix)
 
 
 def malformed(path: str, line: str) -> StorageError:

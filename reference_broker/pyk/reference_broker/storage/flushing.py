@@ -1,38 +1,237 @@
-"""Bring a log onto the disk, in three steps of which only the slow one may run in a thread:
+"""Bring logs onto the disk: prepared on the broker's loop, waited for elsewhere.
 
-flush = log.begin_flush()      # on the loop: writes indexes, notes which files are concerned
-flush.run()                    # anywhere: waits for the disk
-flush.finish()                 # on the loop: the recovery point moves
+Three rules hold:
 
+1. What ``flush.messages`` wants on the disk is acknowledged only when it is there: until then the
+   *safe offset*, and with it the high watermark, stays behind the log's end.
+2. The recovery point moves only after the flush that it stands for.
+3. A flush that fails is final. The operating system may have dropped what it could not write, and
+   the next flush would succeed without it, so the log is out of use until it is opened again.
 """
 
 from __future__ import annotations
 
+import logging
+from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import attrs
 
 from pyk.reference_broker.filesystem import File, FileSystem
+from pyk.reference_broker.filesystem.atomic_write import PendingWrite
+from pyk.reference_broker.storage.disk import Disk
+from pyk.reference_broker.storage.errors import StorageError
+
+log = logging.getLogger(__name__)
+
+FLUSHES_AT_ONCE = 4
+"""Each holds the files of one segment open, so that there must not be one for each log."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Flush:
-    """What has to reach the disk so that a log is safe up to ``up_to_offset``."""
+    """What has to reach the disk so that a log is safe up to ``end_offset``."""
 
     filesystem: FileSystem
     files: Sequence[File]
+    writes: Sequence[PendingWrite]
     directories: Sequence[str]
-    directory_changes: int  # how many there had been when it began
-    up_to_offset: int
-    _finished: Callable[[Flush], None]
+    end_offset: int
+    finish: Callable[[], None]
+    """Tell the log that it has run, on the loop."""
 
     def run(self) -> None:
-        """Return when all of it is on the disk; raise ``OSError``."""
+        """Return when all of it is on the disk; raise ``OSError``. May run in any thread."""
         for file in self.files:
             file.flush()
+        for write in self.writes:
+            write.finish()
         for directory in self.directories:
             self.filesystem.sync_directory(directory)
 
-    def finish(self) -> None:
-        """Tell the log that it has run."""
-        self._finished(self)
+
+class FlushQueue:
+    """The flushes of all logs, a few at a time, those that somebody waits for first."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._running = 0
+
+    def add(
+        self,
+        prepare: Callable[[], Flush | None],
+        done: Callable[[Flush | None, BaseException | None], None],
+        *,
+        is_urgent: bool,
+    ) -> None:
+        """Prepare a flush when its turn comes, run it, then tell ``done`` how it went."""
+        start = partial(self._start, prepare, done)
+        if is_urgent:
+            self._waiting.appendleft(start)
+        else:
+            self._waiting.append(start)
+        self._start_waiting()
+
+    def _start_waiting(self) -> None:
+        while self._waiting and self._running < FLUSHES_AT_ONCE:
+            self._waiting.popleft()()
+
+    def _start(
+        self,
+        prepare: Callable[[], Flush | None],
+        done: Callable[[Flush | None, BaseException | None], None],
+    ) -> None:
+        try:
+            flush = prepare()
+        except OSError as error:
+            done(None, error)
+            return
+        if flush is None:
+            done(None, None)
+            return
+        self._running += 1
+        self._disk.run(flush.run, partial(self._finish, flush, done))
+
+    def _finish(
+        self,
+        flush: Flush,
+        done: Callable[[Flush | None, BaseException | None], None],
+        error: BaseException | None,
+    ) -> None:
+        self._running -= 1
+        try:
+            done(flush, error)
+        finally:
+            self._start_waiting()
+
+
+class LogFlusher:
+    """What of one log is on the disk, and what is on its way there.
+
+    Below ``recovery_point`` everything is on the disk, below ``safe_offset`` as much as the
+    configuration demands. ``failure`` is set once a flush has failed. ``when_moved`` is called
+    after each change of these three that no append caused.
+    """
+
+    def __init__(
+        self,
+        queue: FlushQueue,
+        prepare: Callable[[int, int], Flush],
+        recovery_point: int,
+        name: object,
+    ) -> None:
+        """``prepare`` returns the next flush from one offset on towards another.
+
+        Call ``appended`` then, with the end that the log was found to have.
+        """
+        self.recovery_point = recovery_point
+        self.safe_offset = recovery_point
+        self.failure: StorageError | None = None
+        self.when_moved: Callable[[], None] = lambda: None
+        self._queue = queue
+        self._prepare = prepare
+        self._name = name
+        self._end_offset = recovery_point
+        self._wanted = 0
+        self._required = 0
+        self._is_queued = False
+        self._is_closed = False
+        self._truncations = 0
+        self._when_flushed: Callable[[], object] | None = None
+
+    def appended(self, end_offset: int, flush_messages: int) -> None:
+        """Learn that the log has grown; flush it if so many records are not on the disk."""
+        self._end_offset = end_offset
+        if end_offset - self.recovery_point >= flush_messages:
+            self._required = end_offset
+            self.request(end_offset, is_urgent=True)
+        self._move_safe_offset()
+
+    def truncated(self, end_offset: int) -> None:
+        """Learn that the log ends here now. What is being flushed may be other records."""
+        self._truncations += 1
+        self._end_offset = end_offset
+        self.recovery_point = min(self.recovery_point, end_offset)
+        self._required = min(self._required, end_offset)
+        self._wanted = min(self._wanted, end_offset)
+        self.safe_offset = min(self.safe_offset, end_offset)
+
+    def request(self, up_to_offset: int, *, is_urgent: bool = False) -> None:
+        """Have the log flushed up to an offset, when its turn comes."""
+        self._wanted = max(self._wanted, up_to_offset)
+        is_needed = self._wanted > self.recovery_point and self.failure is None
+        if is_needed and not self._is_queued and not self._is_closed:
+            self._is_queued = True
+            truncations = self._truncations
+            self._queue.add(
+                lambda: self._next(self._wanted),
+                lambda flush, error: self._done(flush, error, truncations),
+                is_urgent=is_urgent,
+            )
+
+    def flush_now(self) -> None:
+        """Flush everything and wait for it; raise ``StorageError``."""
+        try:
+            while (flush := self._next(self._end_offset)) is not None:
+                flush.run()
+                self._advance(flush)
+        except OSError as error:
+            self._fail(error)
+        self.check()
+
+    def check(self) -> None:
+        """Raise the ``failure``, if there was one."""
+        if self.failure is not None:
+            raise StorageError(self.failure.message)  # one raised twice would grow a traceback
+
+    def flush_all(self, done: Callable[[], object]) -> None:
+        """Flush everything, then call ``done``, also if that fails or the flusher is closed."""
+        self._when_flushed = done
+        self.request(self._end_offset)
+        self._tell_if_flushed()
+
+    def close(self) -> None:
+        """Begin no flush any more."""
+        self._is_closed = True
+
+    def _next(self, up_to_offset: int) -> Flush | None:
+        if self._is_closed or self.failure is not None or up_to_offset <= self.recovery_point:
+            return None
+        return self._prepare(self.recovery_point, up_to_offset)
+
+    def _done(self, flush: Flush | None, error: BaseException | None, truncations: int) -> None:
+        self._is_queued = False
+        if not self._is_closed:  # otherwise the log is gone, and its files may be too
+            if error is not None:
+                self._fail(error)
+            elif flush is not None and truncations == self._truncations:
+                self._advance(flush)
+            self.when_moved()
+            self.request(self._wanted, is_urgent=self._required > self.recovery_point)
+        self._tell_if_flushed()
+
+    def _tell_if_flushed(self) -> None:
+        if self._when_flushed is not None and not self._is_queued:
+            done, self._when_flushed = self._when_flushed, None
+            done()
+
+    def _advance(self, flush: Flush) -> None:
+        flush.finish()
+        self.recovery_point = max(self.recovery_point, flush.end_offset)
+        self.safe_offset = max(self.safe_offset, self.recovery_point)
+        self._move_safe_offset()
+
+    def _move_safe_offset(self) -> None:
+        if self._required <= self.recovery_point:
+            self.safe_offset = self._end_offset
+
+    def _fail(self, error: BaseException) -> None:
+        log.error(
+            "Could not flush %s: %s. It is offline until the broker is restarted: "
+            "what was written since the last flush may be lost in a power failure",
+            self._name,
+            error,
+        )
+        self.failure = StorageError(f"cannot flush {self._name}: {error}")

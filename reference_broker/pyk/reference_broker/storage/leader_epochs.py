@@ -7,13 +7,17 @@ too, so what a crash takes from the file comes back when the log is recovered.
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import count
 from typing import NamedTuple
 
-from pyk.reference_broker.filesystem import FileSystem
-from pyk.reference_broker.storage.checkpoint import malformed, read_lines, write_lines
+from pyk.reference_broker.filesystem import FileSystem, PendingWrite
+from pyk.reference_broker.filesystem.atomic_write import TEMPORARY_SUFFIX
+from pyk.reference_broker.storage.checkpoint import begin_write_lines, malformed, read_lines
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_OFFSET = -1
+
+_write_numbers = count()
 
 
 class EpochEntry(NamedTuple):
@@ -24,13 +28,16 @@ class EpochEntry(NamedTuple):
 
 
 class LeaderEpochs:
-    """The leader epochs of one log, both epochs and offsets rising. ``write`` makes them last."""
+    """The leader epochs of one log, both epochs and offsets rising.
+
+    They last when what ``begin_write`` returns has run and ``written`` was told.
+    """
 
     def __init__(self, filesystem: FileSystem, path: str) -> None:
         self._filesystem = filesystem
         self._path = path
         self.entries = self._read()
-        self._is_written = True
+        self._written = self.entries
 
     @property
     def latest_epoch(self) -> int:
@@ -73,16 +80,21 @@ class LeaderEpochs:
             first = EpochEntry(self.entries[index - 1].epoch, start_offset)
             self._replace([first, *self.entries[index:]])
 
-    def write(self) -> None:
-        """Write the file, durably, if it does not hold all this."""
-        if not self._is_written:
-            lines = (f"{entry.epoch} {entry.start_offset}" for entry in self.entries)
-            write_lines(self._filesystem, self._path, lines)
-            self._is_written = True
+    def begin_write(self) -> PendingWrite | None:
+        """Return what writes the file, None if it holds all this."""
+        if self._written is self.entries:
+            return None
+        lines = (f"{entry.epoch} {entry.start_offset}" for entry in self.entries)
+        # A name of its own: while it is pending, a new log of the same name may begin another.
+        suffix = f".{next(_write_numbers)}{TEMPORARY_SUFFIX}"
+        return begin_write_lines(self._filesystem, self._path, lines, suffix)
+
+    def written(self, entries: list[EpochEntry]) -> None:
+        """Learn that the file holds ``entries``, what ``self.entries`` was when it was begun."""
+        self._written = entries
 
     def _replace(self, entries: list[EpochEntry]) -> None:
         self.entries = entries
-        self._is_written = False
 
     def _read(self) -> list[EpochEntry]:
         entries = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 
 import attrs
@@ -28,14 +29,15 @@ from pyk.reference_broker.storage.errors import (
     StorageError,
 )
 from pyk.reference_broker.storage.file_records import NO_RECORDS, FileRecords
-from pyk.reference_broker.storage.flushing import Flush
-from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
+from pyk.reference_broker.storage.flushing import Flush, FlushQueue, LogFlusher
+from pyk.reference_broker.storage.leader_epochs import EpochEntry, LeaderEpochs
 from pyk.reference_broker.storage.loading import LoadedLog, load_log, restore_producers
 from pyk.reference_broker.storage.offset_lookup import (
     OffsetAndTimestamp,
     find_newest_record,
     find_timestamp,
 )
+from pyk.reference_broker.storage.partition_metadata import open_topic_id
 from pyk.reference_broker.storage.producer_state import BatchMetadata, ProducerStates
 from pyk.reference_broker.storage.retention import count_deletable
 from pyk.reference_broker.storage.rolling import must_roll
@@ -58,7 +60,7 @@ class Log:
     """A log. Not thread-safe: it belongs to the broker's loop.
 
     ``log_start_offset`` is the first offset that can be read, ``log_end_offset`` the next one to be
-    given; below ``recovery_point`` everything is on the disk. ``high_watermark`` is kept by the
+    given; ``flusher`` knows how much of it is on the disk. ``high_watermark`` is kept by the
     partition: nothing from there on is deleted.
     """
 
@@ -72,6 +74,7 @@ class Log:
         *,
         clock: Clock,
         random: Random,
+        flushes: FlushQueue,
     ) -> None:
         self.directory = directory
         self.topic_partition = topic_partition
@@ -79,7 +82,6 @@ class Log:
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
         self.high_watermark = loaded.log_start_offset
-        self.recovery_point = loaded.recovery_point
         self.producers: ProducerStates = loaded.producers
         self.leader_epochs: LeaderEpochs = loaded.leader_epochs
         self.last_flush_ms = clock.time_ms()
@@ -91,6 +93,13 @@ class Log:
         self._synced_directory_changes = 0
         self._is_closed = False
         self._roll_jitter_ms = self._next_jitter()
+        self.flusher = LogFlusher(
+            flushes,
+            self._prepare_flush,
+            loaded.recovery_point,
+            topic_partition,
+        )
+        self.flusher.appended(loaded.log_end_offset, config.flush_messages)
 
     def __repr__(self) -> str:
         return f"Log({self.topic_partition}, {self.log_start_offset}..{self.log_end_offset})"
@@ -105,6 +114,7 @@ class Log:
         *,
         clock: Clock,
         random: Random,
+        flushes: FlushQueue,
         recovery_point: int = 0,
         log_start_offset: int = 0,
         was_shut_down_cleanly: bool = False,
@@ -122,7 +132,16 @@ class Log:
             log_start_offset=log_start_offset,
             was_shut_down_cleanly=was_shut_down_cleanly,
         )
-        return cls(files, directory, topic_partition, config, loaded, clock=clock, random=random)
+        return cls(
+            files,
+            directory,
+            topic_partition,
+            config,
+            loaded,
+            clock=clock,
+            random=random,
+            flushes=flushes,
+        )
 
     @property
     def size(self) -> int:
@@ -135,9 +154,24 @@ class Log:
         return self._segments.base_offsets
 
     @property
-    def unflushed_records(self) -> int:
-        """How many offsets are not known to be on the disk."""
-        return self.log_end_offset - self.recovery_point
+    def recovery_point(self) -> int:
+        """The offset below which everything is on the disk."""
+        return self.flusher.recovery_point
+
+    @property
+    def safe_offset(self) -> int:
+        """The offset below which as much is on the disk as ``flush.messages`` demands."""
+        return self.flusher.safe_offset
+
+    @property
+    def failure(self) -> StorageError | None:
+        """Why the log is out of use until it is opened again, None if it is not."""
+        return self.flusher.failure
+
+    @property
+    def first_segment_offset(self) -> int:
+        """The first offset of the first segment."""
+        return self._segments.first.base_offset
 
     @property
     def offset_to_flush(self) -> int:
@@ -152,8 +186,9 @@ class Log:
     ) -> LogAppendResult:
         """Check the one batch in ``records`` and append it.
 
-        Raises the ``LogError`` that says why it is refused; the log is then as it was before, but
-        for one case: when the flush that ``flush.messages`` wants fails, the batch is there.
+        Raises the ``LogError`` that says why it is refused; the log is then as it was before. The
+        batch may be acknowledged when ``safe_offset`` has passed it, or not at all if there is a
+        ``failure`` first.
         """
         self._require_open()
         batch = parse_single_batch(records, self.topic_partition)
@@ -169,6 +204,7 @@ class Log:
         place = BatchPlace(validated.size, last_offset, validated.max_timestamp)
         self._write(validated.parts_at(base_offset, leader_epoch), [place], base_offset, now_ms)
         self._remember(batch, validated, leader_epoch, base_offset)
+        self.flusher.appended(self.log_end_offset, self.config.flush_messages)
         return LogAppendResult(
             base_offset, last_offset, validated.log_append_time_ms, self.log_start_offset
         )
@@ -190,6 +226,7 @@ class Log:
             self.leader_epochs.assign(batch.partition_leader_epoch, batch.base_offset)
             if batch.producer_id >= 0 and not batch.is_control:
                 self.producers.add(batch, batch.last_offset, batch.max_timestamp)
+        self.flusher.appended(self.log_end_offset, self.config.flush_messages)
         return LogAppendResult(
             first.base_offset, last.last_offset, NO_TIMESTAMP, self.log_start_offset
         )
@@ -224,8 +261,6 @@ class Log:
         if batch.producer_id >= 0:
             last_offset = base_offset + batch.last_offset_delta
             self.producers.add(batch, last_offset, validated.max_timestamp)
-        if self.unflushed_records >= self.config.flush_messages:
-            self.flush()
 
     def _duplicate_result(self, known: BatchMetadata) -> LogAppendResult:
         uses_append_time = self.config.message_timestamp_type == "LogAppendTime"
@@ -271,6 +306,7 @@ class Log:
 
     def find_timestamp(self, timestamp_ms: int) -> OffsetAndTimestamp | None:
         """Return the first record at or behind ``timestamp_ms``, None if all are older."""
+        self._require_open()
         try:
             return find_timestamp(self._segments, timestamp_ms, self.log_start_offset)
         except OSError as error:
@@ -278,6 +314,7 @@ class Log:
 
     def find_newest_record(self) -> OffsetAndTimestamp | None:
         """Return the first record with the largest timestamp (KIP-734), None in an empty log."""
+        self._require_open()
         try:
             return find_newest_record(self._segments, self.log_start_offset)
         except OSError as error:
@@ -326,26 +363,26 @@ class Log:
             ) from error
         self._roll_jitter_ms = self._next_jitter()
 
-    def begin_flush(self, up_to_offset: int | None = None) -> Flush | None:
-        """Return what has to reach the disk up to an offset, or at all; None if it is there."""
-        if up_to_offset is None:
-            up_to_offset = self.log_end_offset
-        if self._is_closed or up_to_offset <= self.recovery_point:
-            return None
-        self.leader_epochs.write()
-        files = [
-            file
-            for segment in self._segments.from_offset(self.recovery_point)
-            if segment.base_offset < up_to_offset
-            for file in segment.files()
-        ]
+    def flush(self) -> None:
+        """Return when everything is on the disk; raise ``StorageError``."""
+        self.flusher.flush_now()
+
+    def _prepare_flush(self, from_offset: int, up_to_offset: int) -> Flush:
+        """Return the flush of the next segment that is not on the disk."""
+        segment, *behind = self._segments.from_offset(from_offset)
+        end_offset = min(up_to_offset, behind[0].base_offset) if behind else up_to_offset
+        entries = self.leader_epochs.entries
+        epochs = self.leader_epochs.begin_write()
+        files = segment.files()
+        if self._synced_directory_changes == 0:
+            files += open_topic_id(self._filesystem, self.directory)
         return Flush(
             self._filesystem,
             files,
+            [] if epochs is None else [epochs],
             self._directories_to_sync(),
-            self._segments.directory_changes,
-            up_to_offset,
-            self._finish_flush,
+            end_offset,
+            partial(self._flushed, self._segments.directory_changes, entries),
         )
 
     def _directories_to_sync(self) -> list[str]:
@@ -355,40 +392,35 @@ class Log:
         above = [posixpath.dirname(self.directory)] if is_first_time else []
         return [self.directory, *above]
 
-    def _finish_flush(self, flush: Flush) -> None:
-        self._synced_directory_changes = max(
-            self._synced_directory_changes, flush.directory_changes
-        )
-        # Something may have been cut off meanwhile.
-        up_to_offset = min(flush.up_to_offset, self.log_end_offset)
-        self.recovery_point = max(self.recovery_point, up_to_offset)
+    def _flushed(self, directory_changes: int, epochs: list[EpochEntry]) -> None:
+        self._synced_directory_changes = max(self._synced_directory_changes, directory_changes)
+        self.leader_epochs.written(epochs)
         self.last_flush_ms = self._clock.time_ms()
 
-    def flush(self) -> None:
-        """Return when everything is on the disk; raise ``StorageError``."""
-        flush = self.begin_flush()
-        if flush is None:
-            return
-        try:
-            flush.run()
-        except OSError as error:
-            raise StorageError(f"cannot flush {self.topic_partition}: {error}") from error
-        flush.finish()
+    def begin_close(self) -> None:
+        """Write everything but wait for nothing; raise ``OSError`` or ``StorageError``.
+
+        The log is not appended to any more.
+        """
+        self._is_closed = True
+        self.flusher.check()
+        if self._segments.size:
+            self.producers.map_end_offset = self.log_end_offset
+            self._snapshots.take(self.producers)
+        self._segments.active.finish()
 
     def close(self) -> None:
         """Bring everything onto the disk and let go of the files."""
         if self._is_closed:
             return
-        if self._segments.size:
-            self.producers.map_end_offset = self.log_end_offset
-            self._snapshots.take(self.producers)
-        self._segments.active.finish()
+        self.begin_close()
         self.flush()
         self.release()
 
     def release(self) -> None:
         """Let go of the files and write nothing: the log is deleted, or the disk is gone."""
         self._is_closed = True
+        self.flusher.close()
         for segment in self._segments:
             segment.release()
 
@@ -411,7 +443,7 @@ class Log:
     def delete_old_segments(self, now_ms: int) -> int:
         """Delete what retention and DeleteRecords let go, and return how many segments that is.
 
-        Their files stay for ``file.delete.delay.ms``, see ``remove_deleted_files``.
+        Their files stay for ``file.delete.delay.ms``, see ``take_deleted_files``.
         """
         self._require_open()
         count = count_deletable(
@@ -433,9 +465,9 @@ class Log:
         self._snapshots.keep(self._segments.base_offsets)
         return count
 
-    def remove_deleted_files(self, now_ms: int) -> None:
-        """Remove the files of deleted segments whose delay is over."""
-        self._segments.remove_deleted_files(now_ms)
+    def take_deleted_files(self, now_ms: int) -> list[str]:
+        """Return, once, the files of deleted segments whose delay is over: they can be removed."""
+        return self._segments.take_deleted_files(now_ms)
 
     def truncate_to(self, offset: int) -> None:
         """Cut off everything from ``offset`` on; do nothing if the log ends before."""
@@ -464,7 +496,7 @@ class Log:
     def _end_at(self, offset: int) -> None:
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
-        self.recovery_point = min(self.recovery_point, offset)
+        self.flusher.truncated(offset)
         self.high_watermark = min(self.high_watermark, offset)
         self.leader_epochs.truncate_from_end(offset)
         restore_producers(
@@ -485,3 +517,4 @@ class Log:
     def _require_open(self) -> None:
         if self._is_closed:
             raise StorageError(f"the log of {self.topic_partition} is closed")
+        self.flusher.check()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 from uuid import UUID
 
@@ -18,8 +19,9 @@ from pyk.reference_broker.storage.checkpoint import (
     OffsetCheckpoint,
 )
 from pyk.reference_broker.storage.data_directory import DataDirectory
-from pyk.reference_broker.storage.errors import LogError, StorageError
-from pyk.reference_broker.storage.flushing import Flush
+from pyk.reference_broker.storage.disk import Disk, InlineDisk, Work, run_all
+from pyk.reference_broker.storage.errors import StorageError
+from pyk.reference_broker.storage.flushing import FlushQueue
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.maintenance import MaintenanceSchedule, Task
 from pyk.reference_broker.storage.meta_properties import UNKNOWN_BROKER_EPOCH
@@ -29,16 +31,24 @@ from pyk.reference_broker.topic_partition import TopicPartition
 log = logging.getLogger(__name__)
 
 
+def _ignore(_: BaseException | None) -> None:
+    return
+
+
 class LogManager:
     """The logs in one data directory. Belongs to the broker's loop.
 
     The broker drives its upkeep: ``for task in manager.due(): manager.perform(task)``, again when
-    the clock shows ``next_due_ms``. Instead of performing ``Task.FLUSH`` it may run what
-    ``begin_flushes`` returns in a thread, and then finish it on the loop.
+    the clock shows ``next_due_ms``. Whatever waits for the device is given to ``disk``.
     """
 
     def __init__(
-        self, data_directory: DataDirectory, config: BrokerConfig, clock: Clock, random: Random
+        self,
+        data_directory: DataDirectory,
+        config: BrokerConfig,
+        clock: Clock,
+        random: Random,
+        disk: Disk,
     ) -> None:
         filesystem, path = data_directory.filesystem, data_directory.path
         self.data_directory = data_directory
@@ -47,21 +57,37 @@ class LogManager:
         self._files = OpenFiles(filesystem)
         self._clock = clock
         self._random = random
+        self._disk = disk
+        self._flushes = FlushQueue(disk)
         self._logs: dict[TopicPartition, Log] = {}
         self._deleted_directories: list[tuple[int, str]] = []
         self._recovery_points = OffsetCheckpoint(filesystem, f"{path}/{RECOVERY_POINT_FILE}")
         self._log_starts = OffsetCheckpoint(filesystem, f"{path}/{LOG_START_OFFSET_FILE}")
         self._high_watermarks = OffsetCheckpoint(filesystem, f"{path}/{HIGH_WATERMARK_FILE}")
+        self._checkpoints: dict[
+            Task, tuple[OffsetCheckpoint, Callable[[], dict[TopicPartition, int]]]
+        ] = {
+            Task.CHECKPOINT_RECOVERY_POINTS: (
+                self._recovery_points,
+                lambda: {each.topic_partition: each.recovery_point for each in self},
+            ),
+            Task.CHECKPOINT_LOG_START_OFFSETS: (self._log_starts, self._log_starts_to_write),
+            Task.CHECKPOINT_HIGH_WATERMARKS: (
+                self._high_watermarks,
+                lambda: {each.topic_partition: each.high_watermark for each in self},
+            ),
+        }
         self._schedule = MaintenanceSchedule(config, clock.time_ms())
-        self._tasks = {
+        self._tasks: dict[Task, Callable[[], None]] = {
             Task.DELETE_OLD_SEGMENTS: self._delete_old_segments,
             Task.REMOVE_DELETED_FILES: self._remove_deleted_files,
             Task.FLUSH: self._flush,
-            Task.CHECKPOINT_RECOVERY_POINTS: self._checkpoint_recovery_points,
-            Task.CHECKPOINT_LOG_START_OFFSETS: self._checkpoint_log_start_offsets,
-            Task.CHECKPOINT_HIGH_WATERMARKS: self._checkpoint_high_watermarks,
             Task.EXPIRE_PRODUCERS: self._expire_producers,
+            **{task: partial(self._checkpoint, task) for task in self._checkpoints},
         }
+        self._unrecovered = set(
+            () if data_directory.was_shut_down_cleanly else data_directory.partitions()
+        )
         data_directory.remove_deleted()
 
     @classmethod
@@ -74,15 +100,23 @@ class LogManager:
         clock: Clock,
         random: Random,
         cluster_id: str | None = None,
+        disk: Disk | None = None,
     ) -> LogManager:
         """Take hold of the data directory at ``path``; logs are opened one by one, when needed.
 
-        Raises ``StorageError`` if another broker uses it, or it belongs to another.
+        ``disk`` waits for the device, by default at once. Raises ``StorageError`` if another broker
+        uses the directory, it belongs to another, or its files are damaged.
         """
         data_directory = DataDirectory.open(
             filesystem, path, node_id=config.node_id, cluster_id=cluster_id, random=random
         )
-        return cls(data_directory, config, clock, random)
+        try:
+            return cls(
+                data_directory, config, clock, random, InlineDisk() if disk is None else disk
+            )
+        except BaseException:
+            data_directory.close(None)
+            raise
 
     def __iter__(self) -> Iterator[Log]:
         return iter(tuple(self._logs.values()))
@@ -123,6 +157,7 @@ class LogManager:
             opened.log_end_offset,
         )
         self._logs[partition] = opened
+        self._unrecovered.discard(partition)
         return opened
 
     def delete(self, partition: TopicPartition) -> None:
@@ -141,6 +176,7 @@ class LogManager:
             return
         deletion_id = UUID(int=self._random.getrandbits(128), version=4)
         path = self.data_directory.rename_for_deletion(partition, deletion_id)
+        self._unrecovered.discard(partition)
         self._deleted_directories.append((self._clock.time_ms() + delay_ms, path))
 
     def due(self) -> list[Task]:
@@ -155,33 +191,82 @@ class LogManager:
         """Do it for all logs. What fails is logged, and tried again the next time."""
         try:
             self._tasks[task]()
-        except (LogError, OSError):
+        except Exception:
             log.exception("%s failed in %s", task.name, self.data_directory.path)
 
-    def begin_flushes(self) -> list[Flush]:
-        """Return what is to be flushed now, for a driver that can wait for the disk elsewhere."""
-        begun = (each.begin_flush(each.offset_to_flush) for each in self)
-        return [flush for flush in begun if flush is not None]
+    def close(
+        self,
+        broker_epoch: int = UNKNOWN_BROKER_EPOCH,
+        when_closed: Callable[[StorageError | None], object] = _ignore,
+    ) -> None:
+        """Write everything down, let others use the directory, then call ``when_closed``.
 
-    def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
-        """Write everything down and let others use the directory.
-
-        The next start believes it only if nothing failed; otherwise it recovers the logs.
+        It is told what could not be written, if anything. The next start believes what it finds
+        only if there was nothing; otherwise it recovers the logs.
         """
-        is_clean = True
-        for opened in self:
+        logs = list(self)
+        failures: list[object] = []
+        left = len(logs)
+
+        def flushed(opened: Log) -> None:
+            nonlocal left
+            left -= 1
+            if opened.failure is not None:
+                failures.append(opened)
+            if left == 0:
+                self._write_checkpoints(broker_epoch, failures, when_closed)
+
+        for opened in logs:
             try:
-                opened.close()
-            except (LogError, OSError):
+                opened.begin_close()
+            except Exception:
                 log.exception("Closing %s failed", opened)
-                is_clean = False
-        try:
-            self._checkpoint_all()
-        except (LogError, OSError):
-            log.exception("Writing the checkpoints of %s failed", self.data_directory.path)
-            is_clean = False
-        self.data_directory.close(broker_epoch if is_clean else None)
+                failures.append(opened)
+                opened.flusher.close()
+            opened.flusher.flush_all(partial(flushed, opened))
+        if not logs:
+            self._write_checkpoints(broker_epoch, failures, when_closed)
+
+    def _write_checkpoints(
+        self,
+        broker_epoch: int,
+        failures: list[object],
+        when_closed: Callable[[StorageError | None], object],
+    ) -> None:
+        begun = []
+        for task, (checkpoint, offsets) in self._checkpoints.items():
+            try:
+                write = checkpoint.begin_update(offsets())
+            except OSError:
+                log.exception("%s failed in %s", task.name, self.data_directory.path)
+                failures.append(task.name)
+            else:
+                begun += [write] if write is not None else []
+        run_all(
+            self._disk,
+            [write.finish for write in begun],
+            lambda errors: self._unlock(broker_epoch, [*failures, *errors], when_closed),
+        )
+
+    def _unlock(
+        self,
+        broker_epoch: int,
+        failures: list[object],
+        when_closed: Callable[[StorageError | None], object],
+    ) -> None:
+        def unlocked(error: BaseException | None) -> None:
+            if error is not None:
+                failures.append(error)
+            when_closed(_closing_error(self.data_directory.path, failures))
+
+        for opened in self:
+            opened.release()
         self._logs.clear()
+        # A log that was not opened after a crash was not recovered either.
+        is_clean = not failures and not self._unrecovered
+        self._disk.run(
+            partial(self.data_directory.close, broker_epoch if is_clean else None), unlocked
+        )
 
     def abandon(self) -> None:
         """Let go of all files and write nothing, as if the process had died."""
@@ -211,54 +296,88 @@ class LogManager:
             config,
             clock=self._clock,
             random=self._random,
+            flushes=self._flushes,
             recovery_point=self._recovery_points.get(partition),
             log_start_offset=self._log_starts.get(partition),
             was_shut_down_cleanly=self.data_directory.was_shut_down_cleanly,
         )
 
+    def _for_each(self, task: Task, action: Callable[[Log], object]) -> None:
+        """Do something with every log that is in use, whatever happens with the others."""
+        for opened in self:
+            if opened.failure is None:
+                try:
+                    action(opened)
+                except Exception:
+                    log.exception("%s of %s failed", task.name, opened)
+
+    def _run(self, what: str, work: Work, done: Callable[[BaseException | None], object]) -> None:
+        """Let the disk do something; log its failure."""
+
+        def finish(error: BaseException | None) -> None:
+            if error is not None:
+                log.error("%s failed in %s", what, self.data_directory.path, exc_info=error)
+            done(error)
+
+        self._disk.run(work, finish)
+
     def _flush(self) -> None:
-        for flush in self.begin_flushes():
-            flush.run()
-            flush.finish()
+        self._for_each(Task.FLUSH, lambda each: each.flusher.request(each.offset_to_flush))
 
     def _delete_old_segments(self) -> None:
         now_ms = self._clock.time_ms()
-        for opened in self:
+
+        def delete(opened: Log) -> None:
             deleted = opened.delete_old_segments(now_ms)
             if deleted:
                 log.info("Deleted %d old segments of %s", deleted, opened)
 
+        self._for_each(Task.DELETE_OLD_SEGMENTS, delete)
+
     def _remove_deleted_files(self) -> None:
         now_ms = self._clock.time_ms()
         for opened in self:
-            opened.remove_deleted_files(now_ms)
+            for path in opened.take_deleted_files(now_ms):
+                self._run("Removing a file", partial(self._filesystem.remove, path), _ignore)
         due = [path for due_ms, path in self._deleted_directories if due_ms <= now_ms]
-        for path in due:
-            self._filesystem.remove_tree(path)
         self._deleted_directories = [e for e in self._deleted_directories if e[1] not in due]
+        for path in due:
+            self._remove_directory(path)
+
+    def _remove_directory(self, path: str) -> None:
+        def again(error: BaseException | None) -> None:
+            if error is not None:
+                self._deleted_directories.append((self._clock.time_ms(), path))
+
+        self._run("Removing a deleted log", partial(self._filesystem.remove_tree, path), again)
 
     def _expire_producers(self) -> None:
         now_ms = self._clock.time_ms()
-        for opened in self:
-            opened.producers.expire(now_ms, self.config.producer_id_expiration_ms)
-
-    def _checkpoint_recovery_points(self) -> None:
-        self._recovery_points.update({each.topic_partition: each.recovery_point for each in self})
-
-    def _checkpoint_log_start_offsets(self) -> None:
-        # Where a log begins with its first segment, the name of that says it.
-        self._log_starts.update(
-            {
-                each.topic_partition: each.log_start_offset
-                for each in self
-                if each.log_start_offset > each.segment_base_offsets[0]
-            }
+        expiration_ms = self.config.producer_id_expiration_ms
+        self._for_each(
+            Task.EXPIRE_PRODUCERS, lambda each: each.producers.expire(now_ms, expiration_ms)
         )
 
-    def _checkpoint_high_watermarks(self) -> None:
-        self._high_watermarks.update({each.topic_partition: each.high_watermark for each in self})
+    def _checkpoint(self, task: Task) -> None:
+        """Write a checkpoint file, if it would change."""
+        checkpoint, offsets = self._checkpoints[task]
+        write = checkpoint.begin_update(offsets())
+        if write is not None:
+            self._run(task.name, write.finish, checkpoint.end_update)
 
-    def _checkpoint_all(self) -> None:
-        self._checkpoint_recovery_points()
-        self._checkpoint_log_start_offsets()
-        self._checkpoint_high_watermarks()
+    def _log_starts_to_write(self) -> dict[TopicPartition, int]:
+        # Where a log begins with its first segment, the name of that says it.
+        return {
+            each.topic_partition: each.log_start_offset
+            for each in self
+            if each.log_start_offset > each.first_segment_offset
+        }
+
+
+def _closing_error(path: str, failures: list[object]) -> StorageError | None:
+    if not failures:
+        return None
+    named = ", ".join(map(str, failures[:5])) + (", …" if len(failures) > 5 else "")
+    return StorageError(
+        f"not everything in {path} could be written ({named}); the next start recovers its logs"
+    )

@@ -7,7 +7,7 @@ import binascii
 import re
 from uuid import UUID
 
-from pyk.reference_broker.filesystem import FileSystem, read_if_exists, write_atomically
+from pyk.reference_broker.filesystem import File, FileSystem, read_if_exists, write_atomically
 from pyk.reference_broker.storage.errors import StorageError
 
 FILE_NAME = "partition.metadata"
@@ -30,10 +30,19 @@ def read_topic_id(filesystem: FileSystem, directory: str) -> UUID | None:
 def write_topic_id(filesystem: FileSystem, directory: str, topic_id: UUID) -> None:
     """Write down which topic the log in ``directory`` belongs to.
 
-    It is not waited for the disk: a new log holds nothing worth waiting for.
+    It is not waited for the disk: a new log holds nothing worth waiting for. The first flush of its
+    records flushes the file too, see ``open_topic_id``.
     """
     content = f"version: 0\ntopic_id: {encode_id(topic_id)}".encode()
     write_atomically(filesystem, f"{directory}/{FILE_NAME}", content, is_durable=False)
+
+
+def open_topic_id(filesystem: FileSystem, directory: str) -> list[File]:
+    """Return the file that ``write_topic_id`` wrote, to be flushed; nothing if there is none."""
+    try:
+        return [filesystem.open(f"{directory}/{FILE_NAME}")]
+    except FileNotFoundError:
+        return []
 
 
 def encode_id(identifier: UUID) -> str:

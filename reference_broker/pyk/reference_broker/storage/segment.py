@@ -32,8 +32,8 @@ class BatchPlace(NamedTuple):
 class LogSegment:
     """A segment. Its file is open while it is used, and as long as there is room for it.
 
-    ``size`` is where the next batch goes; the file may be longer after a failed write or when it
-    is preallocated, until the segment is finished.
+    ``size`` is where the next batch goes; the file may be longer on the disk after a failed write
+    or when it is preallocated, until the segment is finished.
     """
 
     def __init__(self, files: OpenFiles, directory: str, base_offset: int, created_ms: int) -> None:
@@ -186,9 +186,8 @@ class LogSegment:
         What a power failure brought back would lie below the recovery point, where nobody looks.
         """
         self.size = size
-        file = self.file
-        file.truncate(size)
-        file.flush()
+        self.file.truncate(size)
+        self.file.flush()
         self._has_more_in_file = False
         if size == 0:
             self._first_timestamp = None
@@ -209,7 +208,8 @@ class LogSegment:
             self.time_index.append_if_newer(*self.newest)
             self.offset_index.entries.write()
             self.time_index.entries.write()
-        self._cut_what_is_no_batch()
+        if self._has_more_in_file:
+            self.cut(self.size)
 
     def files(self) -> list[File]:
         """Return the files, indexes written, for their owner to flush."""
@@ -236,12 +236,8 @@ class LogSegment:
         except OSError as error:
             self._has_more_in_file = True
             with contextlib.suppress(OSError):
-                self._cut_what_is_no_batch()
+                self.file.truncate(self.size)
             raise StorageError(f"cannot append to {self.log_path}: {error}") from error
-
-    def _cut_what_is_no_batch(self) -> None:
-        if self._has_more_in_file:
-            self.cut(self.size)
 
 
 def offsets_of_files(filesystem: FileSystem, directory: str, suffix: str) -> list[int]:

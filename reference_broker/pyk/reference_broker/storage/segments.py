@@ -90,12 +90,11 @@ class LogSegments:
         """Remove a segment; its files stay until ``remove_at_ms``, under other names."""
         self._deleted_files += [(remove_at_ms, path) for path in self._forget(segment)]
 
-    def remove_deleted_files(self, now_ms: int) -> None:
-        """Remove the files of deleted segments whose time has come."""
+    def take_deleted_files(self, now_ms: int) -> list[str]:
+        """Return, once, the files of deleted segments whose time has come."""
         due = [path for due_ms, path in self._deleted_files if due_ms <= now_ms]
         self._deleted_files = [entry for entry in self._deleted_files if entry[0] > now_ms]
-        for path in due:
-            self._filesystem.remove(path)
+        return due
 
     def _forget(self, segment: LogSegment) -> list[str]:
         self.directory_changes += 1

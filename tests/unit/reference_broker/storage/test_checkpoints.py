@@ -40,20 +40,27 @@ def epochs(filesystem, *entries):
     return epochs
 
 
+def update(checkpoint, offsets):
+    write = checkpoint.begin_update(offsets)
+    if write is not None:
+        write.finish()
+        checkpoint.end_update(None)
+
+
 def test_offset_checkpoint_is_kafkas(filesystem):
     checkpoint = OffsetCheckpoint(filesystem, PATH)
 
-    checkpoint.update({TopicPartition("b", 10): 5, TopicPartition("a", 0): 6})
+    update(checkpoint, {TopicPartition("b", 10): 5, TopicPartition("a", 0): 6})
 
     assert read_if_exists(filesystem, PATH) == b"0\n2\na 0 6\nb 10 5\n"
     assert OffsetCheckpoint(filesystem, PATH).get(TopicPartition("b", 10)) == 5
 
 
 def test_offset_checkpoint_keeps_what_it_is_not_told_anew(filesystem):
-    OffsetCheckpoint(filesystem, PATH).update({ORDERS: 5, TopicPartition("b", 0): 6})
+    update(OffsetCheckpoint(filesystem, PATH), {ORDERS: 5, TopicPartition("b", 0): 6})
     checkpoint = OffsetCheckpoint(filesystem, PATH)
 
-    checkpoint.update({ORDERS: 7})
+    update(checkpoint, {ORDERS: 7})
 
     assert checkpoint.get(TopicPartition("b", 0)) == 6
     assert checkpoint.get(TopicPartition("c", 0)) == 0
@@ -63,10 +70,10 @@ def test_offset_checkpoint_keeps_what_it_is_not_told_anew(filesystem):
 
 def test_offset_checkpoint_is_written_only_when_something_moved(filesystem):
     checkpoint = OffsetCheckpoint(filesystem, PATH)
-    checkpoint.update({ORDERS: 5})
+    update(checkpoint, {ORDERS: 5})
     filesystem.remove(PATH)
 
-    checkpoint.update({ORDERS: 5})
+    update(checkpoint, {ORDERS: 5})
 
     assert not filesystem.exists(PATH)
 
@@ -93,7 +100,9 @@ def test_empty_checkpoint_says_nothing(filesystem):
 def test_leader_epochs_are_written_as_kafka_does(filesystem):
     written = epochs(filesystem, (0, 0), (2, 10))
 
-    written.write()
+    write = written.begin_write()
+    assert write is not None
+    write.finish()
 
     assert read_if_exists(filesystem, PATH) == b"0\n2\n0 0\n2 10\n"
     assert epochs(filesystem).entries == [(0, 0), (2, 10)]

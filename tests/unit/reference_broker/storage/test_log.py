@@ -178,10 +178,10 @@ def test_old_segments_are_deleted_by_time_and_their_files_later():
     assert log.log_start_offset == 2
     assert values(log) == [b"2"]
     deleted = f"{DIRECTORY}/{0:020d}.log.deleted"
-    log.remove_deleted_files(START_MS + 2549)
     assert filesystem.exists(deleted)
-    log.remove_deleted_files(START_MS + 2550)
-    assert not filesystem.exists(deleted)
+    assert log.take_deleted_files(START_MS + 2549) == []
+    assert deleted in log.take_deleted_files(START_MS + 2550)
+    assert log.take_deleted_files(START_MS + 2550) == []
 
 
 def test_old_segments_are_deleted_by_size():

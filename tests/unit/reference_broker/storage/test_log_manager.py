@@ -13,6 +13,7 @@ from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
 from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import LogManager, StorageError, Task
 from pyk.reference_broker.topic_partition import TopicPartition
+from support.disks import HeldDisk
 from support.logs import ORDERS, append, values
 from support.virtual_time import VirtualClock
 
@@ -21,7 +22,7 @@ LAYERS = BrokerConfigLayers.of({})
 
 
 def open_manager(filesystem, clock=None, **more):
-    cluster_id = more.pop("cluster_id", None)
+    cluster_id, disk = more.pop("cluster_id", None), more.pop("disk", None)
     config = BrokerConfigLayers.of(
         {name.replace("_", "."): value for name, value in more.items()}
     ).broker_config()
@@ -32,6 +33,7 @@ def open_manager(filesystem, clock=None, **more):
         clock=clock or VirtualClock(),
         random=Random(5),
         cluster_id=cluster_id,
+        disk=disk,
     )
 
 
@@ -269,17 +271,93 @@ def test_topic_with_a_flush_interval_is_flushed_to_its_end(filesystem):
     assert log.recovery_point == 1
 
 
-def test_flush_can_run_elsewhere_while_the_log_goes_on(filesystem):
-    manager = open_manager(filesystem)
+def test_flush_runs_elsewhere_while_the_log_goes_on(filesystem):
+    disk = HeldDisk()
+    manager = open_manager(filesystem, disk=disk)
     log = manager.get_or_create(ORDERS, log_config(flush_ms=0), ONE)
     append(log, b"0")
-    (flush,) = manager.begin_flushes()
+    manager.perform(Task.FLUSH)
 
     append(log, b"1")
-    flush.run()
-    flush.finish()
+    disk.do_one()
 
     assert (log.recovery_point, log.log_end_offset) == (1, 2)
+
+
+def test_checkpoints_are_written_elsewhere_one_after_the_other(filesystem):
+    disk = HeldDisk()
+    manager = open_manager(filesystem, disk=disk)
+    log = manager.get_or_create(ORDERS, log_config(), ONE)
+    append(log, b"0")
+    manager.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
+    append(log, b"1")
+
+    manager.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
+    assert len(disk) == 1
+    disk.do_one()
+    manager.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
+    disk.do_one()
+
+    path = "/data/replication-offset-checkpoint"
+    assert read_if_exists(filesystem, path) == b"0\n1\norders 0 2\n"
+
+
+def test_recovery_point_is_not_written_down_before_its_flush(filesystem):
+    disk = HeldDisk()
+    manager = open_manager(filesystem, disk=disk)
+    append(manager.get_or_create(ORDERS, log_config(flush_ms=0), ONE), b"0")
+    manager.perform(Task.FLUSH)
+
+    manager.perform(Task.CHECKPOINT_RECOVERY_POINTS)
+    disk.do_all()
+    path = "/data/recovery-point-offset-checkpoint"
+    assert read_if_exists(filesystem, path) == b"0\n1\norders 0 0\n"
+
+    manager.perform(Task.CHECKPOINT_RECOVERY_POINTS)
+    disk.do_all()
+    assert read_if_exists(filesystem, path) == b"0\n1\norders 0 1\n"
+
+
+def test_recovery_point_is_not_written_down_over_a_failed_flush(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    manager = open_manager(faulty)
+    append(manager.get_or_create(ORDERS, log_config(flush_ms=0), ONE), b"0")
+    faulty.on("flush", "*.log").once().fail()
+
+    for _ in range(2):
+        manager.perform(Task.FLUSH)
+        manager.perform(Task.CHECKPOINT_RECOVERY_POINTS)
+
+    path = "/data/recovery-point-offset-checkpoint"
+    assert read_if_exists(filesystem, path) == b"0\n1\norders 0 0\n"
+
+
+@pytest.mark.parametrize("error", [OSError("a failing disk"), ZeroDivisionError("a bug")])
+@pytest.mark.parametrize("task", [Task.DELETE_OLD_SEGMENTS, Task.FLUSH, Task.EXPIRE_PRODUCERS])
+def test_log_that_fails_does_not_starve_those_behind_it(filesystem, caplog, task, error):
+    clock = VirtualClock()
+    manager = open_manager(filesystem, clock, producer_id_expiration_ms=1000)
+    config = log_config(retention_ms=1000, flush_ms=0)
+    first = manager.get_or_create(ORDERS, config, ONE)
+    second = manager.get_or_create(TopicPartition("second", 0), config, TWO)
+    for log in (first, second):
+        append(log, b"0", producer_id=1, producer_epoch=0, base_sequence=0)
+    clock.advance(5)
+
+    def fail(*_: object) -> None:
+        raise error
+
+    first.delete_old_segments = fail
+    first.producers.expire = fail
+    first.flusher.request = fail
+    manager.perform(task)
+
+    assert f"{task.name} of Log(orders-0" in caplog.text
+    assert (second.log_start_offset, second.recovery_point, len(second.producers)) == {
+        Task.DELETE_OLD_SEGMENTS: (1, 0, 1),
+        Task.FLUSH: (0, 1, 1),
+        Task.EXPIRE_PRODUCERS: (0, 0, 0),
+    }[task]
 
 
 def test_log_flushes_itself_after_so_many_records(filesystem):
@@ -334,12 +412,41 @@ def test_shutdown_that_could_not_write_everything_is_not_clean(filesystem, caplo
     append(manager.get_or_create(ORDERS, log_config(), ONE), b"0")
     faulty.on("flush", "*.log").fail()
 
-    manager.close()
+    told = []
+    manager.close(when_closed=told.append)
 
-    assert "Closing Log(orders-0, 0..1) failed" in caplog.text
+    assert "Could not flush orders-0" in caplog.text
+    assert "Log(orders-0, 0..1)" in str(told[0])
     manager = open_manager(filesystem)
     assert not manager.data_directory.was_shut_down_cleanly
     assert values(manager.get_or_create(ORDERS, log_config(), ONE)) == [b"0"]
+
+
+def test_clean_shutdown_tells_that_nothing_failed(filesystem):
+    told = []
+
+    open_manager(filesystem).close(when_closed=told.append)
+
+    assert told == [None]
+
+
+def test_log_that_was_not_recovered_is_not_believed_after_the_next_shutdown(filesystem):
+    append(open_manager(filesystem).get_or_create(ORDERS, log_config(), ONE), b"0")
+    filesystem.crash(loses_unflushed=False)
+
+    open_manager(filesystem).close()
+
+    assert not open_manager(filesystem).data_directory.was_shut_down_cleanly
+
+
+def test_damaged_checkpoint_does_not_keep_the_directory_locked(filesystem):
+    open_manager(filesystem).close()
+    path = "/data/recovery-point-offset-checkpoint"
+    filesystem.open(path, create=True).write_at(0, [b"garbage"])
+
+    for _ in range(2):
+        with pytest.raises(StorageError, match="recovery-point-offset-checkpoint is damaged"):
+            open_manager(filesystem)
 
 
 def test_log_that_cannot_be_opened_says_why(filesystem):

@@ -234,7 +234,7 @@ def test_leader_epochs_of_lost_records_are_forgotten(filesystem):
     append(log, b"0", leader_epoch=3)
     log.flush()
     append(log, b"1", leader_epoch=5)
-    log.leader_epochs.write()
+    log.leader_epochs.begin_write().finish()
     filesystem.crash(loses_unflushed=True)
 
     assert open_log(filesystem).leader_epochs.entries == [(3, 0)]
