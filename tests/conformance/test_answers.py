@@ -238,6 +238,22 @@ CASES: dict[str, tuple[Made, int, list[ErrorCode]]] = {
     "create: no replicas": (create("n", 1, 0), 7, [E.INVALID_REPLICATION_FACTOR]),
     "create: replicas": (create("n", 1, 32767), 7, [E.INVALID_REPLICATION_FACTOR]),
     "create: huge": (create("n", 2**31 - 1), 7, [E.POLICY_VIOLATION]),
+    "create: 10000": (create("n", 10_000), 7, [E.POLICY_VIOLATION]),
+    "create: 9999": (create("n", 9_999), 7, [E.NONE]),
+    "create: 9999 and a config": (
+        create("n", 9_999, **{"retention.ms": "1"}), 7, [E.POLICY_VIOLATION]
+    ),
+    "create: 5000 twice": (
+        lambda _: CreateTopicsRequest(
+            topics=[
+                CreatableTopic(name=name, num_partitions=5000, replication_factor=1)
+                for name in ("n", "m")
+            ],
+            validate_only=True,
+        ),
+        7,
+        [E.POLICY_VIOLATION, E.POLICY_VIOLATION],
+    ),
     "create: unknown config": (create("n", foo="1"), 7, [E.INVALID_CONFIG]),
     "create: bad config": (create("n", **{"retention.ms": "x"}), 7, [E.INVALID_CONFIG]),
     "create: null config": (create("n", **{"retention.ms": None}), 7, [E.INVALID_CONFIG]),

@@ -22,6 +22,7 @@ from .handlers.context import Reply
 from .handlers.dispatcher import Dispatcher
 from .handlers.error_responses import error_response
 from .handlers.partitioned import SHAPES, merge, partition_number, split, topic_name, topics_of
+from .storage.file_records import FileRecords
 
 if TYPE_CHECKING:
     from .broker import Broker
@@ -219,6 +220,8 @@ def _throttled(response: Any, milliseconds: int) -> Any:
 
 
 def _bytes_of(part: Any) -> Any:
+    if isinstance(part, FileRecords):
+        return part.read()
     if not isinstance(part, FileRegion):
         return part
     file: Any = part.file

@@ -30,7 +30,7 @@ from pyk.reference_broker.config import ConfigEntry
 from pyk.reference_broker.errors import ApiError
 
 from .names import unified_name
-from .topics import NewTopic, Topics, removal
+from .topics import NewTopic, Topics, check_record_limit, removal
 
 DescribeTopic = Callable[[Mapping[str, str]], list[ConfigEntry]]
 Records = list[Message]
@@ -46,7 +46,7 @@ def create_topics(
     try:
         topics.check_total(request.topics)
     except ApiError as error:
-        return CreateTopicsResponse(topics=[_refused(topic, error) for topic in request.topics]), []
+        return _all_refused(request, error), []
     times = Counter(topic.name for topic in request.topics)
     for topic in {topic.name: topic for topic in request.topics}.values():
         try:
@@ -59,7 +59,15 @@ def create_topics(
         created[unified_name(topic.name)] = topic.name
         records += new.records
         response.topics.append(_created(topic, new, describe(new.configs)))
+    try:
+        check_record_limit(len(records))
+    except ApiError as error:
+        return _all_refused(request, error), []
     return response, [] if request.validate_only else records
+
+
+def _all_refused(request: CreateTopicsRequest, error: ApiError) -> CreateTopicsResponse:
+    return CreateTopicsResponse(topics=[_refused(topic, error) for topic in request.topics])
 
 
 def _check_named_once(times: int) -> None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 USE_DEFAULT = -1
 MAX_PARTITIONS_PER_REQUEST = 10_000
+MAX_RECORDS_PER_REQUEST = 10_000
+"""How many metadata records one CreateTopics may make, as in Kafka: topics, configs, partitions."""
 NO_SUCH_TOPIC = "This server does not host this topic-partition."
 
 
@@ -71,6 +73,7 @@ class Topics:
             replicas = self._given_replicas(topic)
         else:
             replicas = self._placed_replicas(topic.num_partitions, topic.replication_factor)
+        check_record_limit(1 + len(configs) + len(replicas))
         topic_id = self._new_uuid()
         return NewTopic(
             topic_id=topic_id,
@@ -241,6 +244,14 @@ class Topics:
         if topic is None:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NO_SUCH_TOPIC)
         return topic
+
+
+def check_record_limit(records: int) -> None:
+    """Raise if one request would make too many records."""
+    if records > MAX_RECORDS_PER_REQUEST:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
+        )
 
 
 def removal(topic: TopicImage) -> tuple[Message, ...]:

@@ -19,6 +19,7 @@ from pyk.protocol.io import Clock, FileRegion, FrameSizeError, FrameTransport
 from pyk.protocol.schema import Message
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ConnectionClosedError
+from pyk.reference_broker.storage.file_records import FileRecords
 
 from .limits import ByteBudget, LogLimiter, Progress
 
@@ -78,6 +79,8 @@ class Connection:
         self._arriving_bytes = 0
         self._waiting_for: Deferred[Message] | None = None
         self._sending: asyncio.Task[None] | None = None
+        self._sending_bytes = 0
+        self._next_turn: asyncio.Handle | None = None
         self._is_paused = False
         self._is_silent = False
 
@@ -119,8 +122,11 @@ class Connection:
         self._arriving_bytes = 0
         self._frames.append(frame)
         self._budget.take(len(frame))
-        if self._is_idle:
-            self._handle_waiting()
+
+    def frames_received(self) -> None:
+        """Go on once all frames are cut that have arrived together."""
+        if self._frames and self._is_idle:
+            self._handle_next()
         if self._frames and (len(self._frames) >= MAX_WAITING_FRAMES or self._budget.is_exhausted):
             self._is_paused = True
             self.transport.pause_reading()
@@ -132,29 +138,40 @@ class Connection:
             self._waiting_for.abandon()
         if self._sending is not None:
             self._sending.cancel()
-        waiting_bytes = sum(map(len, self._frames))
-        self._budget.give_back(self._arriving_bytes + self._handled_bytes + waiting_bytes)
+        if self._next_turn is not None:
+            self._next_turn.cancel()
+        held_bytes = self._arriving_bytes + self._handled_bytes + self._sending_bytes
+        self._budget.give_back(held_bytes + sum(map(len, self._frames)))
         self._frames.clear()
-        self._arriving_bytes = self._handled_bytes = 0
+        self._arriving_bytes = self._handled_bytes = self._sending_bytes = 0
         self._on_lost(self)
 
     # -- requests --------------------------------------------------------------------------------
 
     @property
     def _is_idle(self) -> bool:
-        return self._waiting_for is None and self._sending is None
+        return self._waiting_for is None and self._sending is None and self._next_turn is None
 
-    def _handle_waiting(self) -> None:
-        while self._frames and self._is_idle and not self.transport.is_closing:
+    def _handle_next(self) -> None:
+        """Handle the oldest request, and the one behind it in the next turn of the loop.
+
+        One client may have written any number of them: others have their turn in between.
+        """
+        if self._frames and not self.transport.is_closing:
             frame = self._frames.popleft()
             self._handled_bytes = len(frame)
             if not self._is_silent:
                 self._take(frame)
             if self._is_idle:
                 self._request_done()
+                if self._frames:
+                    self._continue_in_next_turn()
         if self._is_paused and not self._frames:
             self._is_paused = False
             self.transport.resume_reading()
+
+    def _continue_in_next_turn(self) -> None:
+        self._next_turn = asyncio.get_running_loop().call_soon(self._resume)
 
     def _request_done(self) -> None:
         self._budget.give_back(self._handled_bytes)
@@ -186,7 +203,7 @@ class Connection:
                 self._respond(request, response)
             if self._is_idle and was_waiting:
                 # Not now: whoever answers may be in the middle of something.
-                asyncio.get_running_loop().call_soon(self._resume)
+                self._continue_in_next_turn()
 
         was_waiting = False
         self._waiting_for = reply
@@ -194,9 +211,10 @@ class Connection:
         was_waiting = True
 
     def _resume(self) -> None:
+        self._next_turn = None
         if self._is_idle:
             self._request_done()
-            self._handle_waiting()
+            self._handle_next()
 
     def _refuse(self, error: RequestError) -> None:
         response = self._handler.refuse(error) if error.request is not None else None
@@ -224,7 +242,7 @@ class Connection:
             log.exception("Could not encode the response to %s", request.api_key.api_name)
             self.transport.abort()
             return
-        if any(isinstance(part, FileRegion) for part in parts):
+        if any(isinstance(part, FileRegion | FileRecords) for part in parts):
             self._send_in_task(parts)
             return
         self.transport.write(parts)
@@ -232,16 +250,39 @@ class Connection:
             self._send_in_task([])
 
     def _send_in_task(self, parts: list[Any]) -> None:
-        self.progress.sending(self._clock.now(), sum(map(len, parts)))
+        """Send ``parts`` behind what is on its way; take the next request when the peer has them.
+
+        Until then, what is in memory counts against the budget.
+        """
+        unsent = self.transport.unsent_bytes
+        self.progress.sending(self._clock.now(), unsent + sum(map(len, parts)))
+        files = sum(len(part) for part in parts if isinstance(part, FileRegion | FileRecords))
+        self._sending_bytes = unsent + sum(map(len, parts)) - files
+        self._budget.take(self._sending_bytes)
+        if self._budget.is_overdrawn:
+            self._log_limiter.warning("Cut off %s: too much waits to be sent at once", self.host)
+            self.transport.abort()
+            return
         self._sending = asyncio.get_running_loop().create_task(self._send(parts))
 
     async def _send(self, parts: list[Any]) -> None:
         try:
-            await self.transport.send(parts)
+            waiting: list[Any] = []
+            for part in parts:
+                if not isinstance(part, FileRecords):
+                    waiting.append(part)
+                    continue
+                await self.transport.send(waiting)
+                waiting = []
+                for chunk in part.chunks(SEND_BUFFER_BYTES):
+                    await self.transport.send([chunk])
+            await self.transport.send(waiting)
         except OSError as error:
             self.transport.abort(error)
         finally:
             self._sending = None
+            self._budget.give_back(self._sending_bytes)
+            self._sending_bytes = 0
             self.progress.sent(self._clock.now())
         self._resume()
 
@@ -256,6 +297,10 @@ class _ServerTransport(FrameTransport):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._connection.connection_made()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        super().buffer_updated(nbytes)
+        self._connection.frames_received()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         buffer = super().get_buffer(sizehint)

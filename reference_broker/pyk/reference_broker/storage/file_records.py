@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import BinaryIO, cast
 
 import attrs
@@ -27,12 +28,24 @@ class FileRecords:
         """Return the bytes."""
         return self.file.read_at(self.position, self.size) if self.file is not None else b""
 
-    def as_part(self) -> bytes | FileRegion:
-        """Return what a transport should send: the file region, or the bytes if they are few."""
+    def chunks(self, size: int) -> Iterator[bytes]:
+        """Yield the bytes, read ``size`` at a time."""
+        if self.file is None:
+            return
+        end = self.position + self.size
+        for position in range(self.position, end, size):
+            yield self.file.read_at(position, min(size, end - position))
+
+    def as_part(self) -> bytes | FileRegion | FileRecords:
+        """Return what a transport should send.
+
+        That is the file region, or the bytes if they are few; where there is no file that a
+        transport can send from, the records themselves, to be sent in chunks.
+        """
         if self.size <= SEND_FROM_FILE_ABOVE_BYTES or self.file is None:
             return self.read()
         if not self.file.has_descriptor:
-            return self.read()
+            return self
         return FileRegion(cast(BinaryIO, self.file), self.position, self.size)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from pyk.protocol.io import FileRegion
 from pyk.reference_broker.filesystem import OsFileSystem
+from pyk.reference_broker.storage.file_records import FileRecords
 from support.logs import append, batch, open_log
 
 DESCRIPTORS = "/proc/self/fd"
@@ -35,11 +36,17 @@ def test_few_bytes_are_sent_as_they_are(tmp_path):
     assert log.read(0, 1 << 20).as_part() == log.read(0, 1 << 20).read()
 
 
-def test_file_in_memory_is_sent_as_bytes():
+def test_file_in_memory_is_sent_in_chunks():
     log = open_log()
     append(log, bytes(20_000))
+    records = log.read(0, 1 << 20)
 
-    assert isinstance(log.read(0, 1 << 20).as_part(), bytes)
+    part = records.as_part()
+
+    assert isinstance(part, FileRecords)
+    chunks = list(part.chunks(8_000))
+    assert [len(chunk) for chunk in chunks] == [8_000, 8_000, len(records) - 16_000]
+    assert b"".join(chunks) == records.read()
 
 
 def test_nothing_is_sent_of_nothing():

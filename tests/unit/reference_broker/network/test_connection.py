@@ -1,0 +1,179 @@
+"""Connections of a broker: whose turn it is, and what peers that read slowly or not at all cost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.connection import ClientConnection, Request, RequestError, ServerConnection
+from pyk.protocol.io import MemoryNetwork
+from pyk.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from pyk.protocol.schema import Message
+from pyk.protocol.versions import VersionRange
+from pyk.reference_broker.filesystem.memory import MemoryFileSystem
+from pyk.reference_broker.network.connection import Connection
+from pyk.reference_broker.network.listener import BrokerListener, ListenerLimits
+from pyk.reference_broker.storage.file_records import FileRecords
+from support.broker_requests import fetch
+from support.virtual_time import current_clock, eventually, virtual_time
+
+PORT = 9092
+MB = 1_000_000
+SERVED = {ApiKey.FETCH: VersionRange.parse("4-12"), ApiKey.HEARTBEAT: VersionRange.parse("0-4")}
+
+
+class Answers:
+    """Answers fetches with ``records``, and remembers who was answered."""
+
+    def __init__(self, records: Any = b"") -> None:
+        self.records = records
+        self.handled: list[int] = []
+
+    def handle(self, request: Request, connection: Connection) -> Message:
+        self.handled.append(connection.connection_id)
+        if request.api_key is ApiKey.HEARTBEAT:
+            return HeartbeatResponse()
+        partition = PartitionData(records=self.records)
+        return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[partition])])
+
+    def refuse(self, error: RequestError) -> Message | None:
+        return None
+
+    def outgoing(self, request: Request, connection: Connection, parts: list[Any]) -> list[Any]:
+        return parts
+
+
+class Peer(asyncio.BufferedProtocol):
+    """A client that reads so many bytes a second, none if that is 0."""
+
+    def __init__(self, bytes_per_second: float) -> None:
+        self._buffer = bytearray(64 * 1024)
+        self._bytes_per_second = bytes_per_second
+        self._connection = ClientConnection("peer")
+        self.received = 0
+        self.is_cut_off = False
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        if not self._bytes_per_second:
+            transport.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_cut_off = True
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.received += nbytes
+        self._transport.pause_reading()
+        pause = nbytes / self._bytes_per_second
+        asyncio.get_running_loop().call_later(pause, self._transport.resume_reading)
+
+    def send(self, *requests: Message) -> None:
+        frames = [
+            self._connection.send(request, min(12, request.versions.highest))[1]
+            for request in requests
+        ]
+        self._transport.write(b"".join(bytes(part) for parts in frames for part in parts))
+
+
+@asynccontextmanager
+async def listening(handler: Answers, **limits: int) -> AsyncIterator[tuple[BrokerListener, Any]]:
+    """Run a listener; gives it and what connects a peer with a speed."""
+    network = MemoryNetwork()
+    listener = BrokerListener(
+        current_clock(), handler, lambda: ServerConnection(SERVED), ListenerLimits(**limits)
+    )
+    await listener.open(network, "broker", PORT)
+    (address,) = await network.resolve("broker", PORT)
+
+    async def connect(bytes_per_second: float) -> Any:
+        return await network.connect(lambda: Peer(bytes_per_second), address)
+
+    yield listener, connect
+    await listener.close()
+
+
+@virtual_time
+async def test_one_that_sends_many_requests_at_once_does_not_hold_up_others() -> None:
+    handler = Answers()
+    async with listening(handler) as (_, connect):
+        many, one = await connect(MB), await connect(MB)
+        many.send(*[HeartbeatRequest(group_id="g")] * 100)
+        one.send(HeartbeatRequest(group_id="g"))
+        await eventually(lambda: len(handler.handled) == 101)
+
+    assert handler.handled.index(2) <= 2
+
+
+@virtual_time
+async def test_a_slow_reader_gets_what_it_asked_for() -> None:
+    async with listening(Answers(bytes(8 * MB))) as (_, connect):
+        slow = await connect(94_000)
+        slow.send(fetch(0))
+        await eventually(lambda: slow.received > 8 * MB or slow.is_cut_off, timeout=200)
+
+        assert not slow.is_cut_off
+
+
+@virtual_time
+async def test_a_reader_below_what_is_promised_is_cut_off() -> None:
+    async with listening(Answers(bytes(8 * MB))) as (_, connect):
+        slow = await connect(5_000)
+        slow.send(fetch(0))
+        await eventually(lambda: slow.is_cut_off, timeout=1000)
+
+        assert slow.received < 8 * MB
+
+
+@virtual_time
+async def test_what_nobody_reads_counts_against_the_budget() -> None:
+    async with listening(Answers(bytes(2 * MB)), budget_bytes=5 * MB) as (listener, connect):
+        deaf = [await connect(0) for _ in range(3)]
+        for peer in deaf:
+            peer.send(fetch(0))
+        await eventually(lambda: listener._budget.used > 6 * MB)
+        assert listener._budget.is_exhausted
+
+        deaf[0]._transport.abort()
+        await eventually(lambda: listener.connection_count == 2)
+        assert listener._budget.used < 5 * MB
+
+
+@virtual_time
+async def test_too_much_that_nobody_reads_is_cut_off(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    async with listening(Answers(bytes(2 * MB)), budget_bytes=2 * MB) as (listener, connect):
+        deaf = [await connect(0) for _ in range(3)]
+        for peer in deaf:
+            peer.send(fetch(0))
+        await eventually(lambda: listener.connection_count == 1)
+
+    assert "too much waits to be sent" in caplog.text
+    assert listener._budget.used == 0
+
+
+@virtual_time
+async def test_records_in_memory_are_sent_in_chunks() -> None:
+    filesystem = MemoryFileSystem()
+    filesystem.make_directory("/data")
+    file = filesystem.open("/data/log", create=True)
+    file.write_at(0, [b"head", bytes(range(250)) * 40_000])
+    records = FileRecords(file, 4, 10 * MB)
+
+    async with listening(Answers(records)) as (listener, connect):
+        deaf, reader = await connect(0), await connect(MB)
+        deaf.send(fetch(0))
+        reader.send(fetch(0))
+        await eventually(lambda: reader.received > 10 * MB)
+
+        assert listener._budget.used < MB
+        assert not deaf.is_cut_off
