@@ -194,3 +194,26 @@ def test_a_larger_session_takes_the_place_of_an_old_smaller_one() -> None:
 
     assert begin(sessions, request(0, 0, 0), now=130).session_id == 0
     assert begin(sessions, request(0, 0, 0, 1), now=130).session_id != 0
+
+
+def test_a_log_that_begins_later_is_news() -> None:
+    sessions = new_sessions()
+    first = begin(sessions, request(0, 0, 1, 2))
+    answer(first, high_watermark=5, log_start_offset=0)
+
+    same = begin(sessions, request(first.session_id, 1))
+    assert answer(same, high_watermark=5, log_start_offset=0) == []
+    later = begin(sessions, request(first.session_id, 2))
+
+    assert answer(later, high_watermark=5, log_start_offset=3) == [1, 2]
+
+
+def test_a_partition_is_news_once_its_error_is_over() -> None:
+    sessions = new_sessions()
+    first = begin(sessions, request(0, 0, 1))
+    failed = {"high_watermark": 5, "error_code": ErrorCode.KAFKA_STORAGE_ERROR}
+    answer(first, **failed)
+
+    recovered = begin(sessions, request(first.session_id, 1))
+
+    assert answer(recovered, high_watermark=5) == [1]

@@ -1,0 +1,204 @@
+"""Fetch: what it is answered with, and what it waits for."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from pyk.protocol.records import read_batches
+from pyk.reference_broker.broker import Broker
+from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.handlers.fetch import fetch
+from support.logs import batch
+from support.running_brokers import TOPIC, LaggingReplica, context, running_broker
+from support.virtual_time import virtual_time
+
+E = ErrorCode
+WAIT_MS = 60_000
+READ_COMMITTED = 1
+
+
+def ask(broker: Broker, offset: int = 0, **more: Any) -> Any:
+    """Fetch partition 0 and return the reply; fields of its partition have a ``partition_``."""
+    asked = FetchPartition(
+        partition=0,
+        fetch_offset=offset,
+        partition_max_bytes=1 << 20,
+        **{name[10:]: more.pop(name) for name in list(more) if name.startswith("partition_")},
+    )
+    fields = {"max_wait_ms": WAIT_MS, "min_bytes": 1, "session_epoch": -1, **more}
+    fields.setdefault("topics", [FetchTopic(topic=TOPIC, partitions=[asked])])
+    return fetch(broker, FetchRequest(**fields), context())
+
+
+def answered(reply: Any) -> Any:
+    """Return the partition of a response that is there at once."""
+    assert isinstance(reply, FetchResponse), "the request waits"
+    return reply.responses[0].partitions[0]
+
+
+def offsets(partition: Any) -> list[int]:
+    records = partition.records
+    data = records if isinstance(records, bytes) else records.read()
+    return [record.offset for each in read_batches(data) for record in each]
+
+
+def fill(broker: Broker, *sizes: int) -> None:
+    for size in sizes:
+        broker.partition(TOPIC, 0).append(batch(bytes(size)))
+
+
+@virtual_time
+async def test_the_broker_has_a_limit_of_its_own() -> None:
+    async with running_broker(fetch_max_bytes=1024) as broker:
+        fill(broker, 600, 600, 600)
+
+        assert offsets(answered(ask(broker))) == [0]
+
+
+@virtual_time
+async def test_a_consumer_reads_up_to_the_high_watermark() -> None:
+    async with running_broker() as broker:
+        fill(broker, 10)
+        replica = LaggingReplica(broker.partition(TOPIC, 0))
+        fill(broker, 10)
+
+        assert offsets(answered(ask(broker))) == [0]
+        waiting = ask(broker, 1)
+        await asyncio.sleep(1)
+        assert not waiting.is_done
+        replica.catch_up()
+        await asyncio.sleep(0)
+
+        assert waiting.is_done
+
+
+@pytest.mark.parametrize("max_wait_ms", [0, -1])
+@virtual_time
+async def test_a_fetch_that_may_not_wait_does_not(max_wait_ms: int) -> None:
+    async with running_broker() as broker:
+        assert offsets(answered(ask(broker, max_wait_ms=max_wait_ms))) == []
+
+
+@virtual_time
+async def test_a_fetch_of_nothing_does_not_wait() -> None:
+    async with running_broker() as broker:
+        assert ask(broker, topics=[]) == FetchResponse()
+
+
+@virtual_time
+async def test_a_fetch_that_nobody_waits_for_any_more_is_forgotten() -> None:
+    async with running_broker() as broker:
+        reply = ask(broker)
+        assert len(broker.delayed_fetches) == 1
+
+        reply.abandon()
+
+        assert len(broker.delayed_fetches) == 0
+
+
+@virtual_time
+async def test_a_fetch_that_waits_in_vain_tells_what_there_is() -> None:
+    async with running_broker() as broker:
+        fill(broker, 10)
+        reply = ask(broker, min_bytes=1000)
+        assert isinstance(reply, Deferred)
+        found: list[Any] = []
+        reply.when_done(found.append)
+
+        await asyncio.sleep(WAIT_MS / 1000 + 1)
+
+    assert offsets(answered(found[0])) == [0]
+
+
+@pytest.mark.parametrize("replica_id", [0, 1, 9])
+@virtual_time
+async def test_no_other_replica_may_fetch(replica_id: int) -> None:
+    async with running_broker() as broker:
+        fill(broker, 10)
+
+        refused = answered(ask(broker, replica_id=replica_id))
+
+    assert refused.error_code == E.NOT_LEADER_OR_FOLLOWER
+
+
+@pytest.mark.parametrize(
+    ("epoch", "offset", "diverges_at"),
+    [
+        (3, 1, (0, 1)),  # an epoch that never was: the log has epoch 0, which ends at offset 1
+        (0, 2, (0, 1)),  # an epoch that ends before
+        (0, 1, None),
+        (5, 1, None),
+    ],
+)
+@virtual_time
+async def test_a_log_that_left_the_leaders_is_told_where(
+    epoch: int, offset: int, diverges_at: tuple[int, int] | None
+) -> None:
+    async with running_broker() as broker:
+        fill(broker, 10)
+        broker.partition(TOPIC, 0).become_leader(5, (0,), (0,))
+        fill(broker, 10)
+
+        told = answered(ask(broker, offset, partition_last_fetched_epoch=epoch, min_bytes=1))
+
+    if diverges_at is None:
+        assert (told.diverging_epoch.epoch, offsets(told)) == (-1, [1])
+    else:
+        assert (told.diverging_epoch.epoch, told.diverging_epoch.end_offset) == diverges_at
+        assert offsets(told) == []
+
+
+@virtual_time
+async def test_divergence_is_told_by_a_leader_of_the_clients_epoch_only() -> None:
+    async with running_broker() as broker:
+        fill(broker, 10)
+
+        refused = answered(
+            ask(broker, 9, partition_last_fetched_epoch=0, partition_current_leader_epoch=99)
+        )
+
+    assert refused.error_code == E.UNKNOWN_LEADER_EPOCH
+
+
+@virtual_time
+async def test_an_answer_tells_the_offsets_of_the_partition() -> None:
+    async with running_broker() as broker:
+        fill(broker, 10, 10, 10)
+        broker.partition(TOPIC, 0).delete_records(1)
+
+        uncommitted = answered(ask(broker, 1))
+        committed = answered(ask(broker, 1, isolation_level=READ_COMMITTED))
+
+    for each in (uncommitted, committed):
+        assert (each.high_watermark, each.last_stable_offset, each.log_start_offset) == (3, 3, 1)
+    assert uncommitted.aborted_transactions is None
+    assert committed.aborted_transactions == []
+
+
+@virtual_time
+async def test_a_refusal_names_the_new_leader() -> None:
+    async with running_broker() as broker:
+        broker.partition(TOPIC, 0).resign(7, 3)
+
+        refused = answered(ask(broker))
+
+    assert (refused.error_code, refused.high_watermark) == (E.NOT_LEADER_OR_FOLLOWER, -1)
+    assert (refused.current_leader.leader_id, refused.current_leader.leader_epoch) == (7, 3)
+
+
+@virtual_time
+async def test_a_full_fetch_opens_a_session_that_the_next_one_goes_on_with() -> None:
+    async with running_broker() as broker:
+        fill(broker, 10)
+        first = ask(broker, session_epoch=0)
+        assert first.session_id > 0
+
+        second = ask(broker, 1, session_id=first.session_id, session_epoch=1, max_wait_ms=0)
+
+    assert second.session_id == first.session_id
+    assert second.responses == []

@@ -1,0 +1,203 @@
+"""Produce: when it is answered, and with what."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from pyk.protocol.records import Compression
+from pyk.reference_broker.broker import Broker
+from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.handlers.produce import produce
+from support.logs import batch
+from support.running_brokers import TOPIC, LaggingReplica, context, running_broker
+from support.virtual_time import START_MS, virtual_time
+
+E = ErrorCode
+ALL = -1
+
+
+def send(
+    broker: Broker,
+    *numbers: int,
+    acks: int = ALL,
+    records: bytes | None = None,
+    version: int = 12,
+    timeout_ms: int = 30_000,
+) -> Any:
+    """Produce one batch to each of these partitions, 0 if none is given; return the reply."""
+    data = [
+        PartitionProduceData(index=number, records=records or batch(b"x"))
+        for number in numbers or (0,)
+    ]
+    request = ProduceRequest(
+        acks=acks,
+        timeout_ms=timeout_ms,
+        topic_data=[TopicProduceData(name=TOPIC, partition_data=data)],
+    )
+    return produce(broker, request, context(version))
+
+
+async def answer(reply: Any) -> list[Any]:
+    """Return the partitions of the response, which must be there by the next turn of the loop."""
+    if isinstance(reply, Deferred):
+        found: list[ProduceResponse] = []
+        reply.when_done(found.append)
+        await asyncio.sleep(0)
+        assert found, "the request still waits"
+        (reply,) = found
+    partitions: list[Any] = reply.responses[0].partition_responses
+    return partitions
+
+
+async def codes(reply: Any) -> list[int]:
+    return [each.error_code for each in await answer(reply)]
+
+
+@virtual_time
+async def test_acks_all_is_answered_when_the_high_watermark_has_passed() -> None:
+    async with running_broker() as broker:
+        replica = LaggingReplica(broker.partition(TOPIC, 0))
+        reply = send(broker)
+        await asyncio.sleep(1)
+        assert isinstance(reply, Deferred)
+        assert not reply.is_done
+
+        replica.catch_up()
+
+        assert await codes(reply) == [E.NONE]
+
+
+@virtual_time
+async def test_acks_1_does_not_wait_for_the_high_watermark() -> None:
+    async with running_broker() as broker:
+        LaggingReplica(broker.partition(TOPIC, 0))
+
+        assert isinstance(send(broker, acks=1), ProduceResponse)
+
+
+@virtual_time
+async def test_acks_all_waits_for_every_partition() -> None:
+    async with running_broker(partitions=2) as broker:
+        first, second = (LaggingReplica(broker.partition(TOPIC, n)) for n in range(2))
+        reply = send(broker, 0, 1)
+
+        first.catch_up()
+        await asyncio.sleep(1)
+        assert not reply.is_done
+        second.catch_up()
+
+        assert await codes(reply) == [E.NONE, E.NONE]
+
+
+@virtual_time
+async def test_a_leader_that_resigns_does_not_acknowledge_what_waits() -> None:
+    async with running_broker() as broker:
+        LaggingReplica(broker.partition(TOPIC, 0))
+        reply = send(broker)
+
+        broker.partition(TOPIC, 0).resign(7, 1)
+
+        assert await codes(reply) == [E.NOT_LEADER_OR_FOLLOWER]
+
+
+@virtual_time
+async def test_a_partition_that_is_safe_stays_so_while_another_waits() -> None:
+    async with running_broker(partitions=2) as broker:
+        first, second = (LaggingReplica(broker.partition(TOPIC, n)) for n in range(2))
+        reply = send(broker, 0, 1)
+        first.catch_up()
+        await asyncio.sleep(1)
+        broker.partition(TOPIC, 0).resign(7, 1)
+        await asyncio.sleep(1)
+
+        second.catch_up()
+
+        assert await codes(reply) == [E.NONE, E.NONE]
+
+
+@virtual_time
+async def test_what_is_not_safe_in_time_is_unknown() -> None:
+    async with running_broker(partitions=2) as broker:
+        first, _ = (LaggingReplica(broker.partition(TOPIC, n)) for n in range(2))
+        reply = send(broker, 0, 1, timeout_ms=500)
+        first.catch_up()
+        await asyncio.sleep(0.4)
+        assert not reply.is_done
+
+        await asyncio.sleep(0.2)
+
+        assert await codes(reply) == [E.NONE, E.REQUEST_TIMED_OUT]
+        assert broker.partition(TOPIC, 1).log_end_offset == 1
+
+
+@virtual_time
+async def test_acks_all_needs_replicas_in_sync() -> None:
+    async with running_broker(topic_configs={"min.insync.replicas": 2}) as broker:
+        assert await codes(send(broker)) == [E.NOT_ENOUGH_REPLICAS]
+        assert await codes(send(broker, acks=1)) == [E.NONE]
+
+
+@virtual_time
+async def test_zstd_needs_a_producer_that_knows_it() -> None:
+    records = batch(b"x", compression=Compression.ZSTD)
+    async with running_broker() as broker:
+        old = await codes(send(broker, records=records, version=6))
+        new = await codes(send(broker, records=records, version=7))
+
+    assert (old, new) == ([E.UNSUPPORTED_COMPRESSION_TYPE], [E.NONE])
+
+
+@virtual_time
+async def test_an_answer_tells_where_the_batch_is_and_where_the_log_starts() -> None:
+    async with running_broker(topic_configs={"message.timestamp.type": "LogAppendTime"}) as broker:
+        await answer(send(broker, records=batch(b"one", b"two")))
+        broker.partition(TOPIC, 0).delete_records(1)
+        await asyncio.sleep(5)
+
+        (partition,) = await answer(send(broker))
+
+    assert (partition.base_offset, partition.log_start_offset) == (2, 1)
+    assert partition.log_append_time_ms == START_MS + 5000
+
+
+@virtual_time
+async def test_a_refusal_names_the_records_and_gives_no_offset() -> None:
+    records = batch(b"one", b"two", timestamp_ms=START_MS)
+    limits = {"message.timestamp.after.max.ms": 0}
+    async with running_broker(topic_configs=limits) as broker:
+        (refused,) = await answer(send(broker, records=records))
+
+    assert (refused.error_code, refused.base_offset) == (E.INVALID_TIMESTAMP, -1)
+    (error,) = refused.record_errors
+    assert error.batch_index == 1
+    assert "timestamp" in error.batch_index_error_message
+
+
+@virtual_time
+async def test_a_refusal_names_the_new_leader() -> None:
+    async with running_broker() as broker:
+        broker.partition(TOPIC, 0).resign(7, 3)
+
+        (refused,) = await answer(send(broker))
+
+    assert refused.error_code == E.NOT_LEADER_OR_FOLLOWER
+    assert (refused.current_leader.leader_id, refused.current_leader.leader_epoch) == (7, 3)
+
+
+@pytest.mark.parametrize("acks", [1, ALL])
+@virtual_time
+async def test_one_partition_that_fails_does_not_hinder_the_others(acks: int) -> None:
+    async with running_broker(partitions=2) as broker:
+        assert await codes(send(broker, 0, 9, 1, acks=acks)) == [
+            E.NONE, E.UNKNOWN_TOPIC_OR_PARTITION, E.NONE
+        ]  # fmt: skip
