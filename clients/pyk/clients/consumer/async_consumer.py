@@ -215,7 +215,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         self._buffer.is_waiting = True
         try:
             if self._buffer.has_work:
-                return True
+                return deadline is None or self._core.client.clock.now() < deadline
             async with asyncio.timeout_at(deadline):
                 await self._data.wait()
         except TimeoutError:
@@ -348,8 +348,9 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
     ) -> None:
         """Commit everything the application got so far, or a record, a batch, or given offsets.
 
-        Raises :class:`CommitFailedError` for partitions that went to another member, and
-        :class:`KafkaTimeoutError` after ``timeout`` seconds (``default_api_timeout_ms``).
+        Raises :class:`CommitFailedError` for what was handed out before the group took the
+        partition away, also if it came back since, and :class:`KafkaTimeoutError` after
+        ``timeout`` seconds (``default_api_timeout_ms``).
         """
         if offsets is None:
             self._reader.settle()

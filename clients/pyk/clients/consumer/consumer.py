@@ -213,7 +213,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         self._buffer.is_waiting = True
         try:
             if self._buffer.has_work:
-                return True
+                return deadline is None or self._core.client.clock.now() < deadline
             left = None if deadline is None else deadline - self._core.client.clock.now()
             return self._doorbell.wait(left)
         finally:
@@ -345,8 +345,9 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     ) -> None:
         """Commit everything the application got so far, or a record, a batch, or given offsets.
 
-        Raises :class:`CommitFailedError` for partitions that went to another member, and
-        :class:`KafkaTimeoutError` after ``timeout`` seconds (``default_api_timeout_ms``).
+        Raises :class:`CommitFailedError` for what was handed out before the group took the
+        partition away, also if it came back since, and :class:`KafkaTimeoutError` after
+        ``timeout`` seconds (``default_api_timeout_ms``).
         """
         if offsets is None:
             self._reader.settle()

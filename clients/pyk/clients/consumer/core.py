@@ -22,7 +22,7 @@ from pyk.clients.consumer.health import (
     partition_health,
 )
 from pyk.clients.consumer.offset_lookup import OffsetLookup
-from pyk.clients.consumer.offsets_argument import checked_offset
+from pyk.clients.consumer.offsets_argument import OffsetsToCommit, checked_offset
 from pyk.clients.consumer.position_keeper import PositionKeeper
 from pyk.clients.consumer.positions import Place, PlaceState, Positions
 from pyk.clients.consumer.rebalance_listener import RebalanceListener, check_listener
@@ -275,6 +275,8 @@ class ConsumerCore:
         self.positions.unassign(self.positions.partitions - set(wanted))
         now = self.client.clock.now()
         self.positions.assign(wanted, now, has_group=self.group is not None)
+        if self.group is not None:
+            self.group.hear(wanted)
         self._look()
 
     # -- rebalances --------------------------------------------------------------------------------
@@ -330,17 +332,12 @@ class ConsumerCore:
             raise ValueError(f"cannot seek to offset {target.offset} of {place.topic_partition}")
         epoch = -1 if target.leader_epoch is None else target.leader_epoch
         self.positions.seek(place, target.offset, epoch)
-        self._place_changed(place)
+        self._look()
 
     def seek_to(self, partitions: Collection[tuple[str, int]], end: OffsetSpec) -> None:
         for place in self._places(partitions):
             self.positions.seek_to(place, end)
-            self._place_changed(place)
-
-    def _place_changed(self, place: Place) -> None:
-        if self.group is not None:
-            self.group.place_changed(place.topic_partition)
-        self._look()
+            self._look()
 
     def pause(self, partitions: Collection[tuple[str, int]]) -> None:
         for place in [self.place(partition) for partition in partitions]:
@@ -363,14 +360,12 @@ class ConsumerCore:
 
     # -- offsets -----------------------------------------------------------------------------------
 
-    async def commit(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None, timeout: float | None
-    ) -> None:
+    async def commit(self, wanted: OffsetsToCommit | None, timeout: float | None) -> None:
         group = self._needed_group("commit")
-        if offsets is None:
-            offsets = group.finished()
-        if offsets:
-            await group.commit(offsets, self.deadline(timeout))
+        if wanted is None:
+            await group.commit_all(self.deadline(timeout))
+        elif wanted.offsets:
+            await group.commit(wanted, self.deadline(timeout))
 
     async def committed(
         self, partitions: Iterable[tuple[str, int]], timeout: float | None

@@ -83,7 +83,7 @@ class FetchBuffer:
         with self.lock:
             self._void(partition)
             partition.fetch_offset = offset
-            partition.next_offset = partition.finished = offset
+            partition.begun = partition.next_offset = partition.finished = offset
             partition.position_epoch = partition.finished_epoch = epoch
 
     def finished(self, partition: PartitionBuffer) -> tuple[int, int]:

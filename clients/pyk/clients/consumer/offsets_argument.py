@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import attrs
+
+from pyk.clients.consumer.assignment import Assignment
 from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
+from pyk.protocol.records.record import owner_of
 
 CommitArgument = (
     ConsumerRecord[Any, Any]
@@ -17,7 +21,16 @@ CommitArgument = (
 )
 
 
-def offsets_to_commit(given: CommitArgument) -> dict[TopicPartition, OffsetAndMetadata]:
+@attrs.frozen
+class OffsetsToCommit:
+    """What an application wants to have committed."""
+
+    offsets: dict[TopicPartition, OffsetAndMetadata]
+    assignments: dict[TopicPartition, Assignment] = attrs.Factory(dict)
+    """The assignments that the records were handed out under, where records were given."""
+
+
+def offsets_to_commit(given: CommitArgument) -> OffsetsToCommit:
     """Return the offsets to commit for a record, a batch of records, or a mapping.
 
     Records mean the offset behind them; of several in one partition the last counts.
@@ -25,22 +38,28 @@ def offsets_to_commit(given: CommitArgument) -> dict[TopicPartition, OffsetAndMe
     if isinstance(given, ConsumerRecord):
         return _behind((given,))
     if isinstance(given, ConsumerRecords):
-        return {
-            partition: OffsetAndMetadata(offset, "", epoch if epoch >= 0 else None)
-            for partition, (offset, epoch) in given.next_offsets().items()
-        }
+        return OffsetsToCommit(
+            {
+                partition: OffsetAndMetadata(offset, "", epoch if epoch >= 0 else None)
+                for partition, (offset, epoch) in given.next_offsets().items()
+            },
+            _assignments(given.owners()),
+        )
     if isinstance(given, Mapping):
-        return {
-            (known := checked_partition(partition)): _checked(known, offset)
-            for partition, offset in given.items()
-        }
+        return OffsetsToCommit(
+            {
+                (known := checked_partition(partition)): _checked(known, offset)
+                for partition, offset in given.items()
+            }
+        )
     if not isinstance(given, Iterable):
         raise _no_offsets(given)
     return _behind(given)
 
 
-def _behind(records: Iterable[ConsumerRecord[Any, Any]]) -> dict[TopicPartition, OffsetAndMetadata]:
+def _behind(records: Iterable[ConsumerRecord[Any, Any]]) -> OffsetsToCommit:
     offsets: dict[TopicPartition, OffsetAndMetadata] = {}
+    owners: dict[TopicPartition, object] = {}
     for record in records:
         if not isinstance(record, ConsumerRecord):
             raise _no_offsets(record)
@@ -49,7 +68,13 @@ def _behind(records: Iterable[ConsumerRecord[Any, Any]]) -> dict[TopicPartition,
         if known is None or known.offset <= record.offset:
             epoch = record.leader_epoch if record.leader_epoch >= 0 else None
             offsets[partition] = OffsetAndMetadata(record.offset + 1, "", epoch)
-    return offsets
+            owners[partition] = owner_of(record)  # type: ignore[arg-type]
+    return OffsetsToCommit(offsets, _assignments(owners))
+
+
+def _assignments(owners: Mapping[TopicPartition, object]) -> dict[TopicPartition, Assignment]:
+    """Leave out records that no consumer handed out."""
+    return {p: owner for p, owner in owners.items() if isinstance(owner, Assignment)}
 
 
 def _checked(partition: TopicPartition, offset: OffsetAndMetadata | int) -> OffsetAndMetadata:

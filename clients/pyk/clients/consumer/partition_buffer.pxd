@@ -21,6 +21,7 @@ cdef class PartitionBuffer:
     cdef readonly long long version
     cdef readonly long long next_offset
     cdef public long position_epoch
+    cdef readonly long long begun
     cdef readonly long long finished
     cdef readonly long finished_epoch
     cdef public long long fetch_offset

@@ -57,6 +57,8 @@ class PartitionBuffer:
         self.next_offset = UNKNOWN
         """The position, but that an open span has moved it since."""
         self.position_epoch = UNKNOWN
+        self.begun = UNKNOWN
+        """The position when it was set last."""
         self.finished = UNKNOWN
         self.finished_epoch = UNKNOWN
         self.fetch_offset = UNKNOWN
@@ -82,6 +84,11 @@ class PartitionBuffer:
         span = self.open_span
         in_hand = span.in_hand if span is not None else UNKNOWN
         return in_hand + 1 if in_hand != UNKNOWN else self.next_offset
+
+    @property
+    def has_handed_out(self) -> bool:
+        """Tell whether the application got anything since the position was set."""
+        return self.position != self.begun
 
     @property
     def has_room(self) -> bool:

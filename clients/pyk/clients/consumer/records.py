@@ -86,6 +86,10 @@ class ConsumerRecords(Sequence[ConsumerRecord[K, V]], Generic[K, V]):
             for span in self._spans
         }
 
+    def owners(self) -> dict[TopicPartition, object]:
+        """Return, for each partition, what its last record leads back to."""
+        return {_partition_of(span): span.origin.owner for span in self._spans}
+
     def to_arrow(self, columns: Sequence[str] | None = None) -> pyarrow.Table:
         """Return the records as an Arrow table, filled from the fetched bytes.
 

@@ -15,13 +15,16 @@ A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 def test_a_record_means_the_offset_behind_it() -> None:
     record = ConsumerRecord("a", 0, 41, leader_epoch=3)
 
-    assert offsets_to_commit(record) == {A0: OffsetAndMetadata(42, "", 3)}
+    assert offsets_to_commit(record).offsets == {A0: OffsetAndMetadata(42, "", 3)}
 
 
 def test_of_several_records_the_last_of_each_partition_counts() -> None:
     records = [ConsumerRecord("a", n % 2, n) for n in (4, 7, 2, 9)]
 
-    assert offsets_to_commit(records) == {A0: OffsetAndMetadata(5), A1: OffsetAndMetadata(10)}
+    assert offsets_to_commit(records).offsets == {
+        A0: OffsetAndMetadata(5),
+        A1: OffsetAndMetadata(10),
+    }
 
 
 def test_a_batch_means_the_offset_behind_its_last_record() -> None:
@@ -29,7 +32,7 @@ def test_a_batch_means_the_offset_behind_its_last_record() -> None:
     span = FetchedRecords("a", 0, data, 5).next_span(10)
     assert span is not None
 
-    assert offsets_to_commit(ConsumerRecords([span])) == {A0: OffsetAndMetadata(7, "", 2)}
+    assert offsets_to_commit(ConsumerRecords([span])).offsets == {A0: OffsetAndMetadata(7, "", 2)}
 
 
 def test_a_mapping_is_taken_as_it_is() -> None:
@@ -38,7 +41,7 @@ def test_a_mapping_is_taken_as_it_is() -> None:
         A1: OffsetAndMetadata(6, "note", 1),
     }
 
-    assert offsets_to_commit(given) == {
+    assert offsets_to_commit(given).offsets == {
         A0: OffsetAndMetadata(5),
         A1: OffsetAndMetadata(6, "note", 1),
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
+import attrs
+
 from pyk.clients.errors import (
     CommitFailedError,
     CoordinatorNotAvailableError,
@@ -60,35 +62,50 @@ def commit_error(error: KafkaError) -> KafkaError:
     )
 
 
+@attrs.frozen
+class Finished:
+    """Where the group would go on in a partition, and the version of the position it comes from."""
+
+    offset: OffsetAndMetadata
+    version: int
+
+
 class AutoCommit:
-    """When to commit what is finished, and what of it is news. ``interval`` is in seconds."""
+    """When to commit what is finished, and what of it is news. ``interval`` is in seconds.
+
+    While a partition is read on, nothing is committed backwards: the application may have committed
+    ahead of what it has finished. Once its position was set, by the application or by a reset,
+    the offset may be any.
+    """
 
     def __init__(self, interval: float, now: float) -> None:
         self._interval = interval
-        self._committed: dict[TopicPartition, int] = {}
+        self._committed: dict[TopicPartition, tuple[int, int]] = {}
+        """Offset and version."""
         self.due_at = now + interval
 
-    def news(self, finished: Offsets) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the offsets behind those that are committed.
+    def news(self, finished: Mapping[TopicPartition, Finished]) -> dict[TopicPartition, Finished]:
+        """Return what is not committed yet."""
+        return {p: one for p, one in finished.items() if self._is_news(p, one)}
 
-        Nothing is committed backwards, but by the application itself, and after it went back
-        (:meth:`forget`).
-        """
-        return {
-            partition: offset
-            for partition, offset in finished.items()
-            if offset.offset > self._committed.get(partition, -1)
-        }
+    def _is_news(self, partition: TopicPartition, finished: Finished) -> bool:
+        offset, version = self._committed.get(partition, (-1, -1))
+        if finished.version != version:
+            return finished.offset.offset != offset
+        return finished.offset.offset > offset
+
+    def is_behind(self, partition: TopicPartition, position: int) -> bool:
+        """Tell whether not everything before ``position`` is committed, as far as is known."""
+        return self._committed.get(partition, (-1, -1))[0] < position
 
     def began(self, now: float) -> None:
         self.due_at = now + self._interval
 
-    def stored(self, offsets: Offsets) -> None:
-        """Take note of what is committed, whoever asked for it."""
-        for partition, offset in offsets.items():
-            self._committed[partition] = offset.offset
+    def stored(self, partition: TopicPartition, offset: int, version: int) -> None:
+        """Take note of what is committed, whoever asked for it, and of the position's version."""
+        self._committed[partition] = (offset, version)
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """Forget what is committed: others commit these partitions now, or their place changed."""
+        """Forget what is committed: others commit these partitions now."""
         for partition in partitions:
             self._committed.pop(partition, None)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
+from pyk.clients.consumer.assignment import Assignment
 from pyk.clients.consumer.group.commits import Offsets, Remedy, commit_error, remedy, worst
 from pyk.clients.engine.answers import answer_for_each, without_errors
 from pyk.clients.engine.client import Client
@@ -63,7 +64,7 @@ class Committer:
         self,
         offsets: Offsets,
         deadline: float,
-        is_ours: Callable[[TopicPartition], bool] = lambda partition: True,
+        is_ours: Callable[[TopicPartition], bool],
     ) -> None:
         """Store offsets, asking until the deadline, as long as ``is_ours`` says so of each.
 
@@ -86,7 +87,7 @@ class Committer:
         """Raise if a partition went to another member: its offset may be further by now."""
         for partition in offsets:
             if not is_ours(partition):
-                raise _not_a_member(partition)
+                raise not_a_member(partition)
 
     async def _commit_some(
         self, offsets: dict[TopicPartition, OffsetAndMetadata], failures: int, deadline: float
@@ -94,7 +95,7 @@ class Committer:
         """Try once; return what is to be tried again, after a wait."""
         identity = self._identity()
         if identity is None and not self._is_rebalancing():
-            raise _not_a_member(next(iter(offsets)))
+            raise not_a_member(next(iter(offsets)))
         if identity is not None:
             errors = await self._ask(identity, offsets, deadline)
             offsets = {p: offset for p, offset in offsets.items() if p in errors}
@@ -196,6 +197,22 @@ class Committer:
         )
 
 
-def _not_a_member(partition: TopicPartition) -> KafkaError:
+def is_ours_by(
+    owners: Mapping[TopicPartition, Assignment | None],
+) -> Callable[[TopicPartition], bool]:
+    """Return what tells whether a partition has not been lost since it was owned like that.
+
+    Where nobody owned it, the application names an offset of its own.
+    """
+
+    def is_ours(partition: TopicPartition) -> bool:
+        owner = owners[partition]
+        return owner is None or not owner.is_lost
+
+    return is_ours
+
+
+def not_a_member(partition: TopicPartition) -> KafkaError:
+    """Return the error for what was handed out before the group took the partition away."""
     topic, number = partition
     return commit_error(error_for(ErrorCode.UNKNOWN_MEMBER_ID, topic=topic, partition=number))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.assignment import Assignment
 from pyk.clients.consumer.fetch_buffer import EVENT, FetchBuffer
 from pyk.clients.consumer.fetch_reader import FetchReader
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
@@ -18,11 +19,12 @@ from pyk.clients.consumer.group.assignors import (
     RoundRobinAssignor,
     StickyAssignor,
 )
-from pyk.clients.consumer.group.commits import AutoCommit, Offsets
-from pyk.clients.consumer.group.committer import Committer
+from pyk.clients.consumer.group.commits import AutoCommit, Finished, Offsets
+from pyk.clients.consumer.group.committer import Committer, is_ours_by, not_a_member
 from pyk.clients.consumer.group.coordinator import GroupCoordinator
 from pyk.clients.consumer.group.membership import MemberState
 from pyk.clients.consumer.group.requests import MemberOptions
+from pyk.clients.consumer.offsets_argument import OffsetsToCommit
 from pyk.clients.consumer.positions import Positions
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError
@@ -71,6 +73,10 @@ class ConsumerGroup:
         self._events: deque[ApplicationEvent] = deque()
         self._error_was_raised = False
         self._last_commit: asyncio.Task[None] | None = None
+        self._heard: dict[TopicPartition, Assignment] = {}
+        """The last assignment of each partition that the application knows of."""
+        self._lost: list[TopicPartition] = []
+        """Partitions of which something uncommitted was lost, until the application hears it."""
         self.group_id = config.group_id
         self.coordinator = GroupCoordinator(
             client,
@@ -106,6 +112,7 @@ class ConsumerGroup:
                 self._hold(event.partitions)
             case Lose():
                 log.warning("Lost %d partitions in group %s", len(event.partitions), self.group_id)
+                self._lost += self._uncommitted(event.partitions)
                 self._drop(event.partitions)
                 self._events = deque(e for e in self._events if not isinstance(e, Revoke))
                 self._last_commit = None
@@ -127,6 +134,8 @@ class ConsumerGroup:
         if isinstance(event, Revoke) and not await self._has_committed(event, deadline):
             self._buffer.call_attention(EVENT)
             return None
+        if isinstance(event, Assign):
+            self.hear(event.added)
         return event
 
     async def _has_committed(self, event: Revoke, deadline: float | None) -> bool:
@@ -151,13 +160,34 @@ class ConsumerGroup:
                 self._last_commit = None
                 self._drop(event.partitions)
                 self.coordinator.revoked(event)
+            case Lose():
+                self._lost.clear()
 
     def _hold(self, partitions: frozenset[TopicPartition]) -> None:
         for partition in partitions & self._positions.partitions:
             self._buffer.hold(self._positions[partition].buffer)
 
-    def _drop(self, partitions: Iterable[TopicPartition]) -> None:
-        partitions = tuple(partitions)
+    def _uncommitted(self, partitions: frozenset[TopicPartition]) -> list[TopicPartition]:
+        """Return the partitions of which the application got something that is not committed."""
+        return [
+            place.topic_partition
+            for place in self._positions
+            if place.topic_partition in partitions
+            and place.buffer.has_handed_out
+            and self._auto_commit.is_behind(place.topic_partition, place.buffer.position)
+        ]
+
+    def hear(self, partitions: Iterable[TopicPartition]) -> None:
+        """Take note that the application knows that these partitions are assigned."""
+        for partition in partitions:
+            if partition in self._positions:
+                self._heard[partition] = self._positions[partition].buffer.assignment
+
+    def _drop(self, partitions: Collection[TopicPartition]) -> None:
+        """Have the application go without partitions, and commit nothing of them."""
+        for place in self._positions:
+            if place.topic_partition in partitions:
+                place.buffer.assignment.is_lost = True
         self._positions.unassign(partitions)
         self._auto_commit.forget(partitions)
 
@@ -181,35 +211,50 @@ class ConsumerGroup:
     async def leave(self, reason: str, deadline: float) -> None:
         """Leave the group; what is assigned by it is dropped."""
         self._events.clear()
+        self._lost.clear()
         await self.coordinator.leave(reason, deadline)
         self._drop(self._positions.partitions)
+        self._heard.clear()
 
     # -- commits -----------------------------------------------------------------------------------
 
     def finished(
         self, partitions: Collection[TopicPartition] | None = None
-    ) -> dict[TopicPartition, OffsetAndMetadata]:
+    ) -> dict[TopicPartition, Finished]:
         """Return where the group would go on, for each partition of which that is known."""
-        offsets = {}
+        found = {}
         for place in self._positions:
             partition = place.topic_partition
             if partitions is None or partition in partitions:
                 offset, epoch = self._buffer.finished(place.buffer)
                 if offset >= 0:
                     known_epoch = epoch if epoch >= 0 else None
-                    offsets[partition] = OffsetAndMetadata(offset, "", known_epoch)
-        return offsets
+                    target = OffsetAndMetadata(offset, "", known_epoch)
+                    found[partition] = Finished(target, place.version)
+        return found
 
-    async def commit(self, offsets: Offsets, deadline: float) -> None:
-        """Commit offsets; fails for partitions that are taken away meanwhile."""
-        places = {p: self._positions[p] for p in offsets if p in self._positions}
+    async def commit(self, wanted: OffsetsToCommit, deadline: float) -> None:
+        """Commit offsets that the application names.
 
-        def is_ours(partition: TopicPartition) -> bool:
-            place = places.get(partition)
-            return place is None or self._positions.is_assigned(place)
+        Raises :class:`CommitFailedError` if the partition was lost of a record that is named, or,
+        where only an offset is named, of what the application got last.
+        """
+        owners = {p: wanted.assignments.get(p) or self._heard.get(p) for p in wanted.offsets}
+        versions = {p: self._positions[p].version for p in owners if p in self._positions}
+        await self.committer.commit(wanted.offsets, deadline, is_ours_by(owners))
+        self._stored(wanted.offsets, versions)
 
-        await self.committer.commit(offsets, deadline, is_ours)
-        self._auto_commit.stored(offsets)
+    async def commit_all(self, deadline: float) -> None:
+        """Commit everything that the application got so far.
+
+        Raises :class:`CommitFailedError` if something of it was lost, which the application has not
+        heard yet.
+        """
+        if self._lost:
+            raise not_a_member(self._lost[0])
+        finished = self.finished()
+        if finished:
+            await self._commit(finished, deadline)
 
     async def commit_finished(
         self, partitions: Collection[TopicPartition] | None, deadline: float
@@ -217,25 +262,33 @@ class ConsumerGroup:
         """Commit by itself what is finished; a failure is only logged."""
         if not self._config.enable_auto_commit:
             return
-        offsets = self._auto_commit.news(self.finished(partitions))
-        if not offsets:
+        finished = self._auto_commit.news(self.finished(partitions))
+        if not finished:
             return
         try:
-            await self.commit(offsets, deadline)
+            await self._commit(finished, deadline)
         except KafkaError as error:
             log.warning("Auto-commit in group %s failed: %s", self.group_id, error)
+
+    async def _commit(self, finished: Mapping[TopicPartition, Finished], deadline: float) -> None:
+        owners = {p: self._positions[p].buffer.assignment for p in finished}
+        offsets = {p: one.offset for p, one in finished.items()}
+        await self.committer.commit(offsets, deadline, is_ours_by(owners))
+        self._stored(offsets, {p: one.version for p, one in finished.items()})
+
+    def _stored(self, offsets: Offsets, versions: Mapping[TopicPartition, int]) -> None:
+        for partition, version in versions.items():
+            if partition in self._positions:
+                self._auto_commit.stored(partition, offsets[partition].offset, version)
 
     async def fetch_committed(
         self, partitions: Collection[TopicPartition], deadline: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Return what is committed, None where nothing is."""
         found = await self.committer.fetch(partitions, deadline)
-        self._auto_commit.stored({p: o for p, o in found.items() if o is not None})
+        known = {p: offset for p, offset in found.items() if offset is not None}
+        self._stored(known, {p: self._positions[p].version for p in known if p in self._positions})
         return found
-
-    def place_changed(self, partition: TopicPartition) -> None:
-        """Commit a partition's offset next time even if it is before the one committed now."""
-        self._auto_commit.forget((partition,))
 
     async def run_auto_commit(self) -> None:
         """Commit what is finished every ``auto_commit_interval_ms``."""

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients.consumer.group.commits import AutoCommit, Remedy, commit_error, remedy, worst
+from pyk.clients.consumer.group.commits import (
+    AutoCommit,
+    Finished,
+    Remedy,
+    commit_error,
+    remedy,
+    worst,
+)
 from pyk.clients.errors import CommitFailedError, MalformedResponseError, error_for
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.errors import ErrorCode
@@ -59,21 +66,23 @@ def test_the_application_is_told_what_a_lost_membership_means() -> None:
 
 def test_only_news_is_committed_and_never_backwards() -> None:
     auto = AutoCommit(5.0, 0.0)
-    auto.stored({A0: OffsetAndMetadata(10)})
+    auto.stored(A0, 10, version=1)
 
-    finished = {A0: OffsetAndMetadata(10), A1: OffsetAndMetadata(3)}
-    assert auto.news(finished) == {A1: OffsetAndMetadata(3)}
-    assert auto.news({A0: OffsetAndMetadata(9)}) == {}
-    assert auto.news({A0: OffsetAndMetadata(11)}) == {A0: OffsetAndMetadata(11)}
+    assert auto.news({A0: finished(10), A1: finished(3)}) == {A1: finished(3)}
+    assert auto.news({A0: finished(9)}) == {}
+    assert auto.news({A0: finished(11)}) == {A0: finished(11)}
 
 
-def test_after_a_seek_an_offset_may_go_back() -> None:
+def test_once_a_position_was_set_its_offset_may_go_back() -> None:
     auto = AutoCommit(5.0, 0.0)
-    auto.stored({A0: OffsetAndMetadata(10)})
+    auto.stored(A0, 10, version=1)
 
-    auto.forget([A0])
+    assert auto.news({A0: finished(10, version=2)}) == {}
+    assert auto.news({A0: finished(2, version=2)}) == {A0: finished(2, version=2)}
 
-    assert auto.news({A0: OffsetAndMetadata(2)}) == {A0: OffsetAndMetadata(2)}
+
+def finished(offset: int, *, version: int = 1) -> Finished:
+    return Finished(OffsetAndMetadata(offset), version)
 
 
 def test_commits_are_due_an_interval_apart() -> None:

@@ -1,0 +1,261 @@
+"""What was handed out under an assignment that is over is committed by nobody, on no road."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import attrs
+import pytest
+
+from pyk.clients import AsyncConsumer, ConsumerRecord, OffsetAndMetadata, RebalanceListener
+from pyk.clients.errors import CommitFailedError
+from support.consuming import (
+    P0,
+    eventually_polled,
+    make_consumer,
+    produce,
+    read,
+    reference_cluster,
+)
+from support.virtual_time import current_clock, eventually, virtual_time
+
+COMMITTED = 5
+
+
+@attrs.define
+class Stale:
+    """A consumer whose partition went and came back while the application worked on a batch."""
+
+    cluster: Any
+    consumer: AsyncConsumer[Any, Any]
+    batch: list[ConsumerRecord[Any, Any]]
+
+    async def committed(self) -> int:
+        found = (await self.consumer.committed([P0]))[P0]
+        assert found is not None
+        return found.offset
+
+
+@asynccontextmanager
+async def stale_batch(**options: Any) -> AsyncIterator[Stale]:
+    """Poll ten records, commit five, and let the group forget the member and take it back."""
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 100)
+        options.setdefault("enable_auto_commit", False)
+        consumer = make_consumer(
+            cluster,
+            group_id="g",
+            topics=["orders"],
+            session_timeout_ms=6_000,
+            heartbeat_interval_ms=1_000,
+            **options,
+        )
+        async with consumer:
+            batch = await read_batch(consumer, 10)
+            await consumer.commit({P0: COMMITTED})
+            await lose_and_rejoin(cluster, consumer)
+            yield Stale(cluster, consumer, batch)
+
+
+async def read_batch(consumer: AsyncConsumer[Any, Any], count: int = 3) -> Any:
+    """Return the next so many records, as one poll gives them."""
+    for _ in range(30):
+        if batch := await consumer.poll(1, max_records=count):
+            return batch
+    raise AssertionError("no records came")
+
+
+async def lose_and_rejoin(cluster: Any, consumer: AsyncConsumer[Any, Any]) -> None:
+    """Let the coordinator refuse one heartbeat, and wait until the partition is back."""
+    with cluster.faults.on("Heartbeat").once().error("UNKNOWN_MEMBER_ID"):
+        await eventually(lambda: consumer.assignment() == set())
+    await eventually(lambda: consumer.assignment() == {P0})
+    await asyncio.sleep(5)
+
+
+ROADS: dict[str, Callable[[Any], Any]] = {
+    "nothing": lambda batch: None,
+    "a record": lambda batch: batch[-1],
+    "a batch": lambda batch: batch,
+    "a list": list,
+    "a number": lambda batch: {P0: batch[-1].offset + 1},
+    "offset and metadata": lambda batch: {P0: OffsetAndMetadata(batch[-1].offset + 1)},
+}
+
+
+@pytest.mark.parametrize("road", ROADS)
+@virtual_time
+async def test_a_commit_by_hand_after_a_loss_and_a_rejoin_fails(road: str):
+    async with stale_batch() as stale:
+        for _ in range(2):
+            with pytest.raises(CommitFailedError, match="orders-0"):
+                await stale.consumer.commit(ROADS[road](stale.batch))
+
+        assert await stale.committed() == COMMITTED
+
+
+@pytest.mark.parametrize("road", ["a record", "a batch", "a list"])
+@virtual_time
+async def test_records_of_before_a_loss_are_not_committed_after_the_application_heard(road: str):
+    async with stale_batch() as stale:
+        assert [record.offset for record in await read_batch(stale.consumer)] == [5, 6, 7]
+
+        with pytest.raises(CommitFailedError, match="orders-0"):
+            await stale.consumer.commit(ROADS[road](stale.batch))
+
+        assert await stale.committed() == COMMITTED
+
+
+@virtual_time
+async def test_what_comes_after_a_loss_is_committed_as_ever():
+    async with stale_batch() as stale:
+        batch = await read_batch(stale.consumer)
+
+        await stale.consumer.commit()
+        assert await stale.committed() == 8
+        await stale.consumer.commit(batch[0])
+        assert await stale.committed() == 6
+        await stale.consumer.commit({P0: 7})
+        assert await stale.committed() == 7
+
+
+@virtual_time
+async def test_nothing_is_said_where_nothing_is_lost():
+    async with stale_batch() as stale:
+        await read_batch(stale.consumer)
+        await stale.consumer.commit()
+        await lose_and_rejoin(stale.cluster, stale.consumer)
+
+        await stale.consumer.commit()
+
+        assert await stale.committed() == 8
+
+
+@virtual_time
+async def test_a_record_in_the_loop_body_is_not_committed_after_a_loss():
+    async with stale_batch() as stale:
+        async for record in stale.consumer:
+            if record.offset == 10:
+                break
+        await lose_and_rejoin(stale.cluster, stale.consumer)
+
+        with pytest.raises(CommitFailedError):
+            await stale.consumer.commit()
+        with pytest.raises(CommitFailedError):
+            await stale.consumer.commit(record)
+
+        assert await stale.committed() == COMMITTED
+
+
+@virtual_time
+async def test_auto_commit_and_closing_leave_a_lost_batch_alone():
+    async with stale_batch(enable_auto_commit=True, auto_commit_interval_ms=100) as stale:
+        assert await stale.committed() == COMMITTED
+        await asyncio.sleep(1)
+        assert await stale.committed() == COMMITTED
+        cluster = stale.cluster
+
+        await stale.consumer.close()
+        async with make_consumer(cluster, group_id="g") as observer:
+            found = (await observer.committed([P0]))[P0]
+            assert found is not None
+            assert found.offset == COMMITTED
+
+
+@virtual_time
+async def test_a_listener_that_hears_of_a_loss_cannot_commit_what_is_lost():
+    class Commits(RebalanceListener):
+        errors: list[Exception] = []  # noqa: RUF012
+
+        async def on_partitions_lost(self, partitions: Any) -> None:
+            for offsets in (None, {P0: 10}):
+                try:
+                    await consumer.commit(offsets)
+                except CommitFailedError as error:
+                    self.errors.append(error)
+
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 100)
+        consumer = make_consumer(
+            cluster, group_id="g", enable_auto_commit=False, heartbeat_interval_ms=1_000,
+            session_timeout_ms=6_000,
+        )  # fmt: skip
+        async with consumer:
+            listener = Commits()
+            consumer.subscribe(["orders"], listener=listener)
+            await read(consumer, 10)
+            await lose_and_rejoin(cluster, consumer)
+            await eventually_polled(consumer, lambda: len(listener.errors) == 2)
+
+            assert await consumer.committed([P0]) == {P0: None}
+
+
+@virtual_time
+async def test_a_commit_that_waits_fails_once_its_partition_is_lost():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 100)
+        consumer = make_consumer(
+            cluster, group_id="g", topics=["orders"], enable_auto_commit=False,
+            heartbeat_interval_ms=1_000, session_timeout_ms=6_000,
+        )  # fmt: skip
+        async with consumer:
+            batch = await read_batch(consumer)
+            with cluster.faults.on("OffsetCommit").error("COORDINATOR_LOAD_IN_PROGRESS"):
+                committing = asyncio.create_task(consumer.commit(batch))
+                await asyncio.sleep(1)
+                await lose_and_rejoin(cluster, consumer)
+
+            with pytest.raises(CommitFailedError):
+                await committing
+            assert await consumer.committed([P0]) == {P0: None}
+
+
+@virtual_time
+async def test_a_partition_is_given_up_only_when_its_last_commit_is_stored():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=2)
+        await produce(cluster, "orders", 100, partitions=2)
+        slow = make_consumer(cluster, group_id="g", topics=["orders"])
+        async with slow:
+            await read(slow, 100)
+            with cluster.faults.on("OffsetCommit").once().delay(2_000):
+                other = make_consumer(cluster, group_id="g", topics=["orders"])
+                async with other:
+                    seen: list[Any] = []
+                    deadline = current_clock().now() + 20
+                    while len(other.assignment()) != 1 and current_clock().now() < deadline:
+                        await slow.poll(0.1)
+                        seen += await other.poll(0.1)
+                    for _ in range(10):
+                        seen += await other.poll(0.3)
+
+            assert seen == []  # it began where the first had finished
+
+
+@virtual_time
+async def test_auto_commit_goes_back_after_the_consumer_did():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 500)
+        consumer = make_consumer(
+            cluster, group_id="g", topics=["orders"], auto_commit_interval_ms=100
+        )
+        async with consumer:
+            await read(consumer, 500)
+            await consumer.poll(1)
+            assert (await consumer.committed([P0]))[P0] == OffsetAndMetadata(500, "", 0)
+
+            core = consumer._core
+            core.positions.out_of_range(core.positions[P0], current_clock().now())
+            core._look()
+            assert len(await read_batch(consumer, 300)) == 300  # from the beginning again
+            await consumer.poll(1, max_records=100)
+            await asyncio.sleep(1)
+
+            assert (await consumer.committed([P0]))[P0] == OffsetAndMetadata(300, "", 0)
