@@ -218,6 +218,16 @@ cdef class RecordBlock:
     def __iter__(self):
         return _BlockIterator(self)
 
+    def __reduce__(self):
+        return _restored_block, (
+            PyBytes_FromStringAndSize(<const char *>self._data, self._end - self._data),
+            self.count,
+            self.base_offset,
+            self.last_offset_delta,
+            self._base_timestamp,
+            self._append_timestamp if self._is_append_time else None,
+        )
+
     cpdef RecordSpan span(self, RecordOrigin origin, long long from_offset=0):
         cdef RecordFields fields
         cdef const uint8_t *position = self._data
@@ -230,6 +240,27 @@ cdef class RecordBlock:
             position = fields.end
             count -= 1
         return _make_span(self, origin, position, count, self.base_offset + self.last_offset_delta + 1)
+
+
+def _restored_block(data, count, base_offset, last_offset_delta, base_timestamp, append_timestamp):
+    """Return a block that was pickled; its bytes are checked again."""
+    return RecordBlock(
+        data,
+        count,
+        base_offset,
+        last_offset_delta,
+        base_timestamp=base_timestamp,
+        append_timestamp=append_timestamp,
+    )
+
+
+def _restored_span(
+    RecordBlock block, RecordOrigin origin, Py_ssize_t place, Py_ssize_t count, long long next_offset
+):
+    """Return a span that was pickled: ``count`` records from the byte ``place`` of its block on."""
+    if not 0 <= place <= block._end - block._data:
+        raise ValueError(f"a span cannot begin at byte {place} of its block")
+    return _make_span(block, origin, block._data + place, count, next_offset)
 
 
 cdef inline bint _overflows(int64_t base, int64_t delta) noexcept nogil:
@@ -273,6 +304,15 @@ cdef class RecordSpan:
         if decode_record(self._start, self._block._end, &fields):
             raise _changed()
         return self._block.base_offset + fields.offset_delta
+
+    def __reduce__(self):
+        return _restored_span, (
+            self._block,
+            self.origin,
+            self._start - self._block._data,
+            self.count,
+            self.next_offset,
+        )
 
     cpdef tuple split(self, Py_ssize_t count):
         cdef RecordFields fields

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import datetime
+import pickle
 import subprocess
 import sys
 
@@ -59,6 +61,18 @@ def test_a_record_says_where_it_is_from() -> None:
     assert (record.topic, record.partition, record.leader_epoch) == ("b", 1, 5)
     assert (record.key, record.value, record.timestamp) == (b"k", b"x", MILLISECONDS)
     assert record.headers == (("h", b"1"), ("h", None))
+
+
+def test_records_can_be_pickled_and_copied() -> None:
+    first, second = spans(A0, batches(0, 2, 1))
+    head, rest = second.split(1) if second.count > 1 else first.split(1)
+    records = ConsumerRecords([*some_records()._spans, head, *([rest] if rest else [])])
+
+    for twin in (pickle.loads(pickle.dumps(records)), copy.deepcopy(records)):
+        assert list(twin) == list(records)
+        assert twin.next_offsets() == records.next_offsets()
+        assert twin.to_arrow() == records.to_arrow()
+        assert twin.of(B1) == records.of(B1)
 
 
 def test_no_records_are_false() -> None:
