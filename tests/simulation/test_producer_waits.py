@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from pyk.clients.errors import (
+    BufferExhaustedError,
     ClosedError,
     ClusterAuthorizationFailedError,
     KafkaTimeoutError,
@@ -32,6 +33,89 @@ async def test_an_unknown_topic_is_waited_for_and_its_absence_named():
         cluster.add_topic("later", [1])
 
         assert (await waiting).topic == "later"
+
+
+@virtual_time
+async def test_a_send_waits_no_longer_than_a_delivery_may_take_and_says_for_what():
+    options = {"delivery_timeout_ms": 6_000, "request_timeout_ms": 1_000}
+    async with producing(**options) as (cluster, producer):
+        await cluster.kill(1)
+        before = current_clock().now()
+
+        with pytest.raises(KafkaTimeoutError) as caught:
+            await producer.send("orders", b"one")
+
+        assert current_clock().now() - before == pytest.approx(6, abs=0.1)
+        text = str(caught.value)
+        assert "no metadata of topic 'orders' within delivery_timeout_ms=6000" in text
+        assert "broker1:9092" in text
+        assert caught.value.definite
+        assert caught.value.topic == "orders"
+
+
+@virtual_time
+async def test_a_send_that_waits_for_room_says_which_limit_ended_it():
+    async with producing(max_block_ms=100, buffer_memory=1_000) as (cluster, producer):
+        cluster.on(ProduceRequest, SILENCE)
+        await producer.send("orders", b"x" * 900)
+
+        with pytest.raises(BufferExhaustedError, match="max_block_ms=100"):
+            await producer.send("orders", b"x" * 900)
+
+        await producer.close(timeout=0)
+
+
+class UserError(Exception):
+    """A mistake in the body of a ``with``."""
+
+
+@virtual_time
+async def test_an_error_of_the_application_is_not_held_back_by_an_outage():
+    deliveries = []
+
+    async def use(cluster):
+        async with make_producer(cluster, bootstrap_servers="broker1:9092") as producer:
+            await producer.send_and_wait("orders", b"one")
+            await cluster.kill(1)
+            deliveries.append(await producer.send("orders", b"two"))
+            raise UserError
+
+    async with producing() as (cluster, _):
+        before = current_clock().now()
+        with pytest.raises(UserError):
+            await use(cluster)
+
+        assert current_clock().now() - before <= 6
+        assert isinstance(await _outcome(deliveries[0]), ClosedError)
+
+
+@virtual_time
+async def test_an_error_of_the_application_does_not_cost_records():
+    async def use(cluster):
+        async with make_producer(cluster, linger_ms=60_000) as producer:
+            await producer.send("orders", b"one")
+            raise UserError
+
+    async with producing() as (cluster, _):
+        with pytest.raises(UserError):
+            await use(cluster)
+
+        assert cluster.values() == [b"one"]
+
+
+@virtual_time
+async def test_on_delivery_is_called_for_a_record_that_had_to_wait_for_its_topic():
+    told = []
+    async with producing() as (cluster, producer):
+        sending = asyncio.ensure_future(
+            producer.send("later", b"two", on_delivery=lambda done: told.append(done.result()))
+        )
+        await asyncio.sleep(1)
+        cluster.add_topic("later", [1])
+
+        await (await sending)
+
+        assert [metadata.offset for metadata in told] == [0]
 
 
 @virtual_time

@@ -41,6 +41,22 @@ def test_what_is_sent_is_there_when_the_producer_is_left(cluster, topic):
     assert sorted(values(cluster, topic), key=int) == [b"%d" % n for n in range(1_000)]
 
 
+def test_an_error_of_the_application_is_not_held_back_for_long(cluster, topic):
+    limits = []
+
+    class Recording(Producer):
+        def close(self, timeout=None):
+            limits.append(timeout)
+            super().close(timeout)
+
+    with pytest.raises(ZeroDivisionError), Recording(cluster.bootstrap) as producer:
+        producer.send(topic, b"%d" % (1 // 0))
+    with Recording(cluster.bootstrap) as producer:
+        producer.send(topic, b"one")
+
+    assert limits == [5.0, None]
+
+
 def test_a_producer_connects_by_itself_when_it_is_first_used(cluster, topic):
     producer = Producer(cluster.bootstrap)
 

@@ -43,7 +43,7 @@ NEEDLESS = {
     "loop": "a client lives on the event loop on which it is started",
     "logger": "pyk logs with logging, under the name 'pyk'",
     "message_send_max_retries": "a record is tried until delivery_timeout_ms is over",
-    "on_delivery": "send returns a Delivery, which has add_done_callback",
+    "on_delivery": "it is an argument of send, record by record",
     "stats_cb": "call stats()",
     "statistics_interval_ms": "call stats()",
     "topic": "a consumer takes topics=, send takes a topic",

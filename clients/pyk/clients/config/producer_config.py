@@ -50,7 +50,9 @@ class ProducerConfig(ClientConfig):
         "How many bytes of records may wait for delivery before ``send`` waits for room.",
     )
     max_block_ms: int = option(
-        Integer(maximum=INT64_MAX), 60_000, "How long ``send`` may wait for room and for metadata."
+        Integer(maximum=INT64_MAX),
+        60_000,
+        "How long ``send`` may wait for room and for metadata; never beyond delivery_timeout_ms.",
     )
     max_request_size: int = option(
         Integer(), 1024 * 1024, "The largest record, and the largest request, in bytes."

@@ -36,6 +36,7 @@ from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.engine.reachability import UnreachableNode
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
 from pyk.clients.offsets import ListedOffset, OffsetSpec
+from pyk.clients.timestamps import milliseconds
 from pyk.clients.topic_partition import (
     OffsetAndMetadata,
     OffsetAndTimestamp,
@@ -386,7 +387,10 @@ class ConsumerCore:
         self, timestamps: Mapping[Any, int], timeout: float | None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         self.check()
-        wanted = {checked_partition(partition): time for partition, time in timestamps.items()}
+        wanted = {
+            checked_partition(partition): milliseconds(time, f"the time for {partition}")
+            for partition, time in timestamps.items()
+        }
         for partition, timestamp in wanted.items():
             if timestamp < 0:
                 raise ValueError(f"the time for {partition} is {timestamp}, before 1970")

@@ -206,7 +206,8 @@ class Client:
                 try:
                     await self.metadata_updated(image.version, deadline)
                 except KafkaTimeoutError as timed_out:
-                    raise _no_topic(name, error, timed_out) from (error or timed_out)
+                    reason = error or self._metadata.last_error or timed_out
+                    raise _no_topic(name, reason) from reason
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -346,7 +347,9 @@ class Client:
         if self._loop is None or self._loop is asyncio.get_running_loop():
             return
         if self._loop.is_closed():
-            raise StateError("the event loop of the client has ended: make a client in each")
+            raise StateError(
+                "the client belongs to another event loop, which has ended: make a client in each"
+            )
         raise StateError("the client belongs to another event loop: make a client in each")
 
     def _check_usable(self, *, may_be_unstarted: bool = False) -> None:
@@ -367,9 +370,8 @@ class Client:
         self._metadata.fail(self._failure)
 
 
-def _no_topic(name: str, error: KafkaError | None, timed_out: KafkaTimeoutError) -> KafkaError:
+def _no_topic(name: str, reason: KafkaError) -> KafkaError:
     """Return the error of a topic that could not be found before the deadline."""
-    if error is not None and not error.retriable:
-        return copy.copy(error)
-    reason = timed_out if error is None else error
+    if not reason.retriable:
+        return copy.copy(reason)
     return KafkaTimeoutError(f"no metadata of topic {name!r} in time: {reason}", topic=name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random as randomness
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ProducerConfig, ProducerOptions
@@ -15,10 +16,10 @@ from pyk.clients.payload import K, V
 from pyk.clients.producer.batch_delivery import BatchDelivery
 from pyk.clients.producer.batch_send import RoomWait, send_records
 from pyk.clients.producer.budget import RoomRequest
-from pyk.clients.producer.core import ProducerCore
+from pyk.clients.producer.core import EXIT_SECONDS, ProducerCore
 from pyk.clients.producer.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.record import WaitingRecord
-from pyk.clients.producer.send_path import AsyncSendPath, HeadersLike
+from pyk.clients.producer.send_path import AsyncSendPath, HeadersLike, OnDelivery
 from pyk.clients.producer.stats import ProducerStats
 from pyk.protocol.io import Clock, Network
 
@@ -76,12 +77,14 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
             partition: int | None = None,
             headers: HeadersLike | None = None,
             timestamp_ms: int | None = None,
+            on_delivery: OnDelivery | None = None,
         ) -> Awaitable[Delivery]:
             """Put a record into the buffer; awaiting gives its :class:`Delivery`.
 
             Awaits room in the buffer and the topic's metadata, at most ``max_block_ms`` together:
-            :class:`BufferExhaustedError` or :class:`KafkaTimeoutError`. ``timestamp_ms`` is the
-            wall clock if it is not given.
+            :class:`BufferExhaustedError` or :class:`KafkaTimeoutError`. ``timestamp_ms``
+            (milliseconds since 1970) is the wall clock if it is not given. ``on_delivery`` is
+            called with the delivery once its outcome is known.
             """
             ...
 
@@ -159,6 +162,15 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
     def stats(self) -> ProducerStats:
         """Return how the producer stands at this moment."""
         return self._core.stats()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close; after an error of the application in 5 seconds at most, so that it shows soon."""
+        await self.close(None if kind is None else EXIT_SECONDS)
 
     def __repr__(self) -> str:
         return self._core.config.name_of(self)

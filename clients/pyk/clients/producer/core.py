@@ -8,6 +8,7 @@ import logging
 import random as randomness
 import threading
 import warnings
+from operator import itemgetter
 
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
@@ -38,7 +39,8 @@ CLOSE_SECONDS = 5.0
 LEAST_CLOSE_SECONDS = 0.25
 RECORDS = "records"
 
-# How long the end of a program, or of an event loop, may wait for a producer that nobody closed.
+# How long the end of a program or of an event loop may wait for a producer that nobody closed, and
+# an error of the application for the producer that it leaves.
 EXIT_SECONDS = 5.0
 
 CLOSED = "the producer is closed"
@@ -67,7 +69,11 @@ class ProducerCore:
     ) -> None:
         self.config = config
         self.name = name
-        self.max_block = config.max_block_ms / 1000
+        # A record takes no longer than delivery_timeout_ms, the wait before it is taken included.
+        limits = {name: getattr(config, name) for name in ("max_block_ms", "delivery_timeout_ms")}
+        option, limit = min(limits.items(), key=itemgetter(1))
+        self.max_block = limit / 1000
+        self._limit = f"{option}={limit}"
         self.client = Client(
             config,
             clock=clock,
@@ -198,10 +204,10 @@ class ProducerCore:
     async def find(self, topic: str, partition: int | None, deadline: float) -> None:
         """Wait for a topic's metadata, until it has ``partition`` if one is given."""
         self.client.check_place()
-        await self.start()
+        await self.start(max(0.0, deadline - self.client.clock.now()))
         while True:
             version = self.client.metadata.version
-            self._adopt(await self.client.topic(topic, deadline))
+            self._adopt(await self._topic(topic, deadline))
             self.client.also_use_topics(RECORDS, [topic])
             if not self.lacks(topic, partition):
                 return
@@ -212,11 +218,22 @@ class ProducerCore:
                 count = self.accumulator.topics[topic].partition_count
                 raise KafkaTimeoutError(
                     f"topic {topic!r} has {count} partitions, and no partition {partition} "
-                    f"came to be within max_block_ms={self.config.max_block_ms}",
+                    f"came to be within {self._limit}",
                     topic=topic,
                     partition=partition,
                     definite=True,
                 ) from error
+
+    async def _topic(self, topic: str, deadline: float) -> TopicMetadata:
+        try:
+            return await self.client.topic(topic, deadline)
+        except KafkaTimeoutError as error:
+            cause = error.__cause__ or error
+            raise KafkaTimeoutError(
+                f"no metadata of topic {topic!r} within {self._limit}: {cause}",
+                topic=topic,
+                definite=True,
+            ) from cause
 
     async def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
         """Return the partitions of a topic."""
@@ -265,7 +282,7 @@ class ProducerCore:
     def exhausted(self) -> BufferExhaustedError:
         """Return the error of a ``send`` that found no room in time."""
         return BufferExhaustedError(
-            f"no room in the buffer within max_block_ms={self.config.max_block_ms}: "
+            f"no room in the buffer within {self._limit}: "
             f"buffer_memory={self.config.buffer_memory} is taken by records that brokers have "
             "not acknowledged yet"
         )

@@ -17,6 +17,7 @@ from pyk.clients.producer.accumulator import record_size
 from pyk.clients.producer.batch_delivery import Lot
 from pyk.clients.producer.row_source import Headers, PairRows, RecordRows, ValueRows
 from pyk.clients.producer.send_path import as_bytes, as_headers, serialized
+from pyk.clients.timestamps import milliseconds
 
 FIELDS = frozenset({"value", "key", "partition", "headers", "timestamp_ms"})
 
@@ -204,6 +205,8 @@ def _record(topic: str, item: Any, key_serializer: Any, value_serializer: Any) -
     key = serialized(key_serializer, topic, item.get("key"), "key")
     value = serialized(value_serializer, topic, item.get("value"), "value")
     partition, timestamp_ms = item.get("partition"), item.get("timestamp_ms")
+    if timestamp_ms is not None:
+        timestamp_ms = milliseconds(timestamp_ms, "timestamp_ms")
     check_numbers(partition, timestamp_ms)
     return GivenRecord(
         None if key is None else as_bytes(key, "key"),

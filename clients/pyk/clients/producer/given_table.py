@@ -142,6 +142,11 @@ class _Block:
         pa = self._arrow
         if pa.types.is_timestamp(column.type):
             column = column.cast(pa.timestamp("ms", tz=column.type.tz), safe=False)
+        elif not (pa.types.is_integer(column.type) or pa.types.is_null(column.type)):
+            raise TypeError(
+                "the column 'timestamp' must hold timestamps, or ints of milliseconds since 1970, "
+                f"not {column.type}"
+            )
         return column.cast(pa.int64())
 
 

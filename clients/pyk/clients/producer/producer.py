@@ -7,6 +7,7 @@ import os
 import random as randomness
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ProducerConfig, ProducerOptions
@@ -21,7 +22,7 @@ from pyk.clients.producer.budget import RoomRequest
 from pyk.clients.producer.core import CLOSE_SECONDS, EXIT_SECONDS, ProducerCore
 from pyk.clients.producer.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.record import WaitingRecord
-from pyk.clients.producer.send_path import BlockingSendPath, HeadersLike
+from pyk.clients.producer.send_path import BlockingSendPath, HeadersLike, OnDelivery
 from pyk.clients.producer.stats import ProducerStats
 from pyk.protocol.io import Clock, Network
 
@@ -79,12 +80,14 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
             partition: int | None = None,
             headers: HeadersLike | None = None,
             timestamp_ms: int | None = None,
+            on_delivery: OnDelivery | None = None,
         ) -> Delivery:
             """Put a record into the buffer and return its :class:`Delivery`.
 
             Waits for room in the buffer and for the topic's metadata, at most ``max_block_ms``
             together: :class:`BufferExhaustedError` or :class:`KafkaTimeoutError`. ``timestamp_ms``
-            is the wall clock if it is not given.
+            (milliseconds since 1970) is the wall clock if it is not given. ``on_delivery`` is
+            called with the delivery once its outcome is known, on the producer's own thread.
             """
             ...
 
@@ -172,6 +175,15 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
     def stats(self) -> ProducerStats:
         """Return how the producer stands at this moment."""
         return self._core.stats()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close; after an error of the application in 5 seconds at most, so that it shows soon."""
+        self.close(None if kind is None else EXIT_SECONDS)
 
     def __repr__(self) -> str:
         return self._core.config.name_of(self)

@@ -43,7 +43,9 @@ cdef class AsyncSendPath(SendPath):
     cdef unsigned int _sent
 
     @cython.locals(sent=Sent)
-    cdef object _async_send(self, topic, value, key, partition, headers, timestamp_ms)
+    cdef object _async_send(
+        self, topic, value, key, partition, headers, timestamp_ms, on_delivery
+    )
 
 
 cpdef serialized(serializer, str topic, given, str what)

@@ -6,7 +6,7 @@ method around it would cost as much as all that it does.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Coroutine, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from operator import index
 from typing import Any
 
@@ -18,11 +18,15 @@ from pyk.clients.producer.partitioner import Partitioner
 from pyk.clients.producer.record import WaitingRecord
 from pyk.clients.producer.row_source import Headers
 from pyk.clients.producer.topic_batches import TopicBatches
+from pyk.clients.timestamps import milliseconds
 from pyk.protocol.io.clock import Clock
 from pyk.protocol.io.system_clock import SystemClock
 from pyk.protocol.records.murmur2 import partition_for_key
 
 HeadersLike = Mapping[str, bytes | str | None] | Sequence[tuple[str, bytes | str | None]]
+OnDelivery = Callable[[Delivery], object]
+"""Called with the delivery once its outcome is known, as by ``Delivery.add_done_callback``."""
+
 HEADER = "header"
 NO_HEADERS: Headers = ()
 YIELD_EVERY = 256
@@ -68,7 +72,9 @@ class SendPath:
         if value is not None and type(value) is not bytes:
             value = as_bytes(value, "value")
         given = NO_HEADERS if headers is None else as_headers(headers)
-        timestamp = self._now_ms() if timestamp_ms is None else timestamp_ms
+        timestamp = (
+            self._now_ms() if timestamp_ms is None else milliseconds(timestamp_ms, "timestamp_ms")
+        )
         delivery = self._append(topic, value, key, partition, given, timestamp)
         if delivery is None:
             if not isinstance(topic, str):
@@ -145,12 +151,17 @@ class BlockingSendPath(SendPath):
         partition: int | None = None,
         headers: HeadersLike | None = None,
         timestamp_ms: int | None = None,
+        on_delivery: OnDelivery | None = None,
     ) -> Delivery:
         """Put a record into the buffer and return its :class:`Delivery`.
 
         Waits at most ``max_block_ms`` for room in the buffer and for the topic's metadata.
         """
+        if on_delivery is not None:
+            check_callback(on_delivery)
         delivery: Delivery = self._send(topic, value, key, partition, headers, timestamp_ms)
+        if on_delivery is not None:
+            delivery.add_done_callback(on_delivery)
         return delivery
 
 
@@ -170,12 +181,13 @@ class AsyncSendPath(SendPath):
         partition: int | None = None,
         headers: HeadersLike | None = None,
         timestamp_ms: int | None = None,
+        on_delivery: OnDelivery | None = None,
     ) -> Awaitable[Delivery]:
         """Put a record into the buffer and return its :class:`Delivery`, which may be awaited too.
 
         Waits at most ``max_block_ms`` for room in the buffer and for the topic's metadata.
         """
-        return self._async_send(topic, value, key, partition, headers, timestamp_ms)
+        return self._async_send(topic, value, key, partition, headers, timestamp_ms, on_delivery)
 
     def _async_send(  # noqa: PLR0917
         self,
@@ -185,11 +197,16 @@ class AsyncSendPath(SendPath):
         partition: int | None,
         headers: HeadersLike | None,
         timestamp_ms: int | None,
+        on_delivery: OnDelivery | None,
     ) -> Awaitable[Delivery]:
+        if on_delivery is not None:
+            check_callback(on_delivery)
         delivery = self._send(topic, value, key, partition, headers, timestamp_ms)
         if type(delivery) is not Delivery:
             waiting: Coroutine[Any, Any, Delivery] = delivery
-            return waiting
+            return waiting if on_delivery is None else _and_call(waiting, on_delivery)
+        if on_delivery is not None:
+            delivery.add_done_callback(on_delivery)
         sent = Sent.__new__(Sent)
         sent._delivery = delivery
         # A loop over send() would not let anybody else run until the buffer is full.
@@ -229,6 +246,18 @@ class Sent:
 
     def close(self) -> None:
         """Do nothing: the record is on its way."""
+
+
+def check_callback(function: Any) -> None:
+    """Raise ``TypeError`` for an ``on_delivery`` that cannot be called, before anything is sent."""
+    if not callable(function):
+        raise TypeError(f"on_delivery must be callable, not {type(function).__name__}")
+
+
+async def _and_call(sending: Awaitable[Delivery], on_delivery: OnDelivery) -> Delivery:
+    delivery = await sending
+    delivery.add_done_callback(on_delivery)
+    return delivery
 
 
 def choose_partition(partitioner: Partitioner, batches: TopicBatches, key: bytes | None) -> int:
@@ -291,8 +320,16 @@ def serialized(serializer: Any, topic: str, given: Any, what: str) -> Any:
         return given
     try:
         serialize = getattr(serializer, "serialize", None)
-        return serializer(given) if serialize is None else serialize(topic, given)
+        made = serializer(given) if serialize is None else serialize(topic, given)
     except Exception as error:
         raise SerializationError(
             f"the {what}_serializer failed for topic {topic!r}: {error!r}", topic=topic
         ) from error
+    if made is None or type(made) is bytes:
+        return made
+    try:
+        return as_bytes(made, what)
+    except TypeError:
+        raise TypeError(
+            f"the {what}_serializer for topic {topic!r} returned {type(made).__name__}, not bytes"
+        ) from None

@@ -302,7 +302,11 @@ def test_a_backoff_that_is_raised_above_its_maximum_is_constant() -> None:
         (ConsumerConfig, "fetch_wait_max_ms", "here it is called 'fetch_max_wait_ms'"),
         (ConsumerConfig, "ssl_cafile", "this release of pyk does not have"),
         (AdminConfig, "sasl_plain_username", "this release of pyk does not have"),
-        (ProducerConfig, "on_delivery", "'on_delivery' is not an option: send returns"),
+        (
+            ProducerConfig,
+            "on_delivery",
+            "'on_delivery' is not an option: it is an argument of send",
+        ),
         (ProducerConfig, "bootstrap.servers", "written bootstrap_servers as a keyword"),
         (ConsumerConfig, "group.id", "from_properties() takes dotted names"),
         (ProducerConfig, "bootstrap_server", "did you mean 'bootstrap_servers'?"),

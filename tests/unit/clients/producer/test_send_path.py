@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import collections.abc
 import inspect
+from datetime import datetime
 
 import pytest
 
@@ -108,6 +109,12 @@ def test_a_full_buffer_is_left_to_the_part_that_waits():
         (("orders", b"v"), {"partition": -1}, ValueError),
         (("orders", b"v"), {"timestamp_ms": -1}, ValueError),
         (("orders", b"v"), {"timestamp_ms": 1 << 63}, OverflowError),
+        (("orders", b"v"), {"timestamp_ms": 1_700_000_000.5}, TypeError),
+        (("unknown", b"v"), {"timestamp_ms": 1_700_000_000.5}, TypeError),
+        (("orders", b"v"), {"timestamp_ms": 5.0}, TypeError),
+        (("orders", b"v"), {"timestamp_ms": True}, TypeError),
+        (("orders", b"v"), {"timestamp_ms": "5"}, TypeError),
+        (("orders", b"v"), {"timestamp_ms": datetime(2026, 1, 1)}, TypeError),
         (("orders", b"v"), {"headers": {5: b""}}, TypeError),
         (("orders", b"v"), {"headers": {"h": 5}}, TypeError),
         (("orders", b"v"), {"headers": [("h", b"", b"")]}, TypeError),
@@ -166,8 +173,8 @@ def test_a_serializer_is_called_or_has_a_method_and_never_sees_none():
         def serialize(self, topic, value):
             return f"{topic}:{value}"
 
-    assert serialized(str, "orders", 5, "value") == "5"
-    assert serialized(WithMethod(), "orders", 5, "value") == "orders:5"
+    assert serialized(str, "orders", 5, "value") == b"5"
+    assert serialized(WithMethod(), "orders", 5, "value") == b"orders:5"
     assert serialized(str, "orders", None, "value") is None
 
 
@@ -219,3 +226,44 @@ async def test_a_loop_over_async_sends_lets_others_run():
 async def test_an_async_send_that_has_to_wait_is_a_coroutine():
     with pytest.raises(Waited):
         await make_path(Async).send("unknown", b"v")
+
+
+def test_a_float_is_never_taken_for_milliseconds():
+    with pytest.raises(TypeError, match=r"timestamp_ms must be an int.*not float.*seconds \* 1000"):
+        make_path().send("orders", b"v", timestamp_ms=1_700_000_000.5)
+
+
+@pytest.mark.parametrize(("made", "name"), [(5, "int"), (5.0, "float"), ([b"v"], "list")])
+def test_a_serializer_that_returns_something_else_is_named(made, name):
+    path = make_path(value_serializer=lambda value: made)
+
+    with pytest.raises(TypeError, match=f"value_serializer .* returned {name}, not bytes"):
+        path.send("orders", b"v")
+
+
+@pytest.mark.parametrize("kind", [Blocking, Async])
+def test_on_delivery_is_called_with_the_delivery_once_it_is_settled(kind):
+    accumulator = make_accumulator(partitions=3)
+    told = []
+
+    async def send(path):
+        sent = path.send("orders", b"v", partition=0, on_delivery=told.append)
+        return await sent if kind is Async else sent
+
+    delivery = asyncio.run(send(make_path(kind, accumulator)))
+    ((batch,), _) = accumulator.take(float("inf"))[::-1]
+    assert told == []
+    batch.result.complete(7)
+
+    assert told == [delivery]
+    assert told[0].result().offset == 7
+
+
+@pytest.mark.parametrize("kind", [Blocking, Async])
+def test_on_delivery_must_be_callable(kind):
+    accumulator = make_accumulator(partitions=3)
+
+    with pytest.raises(TypeError, match="on_delivery must be callable, not str"):
+        make_path(kind, accumulator).send("orders", b"v", on_delivery="me")
+
+    assert accumulator.unfinished_batches == 0
