@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +25,8 @@ from pyk.protocol.messages.incremental_alter_configs import (
 )
 from pyk.reference_broker.config import BrokerConfigLayers, parse_topic_configs
 from pyk.reference_broker.controller.configs import ConfigOperation
-from pyk.reference_broker.controller.image import Change
+from pyk.reference_broker.controller.image import Change, MetadataImage
+from pyk.reference_broker.controller.records import MetadataRecord
 from pyk.reference_broker.controller.shard import BrokerRegistration, ControllerShard
 from pyk.reference_broker.controller.topics import TopicDefaults
 from pyk.reference_broker.coordinator.runtime import ShardRuntime
@@ -38,6 +40,7 @@ class Controllers:
     def __init__(self) -> None:
         self.log = MemoryShardLog()
         self.changes: list[Change] = []
+        self.published = MetadataImage()
         self._last_uuid = 0
         self.runtime = self._new_runtime()
         registration = BrokerRegistration(
@@ -55,6 +58,7 @@ class Controllers:
 
     def restart(self) -> None:
         self.changes.clear()
+        self.published = MetadataImage()
         self.runtime = self._new_runtime()
 
     def _new_runtime(self) -> ShardRuntime[ControllerShard]:
@@ -68,12 +72,16 @@ class Controllers:
                 self._new_uuid,
                 TopicDefaults(partitions=2, replication_factor=1),
                 lambda own: layers.describe_topic(parse_topic_configs(own)),
-                self.changes.append,
             ),
+            publish=self._publish,
         )
         for _ in runtime.load():
             pass
         return runtime
+
+    def _publish(self, records: Iterable[MetadataRecord]) -> None:
+        for record in records:
+            self.changes += self.published.replay(record.message)
 
     def _new_uuid(self) -> UUID:
         self._last_uuid += 1

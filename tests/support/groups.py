@@ -52,6 +52,10 @@ class MemoryShardLog:
     def failure(self) -> ErrorCode | None:
         return None
 
+    @property
+    def max_batch_bytes(self) -> int:
+        return 1 << 20
+
     def hold(self) -> None:
         self.is_held, self._held_at = True, len(self)
 

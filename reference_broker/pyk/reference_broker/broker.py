@@ -2,7 +2,8 @@
 
 A start replays: the metadata log gives the image, the image says which logs there are, the logs of
 ``__consumer_offsets`` give the groups. Then the port is opened and the broker registers, which lets
-clients see it.
+clients see it. From then on whatever is committed to the metadata log is published, see
+:mod:`.publishing`.
 """
 
 from __future__ import annotations
@@ -35,15 +36,14 @@ from .controller.configs import ALL_BROKERS
 from .controller.image import (
     BROKER_RESOURCE,
     TOPIC_RESOURCE,
-    Change,
     MetadataImage,
-    PartitionCreated,
-    TopicDeleted,
 )
 from .controller.names import CLUSTER_METADATA_TOPIC, GROUP_METADATA_TOPIC
+from .controller.records import MetadataRecord
 from .controller.shard import BrokerRegistration, ControllerShard
 from .controller.topics import TopicDefaults
 from .coordinator.runtime import ShardRuntime
+from .deferred import Deferred
 from .delayed import Purgatory
 from .disk import disk_for
 from .errors import ApiError
@@ -54,7 +54,9 @@ from .network.connection import RequestHandler
 from .network.listener import BrokerListener, ListenerLimits
 from .partition import Partition
 from .producer_ids import ProducerIds
+from .publishing import MetadataPublisher
 from .replicas import Replicas
+from .retried_steps import RetriedSteps
 from .shard_log import PartitionLog
 from .storage import LogManager, StorageError
 from .timer_driver import TimerDriver
@@ -71,8 +73,11 @@ log = logging.getLogger(__name__)
 
 METADATA_PARTITION = TopicPartition(CLUSTER_METADATA_TOPIC, 0)
 METADATA_TOPIC_ID = UUID(int=1)  # Kafka's own for this topic
-METADATA_LOG_CONFIG = LogConfig(retention_ms=-1, retention_bytes=-1)
-"""Nothing of it may go: there are no snapshots."""
+METADATA_LOG_CONFIG = LogConfig(
+    retention_ms=-1, retention_bytes=-1, flush_messages=1, max_message_bytes=64 << 20
+)
+"""Nothing of it may go: there are no snapshots. A change counts when it is on the disk, and is one
+batch, however large: all of it or nothing."""
 
 
 @attrs.frozen(kw_only=True)
@@ -105,22 +110,10 @@ class Broker:
         self.delayed_produces = Purgatory("produce", self._timers.queue)
         self.delayed_fetches = Purgatory("fetch", self._timers.queue)
         self._moved: set[TopicPartition] = set()
-        self._is_loaded = False
+        self._data_path = data_path
         self._disk = disk_for(seams.filesystem)
-        self._logs = LogManager.open(
-            seams.filesystem,
-            data_path,
-            self.config,
-            clock=seams.clock,
-            random=seams.random,
-            disk=self._disk,
-        )
-        self.controller = self._new_controller()
-        self.image: MetadataImage = self.controller.shard.image
-        self.replicas = Replicas(
-            self.node_id, self._logs, layers, self.image, self._partition_moved
-        )
-        self.producer_ids = ProducerIds(self.controller, self.node_id, -1)
+        self._publisher: MetadataPublisher | None = None
+        self.image = MetadataImage()
         self._listener = BrokerListener(
             seams.clock,
             wrap_handler(Dispatcher(self), self),
@@ -174,12 +167,13 @@ class Broker:
         topic = self.image.topics.get(GROUP_METADATA_TOPIC)
         return self.groups.runtime_for(group_id, len(topic.partitions) if topic else 0)
 
-    def auto_create_topic(self, name: str) -> None:
-        """Create a topic that a client asks for, with the broker's defaults; or do nothing."""
+    def auto_create_topic(self, name: str) -> Deferred[tuple[ErrorCode, str | None]]:
+        """Create a topic that a client asks for, with the broker's defaults; tell how it went."""
         from .topic_creation import auto_created_topic, create_topic
 
         created = create_topic(self.controller, auto_created_topic(name, self.config))
         created.when_done(lambda result: log.debug("Created %r: %s", name, result))
+        return created
 
     def describe_topic_config(self, topic: str) -> list[ConfigEntry]:
         own = parse_topic_configs(self.image.config(TOPIC_RESOURCE, topic))
@@ -209,26 +203,27 @@ class Broker:
         advertised_host: str | None = None,
         advertised_port: int | None = None,
     ) -> None:
-        """Load everything and serve; raise ``OSError`` if the port cannot be had.
+        """Load everything and serve.
 
         Clients are told the advertised host and port, by default those that are listened on.
+        Raises ``StorageError`` if the data directory cannot be used, and ``OSError`` if the port
+        cannot be had. The directory is then let go of again, as clean as it was.
         """
-        for _ in self.controller.load():
-            await asyncio.sleep(0)
-        self._update_broker_config()
-        for topic in list(self.image.topics.values()):
-            for number, partition in topic.partitions.items():
-                name = TopicPartition(topic.name, number)
-                self.replicas.open(PartitionCreated(name, topic.topic_id, partition))
-        await self._load_groups(self.replicas.of_topic(GROUP_METADATA_TOPIC))
-        self._is_loaded = True
-        await self._listener.open(self._seams.network, host, port)
-        told_host, told_port = advertised_host or host, advertised_port or self.port
-        self._register(told_host, told_port)
-        self.layers.static |= {
-            "listeners": (f"PLAINTEXT://{format_address(host, self.port)}",),
-            "advertised.listeners": (f"PLAINTEXT://{format_address(told_host, told_port)}",),
-        }
+        self._logs = self._open_logs()
+        try:
+            await self._load()
+            await self._listener.open(self._seams.network, host, port)
+            told_host, told_port = advertised_host or host, advertised_port or self.port
+            self.layers.static |= {
+                "listeners": (f"PLAINTEXT://{format_address(host, self.port)}",),
+                "advertised.listeners": (f"PLAINTEXT://{format_address(told_host, told_port)}",),
+            }
+            await self._register(told_host, told_port)
+        except BaseException:
+            await self._listener.close()
+            self._timers.close()
+            await self._close_logs()
+            raise
         self._schedule_maintenance()
         self._schedule_offset_expiry()
 
@@ -239,11 +234,7 @@ class Broker:
         """
         await self._listener.close()
         self._timers.close()
-        await self._disk.wait()
-        closed: asyncio.Future[StorageError | None] = asyncio.Future()
-        self._logs.close(when_closed=closed.set_result)
-        error = await closed
-        await self._disk.close()
+        error = await self._close_logs()
         if error is not None:
             raise error
 
@@ -254,7 +245,55 @@ class Broker:
         self._logs.abandon()
         await self._disk.close()
 
-    def _register(self, host: str, port: int) -> None:
+    def _open_logs(self) -> LogManager:
+        return LogManager.open(
+            self._seams.filesystem,
+            self._data_path,
+            self.config,
+            clock=self._seams.clock,
+            random=self._seams.random,
+            disk=self._disk,
+        )
+
+    async def _close_logs(self) -> StorageError | None:
+        """Write everything down and let go of it; return why that failed, None if it did not."""
+        await self._disk.wait()
+        closed: asyncio.Future[StorageError | None] = asyncio.Future()
+        self._logs.close(when_closed=closed.set_result)
+        error = await closed
+        await self._disk.close()
+        return error
+
+    async def _load(self) -> None:
+        self.controller = await self._open_controller()
+        for _ in self.controller.load():
+            await asyncio.sleep(0)
+        self.producer_ids = ProducerIds(self.controller, self.node_id, -1)
+        self.replicas = Replicas(
+            self.node_id, self._logs, self.layers, self.image, self._partition_moved
+        )
+        self._update_broker_config()
+        self._logs.set_strays_aside(self._is_in_image)
+        self._publisher = MetadataPublisher(
+            self.image,
+            self.replicas,
+            RetriedSteps(self._timers.queue, self.moment),
+            groups=lambda: self.groups,
+            shard_log=self._offsets_log,
+            update_broker_config=self._update_broker_config,
+        )
+        for topic in self.image.topics.values():
+            for number in topic.partitions:
+                self._publisher.follow(TopicPartition(topic.name, number))
+                await asyncio.sleep(0)
+
+    def _is_in_image(self, name: TopicPartition, topic_id: UUID | None) -> bool:
+        topic = self.image.topics.get(name.topic)
+        if name == METADATA_PARTITION or topic is None or name.partition not in topic.partitions:
+            return name == METADATA_PARTITION
+        return topic_id in (None, topic.topic_id)
+
+    async def _register(self, host: str, port: int) -> None:
         registration = BrokerRegistration(
             node_id=self.node_id,
             incarnation_id=self._new_uuid(),
@@ -262,19 +301,14 @@ class Broker:
             port=port,
             rack=self.config.broker_rack,
         )
-
-        def registered(epoch: int) -> None:
-            self.producer_ids = ProducerIds(self.controller, self.node_id, epoch)
-
+        registered: asyncio.Future[int] = asyncio.Future()
         self.controller.ask(
             lambda shard, _: shard.register_broker(registration), lambda _: -1
-        ).when_done(registered)
-
-    async def _load_groups(self, partitions: Iterable[Partition]) -> None:
-        for partition in partitions:
-            number = partition.topic_partition.partition
-            for _ in self.groups.add_shard(number, self._offsets_log(partition)):
-                await asyncio.sleep(0)
+        ).when_done(registered.set_result)
+        epoch = await registered
+        if epoch < 0:
+            raise StorageError(f"cannot register: {METADATA_PARTITION} could not be written")
+        self.producer_ids = ProducerIds(self.controller, self.node_id, epoch)
 
     def _offsets_log(self, partition: Partition) -> PartitionLog:
         codec = self.config.offsets_topic_compression_codec
@@ -282,29 +316,12 @@ class Broker:
 
     # -- changes ---------------------------------------------------------------------------------
 
-    def _changed(self, change: Change) -> None:
-        """Follow what a record of the metadata log changed, once the broker is loaded."""
-        if not self._is_loaded:
-            return
-        if isinstance(change, PartitionCreated):
-            self._partition_created(change)
-        elif isinstance(change, TopicDeleted):
-            self.replicas.delete(change.topic)
-            if change.topic.name == GROUP_METADATA_TOPIC:
-                self.groups.remove_shards()
-            elif GROUP_METADATA_TOPIC in self.image.topics:
-                self.groups.topics_deleted([change.topic.name])
-        elif change.resource_type == TOPIC_RESOURCE:
-            self.replicas.update_config(change.resource_name)
-        elif change.resource_type == BROKER_RESOURCE:
-            self._update_broker_config()
-
-    def _partition_created(self, created: PartitionCreated) -> None:
-        partition = self.replicas.open(created)
-        if partition is not None and created.topic_partition.topic == GROUP_METADATA_TOPIC:
-            number = created.topic_partition.partition
-            for _ in self.groups.add_shard(number, self._offsets_log(partition)):
-                pass  # it is empty
+    def _commit(self, records: Iterable[MetadataRecord]) -> None:
+        """Take in committed records of the metadata log and, once loaded, publish them."""
+        for record in records:
+            for change in self.image.replay(record.message):
+                if self._publisher is not None:
+                    self._publisher.publish(change)
 
     def _update_broker_config(self) -> None:
         known = set(self.layers.ineffective())
@@ -368,13 +385,19 @@ class Broker:
     def _new_uuid(self) -> UUID:
         return UUID(int=self._seams.random.getrandbits(128), version=4)
 
-    def _new_controller(self) -> ShardRuntime[ControllerShard]:
+    async def _open_controller(self) -> ShardRuntime[ControllerShard]:
         opened = self._logs.get_or_create(
             METADATA_PARTITION, METADATA_LOG_CONFIG, METADATA_TOPIC_ID
         )
+        # What the last start left may not be on the disk: nothing is to be built upon that.
+        flushed: asyncio.Future[None] = asyncio.Future()
+        opened.flusher.flush_all(lambda: flushed.set_result(None))
+        await flushed
+        opened.flusher.check()
         partition = Partition(METADATA_PARTITION, METADATA_TOPIC_ID, self.node_id, opened)
         node = (self.node_id,)
         partition.become_leader(opened.leader_epochs.latest_epoch + 1, node, node)
+        partition.add_listener(lambda _: self.controller.high_watermark_moved())
         defaults = TopicDefaults(
             partitions=self.config.num_partitions,
             replication_factor=self.config.default_replication_factor,
@@ -389,8 +412,8 @@ class Broker:
                 self._new_uuid,
                 defaults,
                 lambda own: self.layers.describe_topic(parse_topic_configs(own)),
-                self._changed,
             ),
+            publish=self._commit,
         )
 
 

@@ -132,13 +132,9 @@ class AsyncCluster:
             self._seams,
             lambda inner, broker: FaultInjector(inner, broker, self.faults, self._request_log),
         )
-        try:
-            await broker.start(
-                self._host, self._ports[node], self._advertised_host, self._advertised_port
-            )
-        except BaseException:
-            await broker.kill()
-            raise
+        await broker.start(
+            self._host, self._ports[node], self._advertised_host, self._advertised_port
+        )
         self._ports[node] = broker.port
         self._brokers[node] = broker
 

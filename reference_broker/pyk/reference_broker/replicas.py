@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 from pyk.protocol.errors import ErrorCode
 
 from .config import BrokerConfigLayers, LogConfig, parse_topic_configs
-from .controller.image import TOPIC_RESOURCE, MetadataImage, PartitionCreated, TopicImage
+from .controller.image import TOPIC_RESOURCE, MetadataImage
 from .errors import ApiError
 from .partition import Partition
-from .storage import LogError, LogManager
+from .storage import LogManager
 from .topic_partition import TopicPartition
-
-log = logging.getLogger(__name__)
 
 
 class Replicas:
-    """All partitions that have a replica here. ``on_moved`` is told whenever one changes."""
+    """All partitions that have a replica here.
+
+    ``on_moved`` is told whenever one changes.
+    """
 
     def __init__(
         self,
@@ -44,36 +44,42 @@ class Replicas:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The log of this partition is offline.")
 
+    def find(self, name: TopicPartition) -> Partition | None:
+        """Return a partition of this broker, None if it has none of that name."""
+        return self._partitions.get((name.topic, name.partition))
+
     def of_topic(self, topic: str) -> list[Partition]:
         """Return the partitions of a topic, by number."""
         found = [each for (name, _), each in self._partitions.items() if name == topic]
         return sorted(found, key=lambda partition: partition.topic_partition.partition)
 
-    def open(self, created: PartitionCreated) -> Partition | None:
-        """Open the log of a partition and lead it; None where its disk fails."""
-        name, image = created.topic_partition, created.partition
-        if self._node_id not in image.replicas:
-            return None
-        try:
-            opened = self._logs.get_or_create(name, self.log_config(name.topic), created.topic_id)
-        except LogError:
-            log.exception("%s is offline", name)
-            return None
-        partition = Partition(name, created.topic_id, self._node_id, opened)
-        partition.become_leader(image.leader_epoch, image.replicas, image.isr)
-        partition.add_listener(self._on_moved)
-        self._partitions[name.topic, name.partition] = partition
-        return partition
+    def follow(self, name: TopicPartition) -> None:
+        """Bring one partition in line with the image: open, reassign, retire or delete it.
 
-    def delete(self, topic: TopicImage) -> None:
-        """Stop leading a topic that is gone, and delete its logs."""
-        for number in topic.partitions:
-            name = TopicPartition(topic.name, number)
-            partition = self._partitions.pop((topic.name, number), None)
-            if partition is not None:
-                # Whoever waits for it is told, and finds that it is gone.
-                partition.resign(-1, partition.leader_epoch)
+        Raises ``LogError`` or ``OSError`` when the disk fails; it can be repeated.
+        """
+        topic = self._image.topics.get(name.topic)
+        image = self._image.partition(name)
+        held = self.find(name)
+        is_here = topic is not None and image is not None and self._node_id in image.replicas
+        if held is not None and not (is_here and topic and held.topic_id == topic.topic_id):
+            self._retire(held)
+            held = None
+        if topic is None or image is None or not is_here:
             self._logs.delete(name)
+            return
+        if held is None:
+            opened = self._logs.get_or_create(name, self.log_config(name.topic), topic.topic_id)
+            held = Partition(name, topic.topic_id, self._node_id, opened)
+            held.add_listener(self._on_moved)
+            self._partitions[name.topic, name.partition] = held
+        held.become_leader(image.leader_epoch, image.replicas, image.isr)
+
+    def _retire(self, partition: Partition) -> None:
+        name = partition.topic_partition
+        del self._partitions[name.topic, name.partition]
+        # Whoever waits for it is told, and finds that it is gone.
+        partition.resign(-1, partition.leader_epoch)
 
     def log_config(self, topic: str) -> LogConfig:
         """Return the effective configuration of a topic."""

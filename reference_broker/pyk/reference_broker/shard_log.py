@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.records import Compression, RecordBatchBuilder, read_batches
+from pyk.protocol.records import Compression, RecordBatchBuilder, RecordBatchError, read_batches
 from pyk.reference_broker.coordinator.runtime import KeyValue
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
-from pyk.reference_broker.storage import AppendOrigin, LogError
+from pyk.reference_broker.storage import AppendOrigin, LogError, StorageError
 
 READ_BYTES = 1 << 20
 MAX_BATCH_BYTES = 64 << 20
@@ -26,6 +26,10 @@ class PartitionLog:
     @property
     def high_watermark(self) -> int:
         return self._partition.high_watermark
+
+    @property
+    def max_batch_bytes(self) -> int:
+        return self._partition.log.config.max_message_bytes
 
     @property
     def failure(self) -> ErrorCode | None:
@@ -49,8 +53,21 @@ class PartitionLog:
         offset = log.log_start_offset
         while offset < log.log_end_offset:
             found: list[KeyValue] = []
-            for batch in read_batches(log.read(offset, READ_BYTES).read()):
-                offset = batch.next_offset
-                if not batch.is_control:
-                    found += [(record.key, record.value) for record in batch]
+            before = offset
+            try:
+                for batch in read_batches(log.read(offset, READ_BYTES).read()):
+                    offset = batch.next_offset
+                    if not batch.is_control:
+                        found += [(record.key, record.value) for record in batch]
+            except (RecordBatchError, LogError, OSError) as error:
+                raise self._unreadable(offset, error) from error
+            if offset == before:
+                raise self._unreadable(offset, "no batch begins there")
             yield found
+
+    def _unreadable(self, offset: int, why: object) -> StorageError:
+        log = self._partition.log
+        return StorageError(
+            f"cannot read {self._partition.topic_partition} at offset {offset} in {log.directory}: "
+            f"{why}; restore its files, or stop the broker and cut the log off there"
+        )

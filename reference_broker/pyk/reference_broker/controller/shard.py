@@ -22,7 +22,7 @@ from pyk.reference_broker.timers import Moment
 
 from .configs import ALL_BROKERS, MIN_INSYNC_REPLICAS, Configs
 from .features import FEATURES
-from .image import BROKER_RESOURCE, Change, MetadataImage
+from .image import BROKER_RESOURCE, MetadataImage
 from .records import MetadataRecord
 from .topics import TopicDefaults, Topics
 
@@ -56,21 +56,19 @@ class BrokerRegistration:
 
 
 class ControllerShard:
-    """All decisions about metadata. ``on_change`` is told what each replayed record changed."""
+    """All decisions about metadata. Replaying changes the image and nothing else."""
 
     def __init__(
         self,
         new_uuid: Callable[[], UUID],
         defaults: TopicDefaults,
         describe_topic: DescribeTopic,
-        on_change: Callable[[Change], None],
     ) -> None:
         self.image = MetadataImage()
         self._topics = Topics(self.image, new_uuid, defaults)
         self._configs = Configs(self.image)
         self._defaults = defaults
         self._describe_topic = describe_topic
-        self._on_change = on_change
 
     # What takes requests apart is imported when the first comes: a broker shall start fast.
 
@@ -169,8 +167,7 @@ class ControllerShard:
         return MetadataRecord.decode(value)
 
     def replay(self, record: MetadataRecord) -> None:
-        for change in self.image.replay(record.message):
-            self._on_change(change)
+        self.image.replay(record.message)
 
     def loaded(self, moment: Moment) -> list[Outcome]:
         return []

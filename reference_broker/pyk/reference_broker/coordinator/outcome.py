@@ -23,8 +23,10 @@ def _nobody(_: ErrorCode) -> None:
 
 @attrs.frozen
 class Outcome:
-    """Records to append in one batch, all or none; ``when_written`` is told how that went.
+    """Records to append; ``when_written`` is told how that went.
 
+    They go into one batch, all or none. Those of an outcome that is not atomic go into as many as
+    they need: each tombstone counts by itself, and what is left is decided again the next time.
     With ``replays`` the shard's state changes by replaying the records once they are in the log.
     Without, the shard has changed already (a classic group's members are soft state), and the
     records only let a successor catch up.
@@ -33,6 +35,7 @@ class Outcome:
     records: Sequence[ShardRecord] = ()
     when_written: Callable[[ErrorCode], Any] = _nobody
     replays: bool = True
+    is_atomic: bool = True
 
 
 NOTHING = Outcome()

@@ -1,16 +1,20 @@
 """Runs a shard over its log: appends what it decides, answers when that is safe, and loads it.
 
 The shard decides and the log remembers. A request becomes records; they are appended in one batch,
-change the shard by being replayed, and the request is answered when the high watermark has passed
-them. Loading is the same replay from the start of the log.
+change the shard by being replayed, and when the high watermark has passed them they are committed:
+they are published, and the request is answered. Loading is the same replay from the start of the
+log. Replaying changes state and does nothing else, so that it cannot fail halfway.
 """
 
 from __future__ import annotations
 
 import logging
+import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
+
+import attrs
 
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.reference_broker.deferred import Deferred
@@ -23,6 +27,10 @@ log = logging.getLogger(__name__)
 
 KeyValue = tuple[bytes | None, bytes | None]
 R = TypeVar("R")
+
+BATCH_HEAD_BYTES = 61
+RECORD_HEAD_BYTES = 32
+"""At most: eight fields of variable length, besides key and value."""
 
 
 class ShardLog(Protocol):
@@ -37,6 +45,10 @@ class ShardLog(Protocol):
 
         They count when the high watermark has passed them.
         """
+
+    @property
+    def max_batch_bytes(self) -> int:
+        """Return how large a batch may be."""
 
     @property
     def failure(self) -> ErrorCode | None:
@@ -85,8 +97,12 @@ class OutcomeTimers:
         self._timers.cancel((self._name, key))
 
 
+def _ignore(_: Sequence[ShardRecord]) -> None:
+    return
+
+
 class ShardRuntime(Generic[S]):
-    """One shard, its log and its clock."""
+    """One shard, its log and its clock. ``publish`` is told which records are committed."""
 
     def __init__(
         self,
@@ -95,11 +111,14 @@ class ShardRuntime(Generic[S]):
         timers: TimerQueue,
         moment: Callable[[], Moment],
         new_shard: Callable[[OutcomeTimers], S],
+        *,
+        publish: Callable[[Sequence[Any]], object] = _ignore,
     ) -> None:
         self._name = name
         self._log = shard_log
         self._moment = moment
-        self._waiting: deque[tuple[int, Callable[[ErrorCode], object]]] = deque()
+        self._publish = publish
+        self._waiting: deque[tuple[int, Outcome]] = deque()
         self.shard = new_shard(OutcomeTimers(name, timers, moment, self.carry_out))
 
     def load(self) -> Iterator[int]:
@@ -124,10 +143,13 @@ class ShardRuntime(Generic[S]):
 
     def _replay(self, key: bytes | None, value: bytes | None) -> None:
         try:
-            self.shard.replay(self.shard.decode(key, value))
+            record = self.shard.decode(key, value)
         except ProtocolError as error:
             # Types and versions that a newer broker wrote: it knows how to live without our answer.
             log.warning("Skipped a record of %s while loading: %s", self._name, error)
+            return
+        self.shard.replay(record)
+        self._publish((record,))
 
     def ask(
         self,
@@ -146,7 +168,7 @@ class ShardRuntime(Generic[S]):
             outcome.when_written(error)
             reply.complete(on_error(error) if error else answer)
 
-        self.carry_out(Outcome(outcome.records, when_written, outcome.replays))
+        self.carry_out(attrs.evolve(outcome, when_written=when_written))
         return reply
 
     def tell(self, event: Callable[[S, Moment], Outcome]) -> None:
@@ -159,24 +181,57 @@ class ShardRuntime(Generic[S]):
             outcome.when_written(ErrorCode.NONE)
             return
         try:
-            encoded = [record.encode() for record in outcome.records]
-            next_offset = self._log.append(encoded, self._moment().time_ms)
+            next_offset = self._write(outcome)
         except ApiError as error:
             log.warning("Could not write to %s: %s", self._name, error)
             outcome.when_written(error.code)
             return
-        if outcome.replays:
-            for record in outcome.records:
-                self.shard.replay(record)
-        self._waiting.append((next_offset, outcome.when_written))
+        self._waiting.append((next_offset, outcome))
         self.high_watermark_moved()
 
+    def _write(self, outcome: Outcome) -> int:
+        """Append and replay batch after batch; return the offset after the last."""
+        encoded = [(record, *record.encode()) for record in outcome.records]
+        max_bytes = sys.maxsize if outcome.is_atomic else self._log.max_batch_bytes
+        next_offset = 0
+        for batch in _in_batches(encoded, max_bytes):
+            key_values = [(key, value) for _, key, value in batch]
+            next_offset = self._log.append(key_values, self._moment().time_ms)
+            if outcome.replays:
+                for record, _, _ in batch:
+                    self.shard.replay(record)
+        return next_offset
+
     def high_watermark_moved(self) -> None:
-        """Answer all that waited for the records below the high watermark, or for a lost log."""
+        """Publish and answer what is below the high watermark, or what will never be."""
         while self._waiting and self._waiting[0][0] <= self._log.high_watermark:
-            _, when_written = self._waiting.popleft()
-            when_written(ErrorCode.NONE)
+            _, outcome = self._waiting.popleft()
+            self._publish(outcome.records)
+            outcome.when_written(ErrorCode.NONE)
         failure = self._log.failure
-        while failure is not None and self._waiting:
-            _, when_written = self._waiting.popleft()
-            when_written(failure)
+        if failure is not None:
+            self.close(failure)
+
+    def close(self, error: ErrorCode) -> None:
+        """Answer all that waits with an error: the log is lost, or led elsewhere."""
+        while self._waiting:
+            _, outcome = self._waiting.popleft()
+            outcome.when_written(error)
+
+
+EncodedRecord = tuple[ShardRecord, bytes | None, bytes | None]
+
+
+def _in_batches(records: Iterable[EncodedRecord], max_bytes: int) -> Iterator[list[EncodedRecord]]:
+    """Yield the records in groups, each of which fits into a batch of ``max_bytes``."""
+    batch: list[EncodedRecord] = []
+    size = BATCH_HEAD_BYTES
+    for record in records:
+        _, key, value = record
+        needed = RECORD_HEAD_BYTES + len(key or b"") + len(value or b"")
+        if batch and size + needed > max_bytes:
+            yield batch
+            batch, size = [], BATCH_HEAD_BYTES
+        batch.append(record)
+        size += needed
+    yield batch

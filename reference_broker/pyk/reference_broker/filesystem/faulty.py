@@ -4,6 +4,7 @@
     filesystem.on("write", "*.log").once().tear(100)   # 100 bytes arrive, then the disk is full
     filesystem.on("flush", "*.log").lose()             # says yes and does nothing
     filesystem.on("rename", "*/recovery-point-*").fail(errno.EIO)
+    filesystem.on("any").after(17).once().fail()       # whatever it is, the 18th fails
 
 A point is an operation and a pattern of paths. Rules are tried in the order they were made.
 """
@@ -30,6 +31,7 @@ Operation = Literal[
     "remove",
     "make_directory",
     "sync_directory",
+    "any",
 ]
 OPERATIONS = get_args(Operation)
 
@@ -41,6 +43,7 @@ class Fault:
     operation: Operation
     pattern: str
     times_left: int | None = None
+    skips_left: int = 0
     error: int = 0
     bytes_before: int = 0
     is_set: bool = False
@@ -52,6 +55,11 @@ class Fault:
     def times(self, count: int) -> Self:
         """Happen at the next ``count`` operations."""
         self.times_left = count
+        return self
+
+    def after(self, count: int) -> Self:
+        """Let the first ``count`` operations through."""
+        self.skips_left = count
         return self
 
     def fail(self, error: int = errno.EIO) -> Self:
@@ -74,8 +82,13 @@ class Fault:
         self.times_left = 0
 
     def applies_to(self, operation: str, path: str) -> bool:
-        is_due = self.is_set and self.times_left != 0 and operation == self.operation
-        return is_due and fnmatchcase(path, self.pattern)
+        is_meant = self.operation in (operation, "any")
+        if not (is_meant and self.is_set and self.times_left != 0):
+            return False
+        if not fnmatchcase(path, self.pattern):
+            return False
+        self.skips_left -= 1
+        return self.skips_left < 0
 
     def happen(self, path: str) -> None:
         if self.times_left is not None:

@@ -13,7 +13,7 @@ from pyk.protocol.messages.find_coordinator import (
 from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC
 from pyk.reference_broker.coordinator.group.coordinator import partition_for
 
-from .context import RequestContext
+from .context import Reply, RequestContext
 
 if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker
@@ -27,8 +27,17 @@ NO_TRANSACTIONS = (
 
 def find_coordinator(
     broker: Broker, request: FindCoordinatorRequest, context: RequestContext
-) -> FindCoordinatorResponse:
+) -> Reply:
     """Return the coordinator of each key; the first to ask makes the topic that groups need."""
+    if request.key_type == GROUP and GROUP_METADATA_TOPIC not in broker.image.topics:
+        created = broker.auto_create_topic(GROUP_METADATA_TOPIC)
+        return created.then(lambda _: _find(broker, request, context))
+    return _find(broker, request, context)
+
+
+def _find(
+    broker: Broker, request: FindCoordinatorRequest, context: RequestContext
+) -> FindCoordinatorResponse:
     if context.version >= FIRST_VERSION_IN_BATCHES:
         return FindCoordinatorResponse(
             coordinators=[
@@ -53,8 +62,6 @@ def _coordinator(broker: Broker, context: RequestContext, key_type: int, key: st
     if key_type != GROUP:
         message = "This broker coordinates consumer groups only."
         return _not_found(key, ErrorCode.INVALID_REQUEST, message)
-    if GROUP_METADATA_TOPIC not in broker.image.topics:
-        broker.auto_create_topic(GROUP_METADATA_TOPIC)
     topic = broker.image.topics.get(GROUP_METADATA_TOPIC)
     if topic is None:
         return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)

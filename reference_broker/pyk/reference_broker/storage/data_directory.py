@@ -23,6 +23,7 @@ from pyk.reference_broker.topic_partition import TopicPartition
 
 LOCK_FILE = ".lock"
 DELETE_SUFFIX = "-delete"
+STRAY_SUFFIX = "-stray"
 
 _MAX_NAME_LENGTH = 255
 _LOG_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})")
@@ -55,9 +56,7 @@ class DataDirectory:
         if the directory is in use, or belongs to another node or cluster.
         """
         try:
-            if not filesystem.exists(path):
-                filesystem.make_directory(path)
-                filesystem.sync_directory(posixpath.dirname(path))
+            _make_directories(filesystem, path)
             lock = filesystem.lock(f"{path}/{LOCK_FILE}")
         except OSError as error:
             raise StorageError(f"cannot use data directory {path}: {error}") from error
@@ -82,14 +81,22 @@ class DataDirectory:
                 found.append(TopicPartition(match[1], int(match[2])))
         return found
 
-    def rename_for_deletion(self, partition: TopicPartition, deletion_id: UUID) -> str:
-        """Take the name from a log, so that a new one can have it; return its new path."""
-        suffix = f".{deletion_id.hex}{DELETE_SUFFIX}"
+    def rename(self, partition: TopicPartition, unique_id: UUID, suffix: str) -> str:
+        """Take the name from a log, so that a new one can have it; return its new path.
+
+        Not synced: after a power failure the log may have its old name again, and the id of its
+        topic tells that it is not the new one.
+        """
+        suffix = f".{unique_id.hex}{suffix}"
         name = str(partition)[: _MAX_NAME_LENGTH - len(suffix)] + suffix
         target = f"{self.path}/{name}"
         self.filesystem.rename(self.path_of(partition), target)
-        self.filesystem.sync_directory(self.path)
         return target
+
+    def strays(self) -> list[str]:
+        """Return the paths of logs that were set aside because no metadata names them."""
+        names = self.filesystem.list_directory(self.path)
+        return [f"{self.path}/{name}" for name in names if name.endswith(STRAY_SUFFIX)]
 
     def remove_deleted(self) -> None:
         """Remove the logs whose deletion a stop interrupted."""
@@ -104,6 +111,17 @@ class DataDirectory:
                 mark_clean_shutdown(self.filesystem, self.path, broker_epoch)
         finally:
             self._lock.release()
+
+
+def _make_directories(filesystem: FileSystem, path: str) -> None:
+    """Make a directory and those above it that are missing, each durably."""
+    if not path or filesystem.exists(path):
+        return
+    above = posixpath.dirname(path)
+    if above != path:
+        _make_directories(filesystem, above)
+    filesystem.make_directory(path)
+    filesystem.sync_directory(above)
 
 
 def random_id(random: Random) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Sequence
-from functools import partial
 from random import Random
 
 import attrs
@@ -29,15 +27,15 @@ from pyk.reference_broker.storage.errors import (
     StorageError,
 )
 from pyk.reference_broker.storage.file_records import NO_RECORDS, FileRecords
-from pyk.reference_broker.storage.flushing import Flush, FlushQueue, LogFlusher
-from pyk.reference_broker.storage.leader_epochs import EpochEntry, LeaderEpochs
+from pyk.reference_broker.storage.flush_planner import FlushPlanner
+from pyk.reference_broker.storage.flushing import FlushQueue, LogFlusher
+from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
 from pyk.reference_broker.storage.loading import LoadedLog, load_log, restore_producers
 from pyk.reference_broker.storage.offset_lookup import (
     OffsetAndTimestamp,
     find_newest_record,
     find_timestamp,
 )
-from pyk.reference_broker.storage.partition_metadata import open_topic_id
 from pyk.reference_broker.storage.producer_state import BatchMetadata, ProducerStates
 from pyk.reference_broker.storage.retention import count_deletable
 from pyk.reference_broker.storage.rolling import must_roll
@@ -85,17 +83,18 @@ class Log:
         self.producers: ProducerStates = loaded.producers
         self.leader_epochs: LeaderEpochs = loaded.leader_epochs
         self.last_flush_ms = clock.time_ms()
-        self._filesystem = files.filesystem
         self._clock = clock
         self._random = random
         self._segments = loaded.segments
         self._snapshots = loaded.snapshots
-        self._synced_directory_changes = 0
         self._is_closed = False
         self._roll_jitter_ms = self._next_jitter()
+        planner = FlushPlanner(
+            files.filesystem, directory, loaded.segments, loaded.leader_epochs, self._flushed
+        )
         self.flusher = LogFlusher(
             flushes,
-            self._prepare_flush,
+            planner.next_flush,
             loaded.recovery_point,
             topic_partition,
         )
@@ -367,34 +366,7 @@ class Log:
         """Return when everything is on the disk; raise ``StorageError``."""
         self.flusher.flush_now()
 
-    def _prepare_flush(self, from_offset: int, up_to_offset: int) -> Flush:
-        """Return the flush of the next segment that is not on the disk."""
-        segment, *behind = self._segments.from_offset(from_offset)
-        end_offset = min(up_to_offset, behind[0].base_offset) if behind else up_to_offset
-        entries = self.leader_epochs.entries
-        epochs = self.leader_epochs.begin_write()
-        files = segment.files()
-        if self._synced_directory_changes == 0:
-            files += open_topic_id(self._filesystem, self.directory)
-        return Flush(
-            self._filesystem,
-            files,
-            [] if epochs is None else [epochs],
-            self._directories_to_sync(),
-            end_offset,
-            partial(self._flushed, self._segments.directory_changes, entries),
-        )
-
-    def _directories_to_sync(self) -> list[str]:
-        if self._synced_directory_changes == self._segments.directory_changes:
-            return []
-        is_first_time = self._synced_directory_changes == 0
-        above = [posixpath.dirname(self.directory)] if is_first_time else []
-        return [self.directory, *above]
-
-    def _flushed(self, directory_changes: int, epochs: list[EpochEntry]) -> None:
-        self._synced_directory_changes = max(self._synced_directory_changes, directory_changes)
-        self.leader_epochs.written(epochs)
+    def _flushed(self) -> None:
         self.last_flush_ms = self._clock.time_ms()
 
     def begin_close(self) -> None:

@@ -18,9 +18,13 @@ from pyk.reference_broker.storage.checkpoint import (
     RECOVERY_POINT_FILE,
     OffsetCheckpoint,
 )
-from pyk.reference_broker.storage.data_directory import DataDirectory
+from pyk.reference_broker.storage.data_directory import (
+    DELETE_SUFFIX,
+    STRAY_SUFFIX,
+    DataDirectory,
+)
 from pyk.reference_broker.storage.disk import Disk, InlineDisk, Work, run_all
-from pyk.reference_broker.storage.errors import StorageError
+from pyk.reference_broker.storage.errors import LogError, StorageError
 from pyk.reference_broker.storage.flushing import FlushQueue
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.maintenance import MaintenanceSchedule, Task
@@ -174,10 +178,32 @@ class LogManager:
             offsets.forget(partition)
         if not self._filesystem.is_directory(self.data_directory.path_of(partition)):
             return
-        deletion_id = UUID(int=self._random.getrandbits(128), version=4)
-        path = self.data_directory.rename_for_deletion(partition, deletion_id)
+        path = self.data_directory.rename(partition, self._new_id(), DELETE_SUFFIX)
         self._unrecovered.discard(partition)
         self._deleted_directories.append((self._clock.time_ms() + delay_ms, path))
+
+    def set_strays_aside(self, is_known: Callable[[TopicPartition, UUID | None], bool]) -> None:
+        """Rename the logs that no metadata names, and say so: nobody else would find them.
+
+        Apache Kafka does the same. They may be all that is left of a topic, so they stay until
+        somebody removes them. ``is_known`` is asked for a partition and the id of its topic, None
+        where that is not written down.
+        """
+        for partition in self.stored_partitions():
+            directory = self.data_directory.path_of(partition)
+            try:
+                topic_id = read_topic_id(self._filesystem, directory)
+                if not is_known(partition, topic_id):
+                    self.data_directory.rename(partition, self._new_id(), STRAY_SUFFIX)
+                    self._unrecovered.discard(partition)
+            except (LogError, OSError) as error:
+                log.warning("Could not tell which topic %s belongs to: %s", directory, error)
+        for path in self.data_directory.strays():
+            log.warning(
+                "%s belongs to no topic that the metadata knows. It is not used; remove it if its "
+                "records are not needed",
+                path,
+            )
 
     def due(self) -> list[Task]:
         """Return what is to be done now."""
@@ -274,6 +300,9 @@ class LogManager:
             opened.release()
         self._logs.clear()
         self.data_directory.close(None)
+
+    def _new_id(self) -> UUID:
+        return UUID(int=self._random.getrandbits(128), version=4)
 
     def _settle_topic_id(self, partition: TopicPartition, topic_id: UUID | None) -> None:
         directory = self.data_directory.path_of(partition)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TypeVar
 from uuid import UUID
+
+import attrs
 
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.config import BrokerConfig
@@ -60,8 +62,14 @@ class GroupCoordinator:
     def shards(self) -> list[GroupRuntime]:
         return list(self._shards.values())
 
-    def add_shard(self, number: int, shard_log: ShardLog) -> Iterator[int]:
-        """Coordinate the groups of a partition; yield now and then while its log is read."""
+    def add_shard(
+        self, number: int, shard_log: ShardLog, existing_topics: Container[str]
+    ) -> Iterator[int]:
+        """Coordinate the groups of a partition; yield now and then while its log is read.
+
+        Offsets of topics that no longer exist are forgotten: the broker may have ended before it
+        did so. Raises ``StorageError`` if the log cannot be read.
+        """
         runtime = ShardRuntime(
             f"__consumer_offsets-{number}",
             shard_log,
@@ -72,13 +80,20 @@ class GroupCoordinator:
             ),
         )
         self._loading.add(number)
-        yield from runtime.load()
-        self._loading.discard(number)
+        try:
+            yield from runtime.load()
+        finally:
+            self._loading.discard(number)
         self._shards[number] = runtime
+        gone = {topic for topic in runtime.shard.offsets.topics() if topic not in existing_topics}
+        runtime.carry_out(runtime.shard.topics_deleted(gone))
 
-    def remove_shards(self) -> None:
-        """Forget all groups: their topic is gone."""
-        self._shards.clear()
+    def remove_shard(self, number: int) -> None:
+        """Coordinate the groups of a partition no longer, and send their members elsewhere."""
+        runtime = self._shards.pop(number, None)
+        if runtime is not None:
+            runtime.close(ErrorCode.NOT_COORDINATOR)
+            runtime.shard.membership.unload()
 
     def runtime_for(self, group_id: str, partition_count: int) -> GroupRuntime:
         """Return the shard of a group; raise :class:`ApiError` if it is not here."""
@@ -101,10 +116,17 @@ class GroupCoordinator:
             runtime.high_watermark_moved()
 
     def topics_deleted(self, topics: Iterable[str]) -> None:
-        """Forget the offsets that groups have committed for topics that are gone."""
+        """Forget the offsets that groups have committed for topics that are gone.
+
+        Raises :class:`ApiError` where that could not be written; it can be repeated.
+        """
         gone = frozenset(topics)
+        results: list[ErrorCode] = []
         for runtime in self._shards.values():
-            runtime.carry_out(runtime.shard.topics_deleted(gone))
+            outcome = runtime.shard.topics_deleted(gone)
+            runtime.carry_out(attrs.evolve(outcome, when_written=results.append))
+        for code in filter(None, results):
+            raise ApiError(code)
 
     def expire_offsets(self) -> None:
         """Forget offsets and groups that nobody needs any more."""

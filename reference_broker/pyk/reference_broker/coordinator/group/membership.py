@@ -341,6 +341,15 @@ class GroupMembership:
         """Begin the sessions of a group that was read from the log."""
         return self._rebalancer.expect_heartbeats(group, moment)
 
+    def unload(self) -> None:
+        """Send all members elsewhere: this broker coordinates their groups no longer."""
+        for group in self._groups.values():
+            self._rebalancer.forget(group)
+            for member in list(group.members.values()):
+                member.complete_join(join_error(ErrorCode.NOT_COORDINATOR, member.member_id))
+                if member.awaiting_sync is not None:
+                    refuse_sync(member.awaiting_sync, ErrorCode.NOT_COORDINATOR)
+
     def group_deleted(self, group: ClassicGroup) -> None:
         """Cancel all that is scheduled for a group that is gone."""
         self._rebalancer.forget(group)

@@ -105,6 +105,10 @@ class OffsetStore:
             for record in self.tombstones(group_id, lambda topic, _: topic in topics)
         ]
 
+    def topics(self) -> set[str]:
+        """Return the topics for which any group has committed offsets."""
+        return {topic for topics in self._groups.values() for topic in topics}
+
     def expired(self, group: ClassicGroup, moment: Moment) -> list[CoordinatorRecord]:
         """Return tombstones for a group's offsets that have outlived their retention (KIP-211).
 

@@ -106,11 +106,11 @@ class GroupShard:
                 and len(expired) == offset_count
             ):
                 records.append(group_tombstone(group_id))
-        return Outcome(tuple(records))
+        return Outcome(tuple(records), is_atomic=False)
 
     def topics_deleted(self, topics: Collection[str]) -> Outcome:
         """Forget the offsets of topics that are gone."""
-        return Outcome(tuple(self.offsets.tombstones_of_topics(topics)))
+        return Outcome(tuple(self.offsets.tombstones_of_topics(topics)), is_atomic=False)
 
     # -- groups ----------------------------------------------------------------------------------
 
@@ -138,7 +138,7 @@ class GroupShard:
             results[group_id] = ErrorCode.NONE
             records += self.offsets.tombstones(group_id)
             records.append(group_tombstone(group_id))
-        return results, Outcome(tuple(records))
+        return results, Outcome(tuple(records), is_atomic=False)
 
     def _group(self, group_id: str) -> ClassicGroup:
         group = self.groups.get(group_id)

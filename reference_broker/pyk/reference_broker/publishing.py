@@ -1,0 +1,112 @@
+"""Publish committed metadata: what this broker does because of it, repeated until it is done.
+
+The order is always decide, commit, publish. The controller decides by its own image. When the
+high watermark of the metadata log has passed the records, they change the image that the broker
+shows to clients, which cannot fail. What follows from them (open a log, delete it, forget offsets)
+may fail, so each of it is a *step* with a name. A step looks at the image as it is and brings one
+thing in line with it. So it can be repeated at any time, and is repeated until it succeeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .controller.image import (
+    TOPIC_RESOURCE,
+    Change,
+    ConfigChanged,
+    MetadataImage,
+    PartitionCreated,
+    TopicDeleted,
+)
+from .controller.names import GROUP_METADATA_TOPIC
+from .coordinator.runtime import ShardLog
+from .partition import Partition
+from .replicas import Replicas
+from .retried_steps import RetriedSteps
+from .topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from .coordinator.group.coordinator import GroupCoordinator
+
+
+class MetadataPublisher:
+    """Brings partitions, groups and configurations in line with the image."""
+
+    def __init__(
+        self,
+        image: MetadataImage,
+        replicas: Replicas,
+        steps: RetriedSteps,
+        *,
+        groups: Callable[[], GroupCoordinator],
+        shard_log: Callable[[Partition], ShardLog],
+        update_broker_config: Callable[[], None],
+    ) -> None:
+        self._image = image
+        self._replicas = replicas
+        self._steps = steps
+        self._groups = groups
+        self._shard_log = shard_log
+        self._update_broker_config = update_broker_config
+
+    def publish(self, change: Change) -> None:
+        """Follow a change of the image."""
+        if isinstance(change, PartitionCreated):
+            self.follow(change.topic_partition)
+        elif isinstance(change, TopicDeleted):
+            self._topic_deleted(change)
+        else:
+            self._config_changed(change)
+
+    def follow(self, name: TopicPartition) -> None:
+        """Bring one partition in line with the image."""
+        self._steps.carry_out(f"opening or deleting {name}", lambda: self._follow(name))
+
+    def load_groups(self, partition: Partition) -> None:
+        """Coordinate the groups of a partition of ``__consumer_offsets``."""
+        self._steps.carry_out(
+            f"loading the groups of {partition.topic_partition}",
+            lambda: self._load_groups(partition),
+        )
+
+    def _follow(self, name: TopicPartition) -> None:
+        held = self._replicas.find(name)
+        try:
+            self._replicas.follow(name)
+        finally:
+            now_held = self._replicas.find(name)
+            if name.topic == GROUP_METADATA_TOPIC and now_held is not held:
+                self._groups().remove_shard(name.partition)
+                if now_held is not None:
+                    self.load_groups(now_held)
+
+    def _load_groups(self, partition: Partition) -> None:
+        if not partition.is_leader:
+            return  # it is gone
+        number = partition.topic_partition.partition
+        shard_log = self._shard_log(partition)
+        for _ in self._groups().add_shard(number, shard_log, self._image.topics):
+            pass
+
+    def _topic_deleted(self, change: TopicDeleted) -> None:
+        name = change.topic.name
+        for number in change.topic.partitions:
+            self.follow(TopicPartition(name, number))
+        self._steps.carry_out(
+            f"forgetting the offsets of {name}", lambda: self._forget_offsets(name)
+        )
+
+    def _forget_offsets(self, topic: str) -> None:
+        if GROUP_METADATA_TOPIC in self._image.topics:
+            self._groups().topics_deleted([topic])
+
+    def _config_changed(self, change: ConfigChanged) -> None:
+        topic = change.resource_name
+        if change.resource_type == TOPIC_RESOURCE:
+            self._steps.carry_out(
+                f"configuring {topic}", lambda: self._replicas.update_config(topic)
+            )
+        else:
+            self._steps.carry_out("configuring the broker", self._update_broker_config)

@@ -1,0 +1,63 @@
+"""Which files and directories a flush of a log consists of."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+
+from pyk.reference_broker.filesystem import FileSystem
+from pyk.reference_broker.storage.flushing import Flush
+from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
+from pyk.reference_broker.storage.partition_metadata import open_topic_id
+from pyk.reference_broker.storage.segments import LogSegments
+
+
+class FlushPlanner:
+    """Plans the flushes of one log, one segment each."""
+
+    def __init__(
+        self,
+        filesystem: FileSystem,
+        directory: str,
+        segments: LogSegments,
+        leader_epochs: LeaderEpochs,
+        when_flushed: Callable[[], None],
+    ) -> None:
+        self._filesystem = filesystem
+        self._directory = directory
+        self._segments = segments
+        self._leader_epochs = leader_epochs
+        self._when_flushed = when_flushed
+        self._synced_directory_changes = 0
+
+    def next_flush(self, from_offset: int, up_to_offset: int) -> Flush:
+        """Return the flush of the first segment that is not on the disk; raise ``OSError``."""
+        segment, *behind = self._segments.from_offset(from_offset)
+        end_offset = min(up_to_offset, behind[0].base_offset) if behind else up_to_offset
+        directory_changes = self._segments.directory_changes
+        entries = self._leader_epochs.entries
+        epochs = self._leader_epochs.begin_write()
+        files = segment.files()
+        if self._synced_directory_changes == 0:
+            files += open_topic_id(self._filesystem, self._directory)
+
+        def finish() -> None:
+            self._synced_directory_changes = max(self._synced_directory_changes, directory_changes)
+            self._leader_epochs.written(entries)
+            self._when_flushed()
+
+        return Flush(
+            self._filesystem,
+            files,
+            [] if epochs is None else [epochs],
+            self._directories_to_sync(),
+            end_offset,
+            finish,
+        )
+
+    def _directories_to_sync(self) -> list[str]:
+        if self._synced_directory_changes == self._segments.directory_changes:
+            return []
+        is_first_time = self._synced_directory_changes == 0
+        above = [posixpath.dirname(self._directory)] if is_first_time else []
+        return [self._directory, *above]

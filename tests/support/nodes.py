@@ -1,0 +1,132 @@
+"""One node without a network, on any file system, in virtual time."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from random import Random
+from typing import Any
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.io import MemoryNetwork
+from pyk.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from pyk.reference_broker.broker import Broker, Seams
+from pyk.reference_broker.config import BrokerConfigLayers
+from pyk.reference_broker.controller.image import MetadataImage
+from pyk.reference_broker.coordinator.group.offsets import OffsetToCommit
+from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.filesystem import FileSystem
+from support.controllers import topic
+from support.logs import batch, values
+from support.virtual_time import current_clock
+
+DATA = "/srv/kafka/data"
+GROUP = "readers"
+
+
+class Node:
+    """A broker and what its clients would have it do."""
+
+    def __init__(self, filesystem: FileSystem, **config: Any) -> None:
+        names = {name.replace("_", "."): value for name, value in config.items()}
+        layers = BrokerConfigLayers.of(
+            {
+                "node.id": "0",
+                "offsets.topic.replication.factor": "1",
+                "offsets.topic.num.partitions": "2",
+                **names,
+            }
+        )
+        seams = Seams(
+            clock=current_clock(),
+            random=Random(5),
+            network=MemoryNetwork(),
+            filesystem=filesystem,
+        )
+        self.broker = Broker(layers, DATA, seams)
+
+    @property
+    def image(self) -> MetadataImage:
+        """The image that clients are shown."""
+        return self.broker.image
+
+    async def start(self) -> Node:
+        await self.broker.start("broker", 9092)
+        return self
+
+    async def create(self, name: str, partitions: int = 1, **configs: str) -> ErrorCode:
+        """Create a topic; return NONE, or why not."""
+        try:
+            await self.broker.create_topic(topic(name, partitions, **configs))
+        except ApiError as error:
+            return error.code
+        return ErrorCode.NONE
+
+    async def create_groups_topic(self) -> None:
+        """Create ``__consumer_offsets``, as the first FindCoordinator does."""
+        self.broker.auto_create_topic("__consumer_offsets")
+
+    def delete(self, name: str) -> ErrorCode:
+        request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)])
+        response = now(
+            self.broker.controller.ask(
+                lambda shard, _: shard.delete_topics(request), lambda code: code
+            )
+        )
+        return response if isinstance(response, ErrorCode) else response.responses[0].error_code
+
+    def add_partitions(self, name: str, count: int) -> ErrorCode:
+        more = CreatePartitionsTopic(name=name, count=count, assignments=None)
+        request = CreatePartitionsRequest(topics=[more])
+        response = now(
+            self.broker.controller.ask(
+                lambda shard, _: shard.create_partitions(request), lambda code: code
+            )
+        )
+        return response if isinstance(response, ErrorCode) else response.results[0].error_code
+
+    def append(self, name: str, value: bytes, partition: int = 0) -> bool:
+        """Append a record; return whether it is acknowledged."""
+        held = self.broker.partition(name, partition)
+        result = held.append(batch(value))
+        return held.high_watermark > result.last_offset
+
+    def values(self, name: str, partition: int = 0) -> list[bytes]:
+        return values(self.broker.partition(name, partition).log)
+
+    def commit(self, offsets: list[OffsetToCommit], group: str = GROUP) -> ErrorCode:
+        results = now(
+            self.broker.group(group).ask(
+                lambda shard, moment: shard.commit_offsets(
+                    group, ("", None, -1), offsets, version=8, moment=moment
+                ),
+                lambda code: code,
+            )
+        )
+        if isinstance(results, ErrorCode):
+            return results
+        return max(results.values())
+
+    def committed(self, name: str, partition: int = 0, group: str = GROUP) -> int | None:
+        offsets = self.broker.group(group).shard.committed_offsets(group)
+        found = offsets.get(name, {}).get(partition)
+        return None if found is None else found.offset
+
+
+def now(deferred: Deferred[Any]) -> Any:
+    """Return a value that is there already."""
+    got: list[Any] = []
+    deferred.when_done(got.append)
+    return got[0]
+
+
+@contextlib.asynccontextmanager
+async def running(filesystem: FileSystem, **config: Any) -> AsyncIterator[Node]:
+    """Start a node and kill it at the end."""
+    node = await Node(filesystem, **config).start()
+    try:
+        yield node
+    finally:
+        await node.broker.kill()
