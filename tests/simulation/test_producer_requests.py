@@ -66,6 +66,18 @@ async def test_an_old_broker_gets_topics_by_name():
         assert cluster.values() == [b"one"]
 
 
+@pytest.mark.parametrize("highest", [1, 3])
+def test_a_broker_that_always_creates_topics_can_be_asked(highest):
+    @virtual_time
+    async def run():
+        async with producing() as (cluster, _):
+            cluster.versions[ApiKey.METADATA] = VersionRange(0, highest)
+            async with make_producer(cluster) as producer:
+                assert await producer.partitions_for("orders") == {0}
+
+    run()
+
+
 @virtual_time
 async def test_without_topic_ids_a_new_broker_gets_topics_by_name():
     async with producing() as (cluster, _):

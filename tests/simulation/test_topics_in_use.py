@@ -82,3 +82,22 @@ async def test_an_admin_client_hears_of_a_grant_and_forgets_the_topic():
 
             await asyncio.sleep(3)
             assert topics_asked_for(cluster) == []
+
+
+@virtual_time
+async def test_a_deleted_topic_does_not_come_back_because_it_is_read():
+    async with fetching(metadata_max_age_ms=1_000) as (cluster, consumer):
+
+        def create(request):
+            for topic in request.topics or ():
+                if request.allow_auto_topic_creation and topic.name not in cluster.topics:
+                    cluster.add_topic(topic.name, [1])
+            return cluster.metadata(request)
+
+        cluster.on(MetadataRequest, create)
+        await consumer.poll(timeout=1)
+        del cluster.topics["orders"]
+
+        await asyncio.sleep(5)
+
+        assert "orders" not in cluster.topics

@@ -12,6 +12,7 @@ import attrs
 
 from pyk.clients.config.client_config import REBOOTSTRAP
 from pyk.clients.engine.backoff import Backoff
+from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.connection_pool import ConnectionPool
 from pyk.clients.engine.dialer import SILENCE
 from pyk.clients.engine.metadata import MetadataAnswer, MetadataImage, Node, TopicMetadata
@@ -42,6 +43,8 @@ from pyk.protocol.messages.metadata import (
 from pyk.protocol.versions import ALL_VERSIONS
 
 log = logging.getLogger(__name__)
+
+FIRST_VERSION_THAT_MAY_NOT_CREATE = 4
 
 # How long one server may be silent before the next is asked as well.
 HEAD_START = 0.5
@@ -273,7 +276,7 @@ class MetadataKeeper:
         )
         return self._allow_auto_topic_creation and is_wanted
 
-    async def _answer(self, node_id: int, question: MetadataRequest) -> MetadataAnswer:
+    async def _answer(self, node_id: int, question: VersionedRequest) -> MetadataAnswer:
         connection = self._pool.connection(node_id, "main")
         timeout = self._shared.config.request_timeout_ms / 1000
         answered: asyncio.Future[MetadataResponse] = asyncio.get_running_loop().create_future()
@@ -293,7 +296,7 @@ class MetadataKeeper:
                 f"{connection.node} gave metadata that cannot be true: {error}", node_id=node_id
             ) from error
 
-    def _question(self) -> MetadataRequest:
+    def _question(self) -> VersionedRequest:
         return _question_for(None if self._interest.wants_all else self._interest.topics)
 
     # -- answers -----------------------------------------------------------------------------------
@@ -365,13 +368,17 @@ class MetadataKeeper:
         return attempts
 
 
-def _question_for(topics: Collection[str] | None, *, may_create: bool = False) -> MetadataRequest:
-    return MetadataRequest(
-        topics=None
-        if topics is None
-        else [MetadataRequestTopic(name=name) for name in sorted(topics)],
-        allow_auto_topic_creation=may_create,
-    )
+def _question_for(topics: Collection[str] | None, *, may_create: bool = False) -> VersionedRequest:
+    names = None if topics is None else sorted(topics)
+
+    def question(version: int) -> MetadataRequest:
+        return MetadataRequest(
+            topics=None if names is None else [MetadataRequestTopic(name=name) for name in names],
+            # Older brokers create what they are asked about, and cannot be told not to.
+            allow_auto_topic_creation=may_create or version < FIRST_VERSION_THAT_MAY_NOT_CREATE,
+        )
+
+    return VersionedRequest(MetadataRequest, question)
 
 
 CUT_OFF = "a listener that wants SASL ends connections like this"
