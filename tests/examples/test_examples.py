@@ -1,0 +1,143 @@
+"""Every program in ``examples`` runs, and does what its first lines say."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
+
+import httpx
+import pytest
+
+from pyk.clients import Admin, Consumer, Producer, TopicPartition
+from pyk.reference_broker import Cluster
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+TRIED_HERE = {"worker", "fastapi_service", "test_with_broker", "arrow_in_and_out", "spark_windows"}
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    with Cluster() as cluster:
+        yield cluster
+
+
+def example(name: str) -> ModuleType:
+    """Import an example as a program of its own would be."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_example_is_tried_here_and_listed() -> None:
+    programs = {path.stem for path in EXAMPLES.glob("*.py")} - {"__init__"}
+    listed = (EXAMPLES / "README.md").read_text()
+
+    assert programs == TRIED_HERE
+    assert [name for name in programs if f"({name}.py)" not in listed] == []
+
+
+def test_the_worker_commits_what_it_handled_and_stops_on_sigterm(cluster: Cluster) -> None:
+    with Producer(cluster.bootstrap) as producer:
+        for table, item in (("table-7", "espresso"), ("table-2", "tea")):
+            producer.send("orders", json.dumps({"item": item}), key=table)
+    worker = subprocess.Popen(
+        [sys.executable, EXAMPLES / "worker.py", cluster.bootstrap],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    with worker:
+        assert worker.stdout is not None
+        handled = [worker.stdout.readline() for _ in range(2)]
+        worker.send_signal(signal.SIGTERM)
+
+    assert handled == ["table-7 ordered espresso\n", "table-2 ordered tea\n"]
+    assert worker.returncode == 0
+    with Admin(cluster.bootstrap) as admin:
+        committed = admin.list_consumer_group_offsets("kitchen")[TopicPartition("orders", 0)]
+    assert committed is not None
+    assert committed.offset == 2
+
+
+async def test_the_web_service_answers_with_the_place_of_an_order(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA", cluster.bootstrap)
+    service = example("fastapi_service")
+    transport = httpx.ASGITransport(app=service.app)
+
+    async with (
+        service.lifespan(service.app),
+        httpx.AsyncClient(transport=transport, base_url="http://service") as client,
+    ):
+        answer = await client.post("/orders", json={"table": "table-7", "item": "espresso"})
+        refused = await client.post("/orders", json={"table": "table-7"})
+
+    assert (answer.status_code, answer.json()) == (201, {"partition": 0, "offset": 0})
+    assert refused.status_code == 422
+    with Consumer(cluster.bootstrap, topics=["orders"], auto_offset_reset="earliest") as consumer:
+        (record,) = consumer.poll(10)
+    assert (record.key, json.loads(record.value)["item"]) == (b"table-7", "espresso")
+
+
+def test_the_test_with_a_broker_passes() -> None:
+    options = ["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(EXAMPLES)]
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, EXAMPLES / "test_with_broker.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
+
+
+def test_what_goes_in_as_arrow_comes_out_as_arrow(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.create_topic("measurements", partitions=3)
+
+    example("arrow_in_and_out").main(cluster.bootstrap)
+
+    assert capsys.readouterr().out == "10000 rows, mean 49.5\n"
+
+
+@pytest.mark.spark
+def test_the_windows_of_the_stream_are_counted_once_over_two_runs(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    from pyspark.sql import SparkSession
+
+    def click(time: str) -> None:
+        moment = datetime.fromisoformat(f"2025-01-01T{time}").replace(tzinfo=UTC)
+        timestamp_ms = int(moment.timestamp() * 1000)
+        producer.send_and_wait("clicks", b"click", key=b"home", timestamp_ms=timestamp_ms)
+
+    program = example("spark_windows")
+    cluster.create_topic("clicks", configs={"retention.ms": -1})
+    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    spark = session.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    with Producer(cluster.bootstrap) as producer:
+        for time in ("12:00:10", "12:00:50", "12:01:05", "12:30:00"):
+            click(time)
+        program.count_per_minute(spark, cluster.bootstrap, str(tmp_path)).awaitTermination()
+        click("13:00:00")
+        program.count_per_minute(spark, cluster.bootstrap, str(tmp_path)).awaitTermination()
+
+    with Consumer(
+        cluster.bootstrap, topics=["clicks-per-minute"], auto_offset_reset="earliest"
+    ) as consumer:
+        counts = [json.loads(record.value)["count"] for record in consumer.poll(20, max_records=9)]
+    assert sorted(counts) == [1, 1, 2]
