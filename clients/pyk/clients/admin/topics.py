@@ -47,6 +47,19 @@ class NewTopic:
     assignments: Mapping[int, tuple[int, ...]] = attrs.field(factory=dict, kw_only=True)
     """The brokers of each partition, the preferred leader first, to assign them by hand."""
 
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise TypeError(f"the name of a topic must be a str, not {self.name!r}")
+        for what in ("partitions", "replication_factor"):
+            number = getattr(self, what)
+            if isinstance(number, bool) or not isinstance(number, int | None):
+                raise TypeError(f"{what} of NewTopic({self.name!r}) must be an int, not {number!r}")
+        for setting, value in (self.configs or {}).items():
+            if not isinstance(value, str):
+                raise TypeError(
+                    f"configs of NewTopic({self.name!r}): {setting} must be a str, not {value!r}"
+                )
+
 
 @attrs.frozen
 class CreatedTopic:

@@ -60,53 +60,59 @@ class ClientConfig:
 
     bootstrap_servers: tuple[ServerAddress, ...] = required(
         BOOTSTRAP_SERVERS,
-        "Brokers through which the client first finds the cluster; it needs to reach one of them.",
+        "Brokers to connect to first; one that answers is enough, it names the others.",
     )
     client_id: str = option(
-        TextOr("pyk"), "pyk", "How the client calls itself in broker logs and quotas."
+        TextOr("pyk"), "pyk", "The name of the client in broker logs and quotas."
     )
     security_protocol: str = option(
-        PlaintextOnly(), "PLAINTEXT", "How the client speaks to brokers."
+        PlaintextOnly(), "PLAINTEXT", "The protocol between client and brokers."
     )
     request_timeout_ms: int = option(
-        Integer(minimum=1), 30_000, "How long to wait for a broker's answer to one request."
+        Integer(minimum=1), 30_000, "How long to wait for the response to one request."
     )
     retry_backoff_ms: int = option(
-        Integer(), 100, "The wait before a failed request is tried again; it doubles each time."
+        Integer(), 100, "The wait before a failed request is retried; it doubles each time."
     )
-    retry_backoff_max_ms: int = option(Integer(), 1_000, "The longest wait between two tries.")
+    retry_backoff_max_ms: int = option(Integer(), 1_000, "The longest wait between two retries.")
     reconnect_backoff_ms: int = option(
-        Integer(), 50, "The wait before a broker is connected to again; it doubles each time."
+        Integer(), 50, "The wait before connecting to a broker again; it doubles each time."
     )
     reconnect_backoff_max_ms: int = option(
-        Integer(), 1_000, "The longest wait before a broker is connected to again."
+        Integer(), 1_000, "The longest wait before connecting to a broker again."
     )
     socket_connection_setup_timeout_ms: int = option(
-        Integer(minimum=1), 10_000, "How long one address may take to connect; doubles each time."
+        Integer(minimum=1),
+        10_000,
+        "How long connecting to one address may take; it doubles each time.",
     )
     socket_connection_setup_timeout_max_ms: int = option(
-        Integer(minimum=1), 30_000, "The longest time that one address may take to connect."
+        Integer(minimum=1), 30_000, "The longest time that connecting to one address may take."
     )
     connections_max_idle_ms: int = option(
-        Integer(minimum=1, maximum=INT64_MAX), 540_000, "When a connection without use is closed."
+        Integer(minimum=1, maximum=INT64_MAX),
+        540_000,
+        "Close a connection that was not used for this long.",
     )
     metadata_max_age_ms: int = option(
         Integer(minimum=1, maximum=INT64_MAX),
         300_000,
-        "How old metadata may become before they are asked for again without any other reason.",
+        "Refresh metadata at least this often.",
     )
     metadata_recovery_strategy: str = option(
         OneOf((REBOOTSTRAP, "none")),
         REBOOTSTRAP,
-        "What to do when no known broker answers: begin again at the bootstrap servers, or wait.",
+        "What to do when no known broker answers: start again from the bootstrap servers, or wait.",
     )
     metadata_recovery_rebootstrap_trigger_ms: int = option(
-        Integer(), 300_000, "How long metadata may be unobtainable before the client begins again."
+        Integer(),
+        300_000,
+        "Start again from the bootstrap servers after this long without metadata.",
     )
     max_response_bytes: int = option(
         Integer(minimum=1024),
         100 * 1024 * 1024,
-        "The largest answer that is read from a broker. An option of pyk, not of Kafka.",
+        "The largest response that is read from a broker. An option of pyk, not of Kafka.",
     )
 
     @classmethod
@@ -125,7 +131,7 @@ class ClientConfig:
             options = {"bootstrap_servers": bootstrap_servers, **options}
         dotted = [name for name in options if "." in name]
         if dotted:
-            raise ConfigurationError("; ".join(map(explain_dotted, dotted)))
+            raise ConfigurationError(explain_dotted(dotted))
         return cls._build([Given(name, name, value) for name, value in options.items()])
 
     @classmethod
@@ -274,8 +280,10 @@ class AdminConfig(ClientConfig):
     """The options of :class:`~pyk.clients.Admin`."""
 
     connections_max_idle_ms: int = option(
-        Integer(minimum=1, maximum=INT64_MAX), 300_000, "When a connection without use is closed."
+        Integer(minimum=1, maximum=INT64_MAX),
+        300_000,
+        "Close a connection that was not used for this long.",
     )
     default_api_timeout_ms: int = option(
-        Integer(minimum=1), 60_000, "How long a call may take for which no timeout was given."
+        Integer(minimum=1), 60_000, "How long a call without a timeout of its own may take."
     )

@@ -30,42 +30,54 @@ class ConsumerConfig(ClientConfig):
     """The options of :class:`~pyk.clients.Consumer`."""
 
     default_api_timeout_ms: int = option(
-        Integer(minimum=1), 60_000, "How long a call may take for which no timeout was given."
+        Integer(minimum=1), 60_000, "How long a call without a timeout of its own may take."
     )
     group_id: str | None = option(
-        OptionalText(), None, "The group that shares the work and keeps the committed offsets."
+        OptionalText(),
+        None,
+        "The group that shares the partitions and keeps the committed offsets.",
     )
     group_instance_id: str | None = option(
-        OptionalText(), None, "A name that outlives restarts: they then cause no rebalance."
+        OptionalText(),
+        None,
+        "A name that stays the same over restarts, which then cause no rebalance.",
     )
     group_protocol: str = option(
-        OneOf(("classic",)), "classic", "How members of the group and its coordinator talk."
+        OneOf(("classic",)),
+        "classic",
+        "The protocol between members of the group and its coordinator.",
     )
     partition_assignment_strategy: tuple[str, ...] = option(
         Assignors(),
         ("range", "cooperative-sticky"),
-        "How partitions are shared out: the first of these that all members of the group know.",
+        "How partitions are assigned: the first of these that all members of the group have.",
     )
     auto_offset_reset: str = option(
         OneOf(("latest", "earliest", "none")),
         "latest",
-        "Where to begin where no offset is committed, or it is gone; 'none' raises instead.",
+        "Where to start if no offset is committed, or it is out of range; 'none' raises.",
     )
     enable_auto_commit: bool = option(
-        Boolean(), True, "Commit by itself what the application has finished."
+        Boolean(), True, "Commit in the background what the application has finished."
     )
-    auto_commit_interval_ms: int = option(Integer(), 5_000, "How often to commit by itself.")
+    auto_commit_interval_ms: int = option(
+        Integer(), 5_000, "How often to commit in the background."
+    )
     max_poll_records: int = option(
         Integer(minimum=1), 500, "How many records one ``poll`` returns at most."
     )
     max_poll_interval_ms: int = option(
-        Integer(minimum=1), 300_000, "How long the application may be busy before it is replaced."
+        Integer(minimum=1),
+        300_000,
+        "How long the application may go without polling before the consumer leaves.",
     )
     session_timeout_ms: int = option(
-        Integer(minimum=1), 45_000, "How long a member may be silent before it is thrown out."
+        Integer(minimum=1),
+        45_000,
+        "How long a member may be silent before the coordinator removes it.",
     )
     heartbeat_interval_ms: int = option(
-        Integer(minimum=1), 3_000, "How often a member says that it is alive."
+        Integer(minimum=1), 3_000, "How often a member sends a heartbeat."
     )
     fetch_min_bytes: int = option(
         Integer(), 1, "How many bytes a broker gathers before it answers a fetch."
@@ -74,7 +86,9 @@ class ConsumerConfig(ClientConfig):
         Integer(), 500, "How long a broker waits for ``fetch_min_bytes``."
     )
     fetch_max_bytes: int = option(
-        Integer(), 50 * 1024 * 1024, "How many bytes one fetch returns, but for a larger batch."
+        Integer(),
+        50 * 1024 * 1024,
+        "How many bytes one fetch returns; a single larger batch is returned as well.",
     )
     max_partition_fetch_bytes: int = option(
         Integer(), 1024 * 1024, "The same for each partition of a fetch."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from pyk.clients.config.kafka_names import REFUSED, WITHOUT_EFFECT
 
@@ -76,7 +76,10 @@ def explain_unknown(name: str, known: Collection[str]) -> str:
     return f"{name!r} is not an option"
 
 
-def explain_dotted(name: str) -> str:
-    """Return the sentence about a dotted name that was given as a keyword."""
-    keyword = name.replace(".", "_")
-    return f"{name!r} is written {keyword} as a keyword; from_properties() takes dotted names"
+def explain_dotted(names: Sequence[str]) -> str:
+    """Return the sentence about dotted names that were given as keywords."""
+    keywords = ", ".join(name.replace(".", "_") for name in names)
+    return (
+        f"keywords are written with '_' for '.': {keywords}; dotted names belong into the mapping "
+        "or file that from_properties() takes"
+    )

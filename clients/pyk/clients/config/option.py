@@ -1,4 +1,4 @@
-"""How one line of the table of options is written."""
+"""Declare one line of the table of options."""
 
 from __future__ import annotations
 

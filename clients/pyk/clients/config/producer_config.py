@@ -36,7 +36,9 @@ class ProducerConfig(ClientConfig):
         Acks(), ALL, "How many replicas must have a batch before it counts as sent; -1 is all."
     )
     enable_idempotence: bool = option(
-        Boolean(), True, "Let brokers recognise what they have already: no duplicates, no disorder."
+        Boolean(),
+        True,
+        "Let brokers drop batches that they have already: no duplicates, no reordering.",
     )
     linger_ms: int = option(
         Integer(maximum=INT64_MAX), 5, "How long a batch waits for more records before it is sent."
@@ -61,29 +63,31 @@ class ProducerConfig(ClientConfig):
         OneOf(("none", "gzip", "snappy", "lz4", "zstd")), "none", "How batches are compressed."
     )
     compression_level: int | None = option(
-        OptionalInteger(minimum=-131_072), None, "How hard; None is the default of the codec."
+        OptionalInteger(minimum=-131_072), None, "The level of the codec; None for its default."
     )
     delivery_timeout_ms: int = option(
         Integer(), 120_000, "How long a record may take from ``send`` until its outcome is known."
     )
     max_in_flight_requests_per_connection: int = option(
-        Integer(minimum=1), 5, "How many requests may wait for their answers on one connection."
+        Integer(minimum=1), 5, "How many requests may be in flight on one connection."
     )
     metadata_max_idle_ms: int = option(
         Integer(minimum=5_000, maximum=INT64_MAX),
         300_000,
-        "How long metadata of a topic that is not sent to any more are kept.",
+        "Forget the metadata of a topic that was not sent to for this long.",
     )
     partitioner: Callable[..., int] | None = option(
-        Callback(), None, "Chooses partitions; None hashes keys as Kafka does, else fills batches."
+        Callback(),
+        None,
+        "Chooses partitions; None hashes keys as Kafka does, and fills batches without.",
     )
     key_serializer: Serializer | Callable[[Any], bytes | str | None] | None = option(
-        Callback("serialize"), None, "Makes bytes of keys; None takes bytes and texts as they are."
+        Callback("serialize"), None, "Makes bytes of keys; None takes bytes, and str as UTF-8."
     )
     value_serializer: Serializer | Callable[[Any], bytes | str | None] | None = option(
         Callback("serialize"),
         None,
-        "Makes bytes of values; None takes bytes and texts as they are.",
+        "Makes bytes of values; None takes bytes, and str as UTF-8.",
     )
 
     @classmethod

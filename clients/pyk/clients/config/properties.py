@@ -1,4 +1,4 @@
-"""Java's properties files, in which Kafka's own tools keep their configuration."""
+"""Read Java's properties files, in which Kafka's own tools keep their configuration."""
 
 from __future__ import annotations
 

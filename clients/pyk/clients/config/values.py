@@ -1,4 +1,4 @@
-"""What the value of an option may be.
+"""The kinds of values that options take.
 
 A value comes as Python (a keyword argument) or as text (a properties file). Both go through the
 same kind of value, which raises ``ValueError`` with the rest of a sentence that begins with the
@@ -106,24 +106,24 @@ class AlwaysTrue(Boolean):
 
 @attrs.frozen
 class Text:
-    """A text, never empty."""
+    """A str, never empty."""
 
     max_length: int = 32_767
 
     def parse(self, given: object) -> str:
         if not isinstance(given, str):
-            raise ValueError(f"must be a text, not {given!r}")
+            raise ValueError(f"must be a str, not {given!r}")
         if not 0 < len(given) <= self.max_length:
             raise ValueError(f"must have 1 to {self.max_length} characters")
         return given
 
     def describe(self) -> str:
-        return "text"
+        return "str"
 
 
 @attrs.frozen
 class TextOr:
-    """A text; an empty one, which is Kafka's default, stands for ``default``."""
+    """A str; an empty one, which is Kafka's default, stands for ``default``."""
 
     default: str | None
 
@@ -133,12 +133,12 @@ class TextOr:
         return Text().parse(given)
 
     def describe(self) -> str:
-        return "text"
+        return "str"
 
 
 @attrs.frozen
 class OptionalText(Text):
-    """A text, or None."""
+    """A str, or None."""
 
     def parse(self, given: object) -> str | None:  # type: ignore[override]
         return None if given is None else super().parse(given)
@@ -162,7 +162,7 @@ class OneOf:
 
 @attrs.frozen
 class PlaintextOnly:
-    """The one security protocol that this release speaks."""
+    """The only security protocol of this release."""
 
     def parse(self, given: object) -> str:
         if isinstance(given, str) and given.strip().upper() == PROTOCOL:
@@ -191,7 +191,7 @@ class Acks:
 
 @attrs.frozen
 class TextList:
-    """Several texts: a sequence, or one text with commas."""
+    """Several str: a sequence, or one str with commas."""
 
     def parse(self, given: object) -> tuple[str, ...]:
         items = [str(item).strip() for item in items_of(given)]
@@ -200,7 +200,7 @@ class TextList:
         return tuple(dict.fromkeys(items))
 
     def describe(self) -> str:
-        return "a sequence, or texts joined by commas"
+        return "a sequence of str, or one str with commas"
 
 
 @attrs.frozen
@@ -272,11 +272,11 @@ class Servers:
 
 
 def items_of(given: object) -> Iterable[object]:
-    """Return the items of a list that was given as a sequence, or as one text with commas."""
+    """Return the items of a list that was given as a sequence, or as one str with commas."""
     if isinstance(given, str):
         return given.split(",")
     if isinstance(given, Mapping):
         raise ValueError("cannot be a mapping: from_properties() takes one with all options")
     if isinstance(given, Iterable):
         return given
-    raise ValueError(f"must be a text or a sequence of texts, not {given!r}")
+    raise ValueError(f"must be a str or a sequence of str, not {given!r}")

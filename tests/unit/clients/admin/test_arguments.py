@@ -104,3 +104,19 @@ def test_what_is_said_of_a_group_is_checked_before_connecting(
 
     with pytest.raises((TypeError, ValueError), match=words):
         asyncio.run(getattr(admin, call)("group", given))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        (5, {}, "the name of a topic must be a str, not 5"),
+        ("m", {"partitions": "3"}, r"partitions of NewTopic\('m'\) must be an int, not '3'"),
+        ("m", {"replication_factor": 1.0}, "replication_factor of .* must be an int, not 1.0"),
+        ("m", {"configs": {"retention.ms": 1}}, "retention.ms must be a str, not 1"),
+    ],
+)
+def test_a_topic_to_create_is_checked_when_it_is_written_down(
+    name: Any, arguments: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(TypeError, match=words):
+        NewTopic(name, **arguments)
