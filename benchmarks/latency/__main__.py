@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -75,7 +76,7 @@ class Bench:
 
     def _new_topic(self) -> str:
         self._topics += 1
-        name = f"latency-{self._topics}"
+        name = f"latency-{os.getpid()}-{self._topics}"
         with Admin(self._bootstrap) as admin:
             admin.create_topics([NewTopic(name, partitions=1)])
         return name

@@ -123,11 +123,10 @@ def test_threads_share_a_producer_and_keep_their_own_order(cluster, topic):
         assert mine == [b"%d %d" % (name, n) for n in range(500)]
 
 
-def test_callbacks_run_on_the_producer_s_thread_and_may_send_but_not_wait(cluster, topic):
+def test_callbacks_may_send_but_not_wait(cluster, topic):
     outcomes = []
 
     def delivered(delivery):
-        outcomes.append(threading.current_thread() is not threading.main_thread())
         outcomes.append(delivery.result().offset)
         following = producer.send(topic, b"two", partition=0)
         try:
@@ -144,8 +143,52 @@ def test_callbacks_run_on_the_producer_s_thread_and_may_send_but_not_wait(cluste
         producer.flush()
         producer.flush()  # the callback's record
 
-    assert outcomes == [True, 0, "refused", "refused"]
+    assert outcomes == [0, "refused", "refused"]
     assert values(cluster, topic) == [b"one", b"two"]
+
+
+def test_send_never_runs_a_callback_so_both_may_use_one_lock_of_the_application(cluster, topic):
+    lock, here = threading.Lock(), threading.current_thread()
+    ran_in: list[threading.Thread] = []
+
+    def delivered(delivery):
+        with lock:
+            ran_in.append(threading.current_thread())
+
+    with Producer(cluster.bootstrap, linger_ms=0) as producer:
+        producer.send_and_wait(topic, b"first", partition=0)
+        for n in range(300):
+            with lock:
+                delivery = producer.send(topic, b"%d" % n, partition=0)
+            if not delivery.done():
+                delivery.add_done_callback(delivered)
+        in_send = ran_in.count(here)
+        producer.flush()
+
+    assert in_send == 0
+    assert len(values(cluster, topic)) == 301
+
+
+def test_many_threads_send_and_wait_while_callbacks_send_too(cluster, topic):
+    def delivered(delivery):
+        producer.send(topic, b"from a callback", partition=2)
+
+    def produce(name: int) -> None:
+        for n in range(50):
+            producer.send(topic, b"x", partition=0).add_done_callback(delivered)
+            assert producer.send_and_wait(topic, b"%d %d" % (name, n), partition=1).partition == 1
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with Producer(cluster.bootstrap, linger_ms=0) as producer, ThreadPoolExecutor(4) as threads:
+            list(threads.map(produce, range(4)))
+            producer.flush()
+    finally:
+        sys.setswitchinterval(before)
+
+    partitions = read_topic(cluster.bootstrap, topic)
+    assert [len(partitions[number]) for number in range(3)] == [200, 200, 200]
 
 
 def test_a_delivery_can_be_awaited_by_async_code(cluster, topic):

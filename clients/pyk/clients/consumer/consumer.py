@@ -31,6 +31,9 @@ from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from pyk.protocol.io import Clock, Network
 
+# Of the loop, from room for a fetch to its request on the wire.
+TURNS_TO_FETCH = 3
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -91,12 +94,12 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         random: randomness.Random | None = None,
     ) -> None:
         self._thread = LoopThread("consumer")
-        self._doorbell = Doorbell()
+        self._doorbell = self._thread.new_waiter()
         core = ConsumerCore(
             config,
             topics,
-            on_data=self._doorbell.ring,
-            on_room=self._thread.call_soon,
+            on_data=self._doorbell.set,
+            on_room=self._look_at_once,
             clock=clock,
             network=network,
             random=random,
@@ -210,6 +213,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         if not self._core.is_started and not self._core.is_closed:
             self.start()
         self._core.check_reading()
+        self._doorbell.clear()
         self._buffer.is_waiting = True
         try:
             if self._buffer.has_work:
@@ -218,6 +222,10 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
             return self._doorbell.wait(left)
         finally:
             self._buffer.is_waiting = False
+
+    def _look_at_once(self, look: Callable[[], None]) -> None:
+        """Let the next fetch leave before the application looks at what is there."""
+        self._thread.visit(look, turns=TURNS_TO_FETCH)
 
     def _attend(self, deadline: float | None) -> None:
         """Look what there is besides records, and do it."""
@@ -391,27 +399,3 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     def stats(self) -> ConsumerStats:
         """Return what the consumer has done and holds at this moment."""
         return self._core.stats()
-
-
-class Doorbell:
-    """Lets the application's thread wait for the loop; a wait that Ctrl-C can end.
-
-    Ringing when nobody waits is remembered once, which costs a waiter one look for nothing.
-    """
-
-    def __init__(self) -> None:
-        self._silence = threading.Lock()
-        self._silence.acquire()
-
-    def ring(self) -> None:
-        if self._silence.locked():
-            try:
-                self._silence.release()
-            except RuntimeError:
-                return  # somebody else rang in the same moment
-
-    def wait(self, timeout: float | None) -> bool:
-        """Wait until it rings; return False if it does not within ``timeout`` seconds."""
-        if timeout is None:
-            return self._silence.acquire()
-        return self._silence.acquire(timeout=max(0.0, min(timeout, threading.TIMEOUT_MAX)))

@@ -20,7 +20,7 @@ cdef class RecordAccumulator:
     cdef Py_ssize_t _max_record_size
     cdef readonly dict topics
     cdef readonly object new_builder
-    cdef public unsigned long engine_thread
+    cdef public object engine
     cdef double _linger
     cdef bint _is_adaptive
     cdef object _now

@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from random import Random
 
+from pyk.clients.engine.waiter import Engine
 from pyk.clients.errors import KafkaError, RecordTooLargeError
 from pyk.clients.producer.batch import ProducerBatch
 from pyk.clients.producer.batch_delivery import Span
@@ -73,7 +74,7 @@ class RecordAccumulator:
         self._max_record_size = min(max_record_size, buffer_memory)
         self.topics: dict[str, TopicBatches] = {}
         self.new_builder = new_builder
-        self.engine_thread = 0
+        self.engine: Engine | None = None
         self._linger = linger
         self._is_adaptive = is_adaptive
         self._now = now
@@ -276,6 +277,11 @@ class RecordAccumulator:
         return batches is not None and any(batches.loads)
 
     @property
+    def has_full_batches(self) -> bool:
+        """Whether batches became full that the sender has not taken yet."""
+        return bool(self._full)
+
+    @property
     def unfinished_batches(self) -> int:
         return len(self._unfinished)
 
@@ -415,7 +421,7 @@ class RecordAccumulator:
             partition,
             self.new_builder(self.batch_size),
             self._now(),
-            self.engine_thread,
+            self.engine,
         )
         topic.used_at = batch.created_at
         topic.open_batches[partition] = batch

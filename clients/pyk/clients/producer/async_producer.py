@@ -188,12 +188,7 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
         random: randomness.Random | None = None,
     ) -> None:
         core = ProducerCore(
-            config,
-            is_threaded=False,
-            name=config.name_of(self),
-            clock=clock,
-            network=network,
-            random=random,
+            config, name=config.name_of(self), clock=clock, network=network, random=random
         )
         super().__init__(
             core.accumulator,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pyk.clients.engine.waiter import Engine
 from pyk.clients.errors import KafkaError
 from pyk.clients.producer.delivery import BatchResult, Delivery
 from pyk.clients.producer.row_source import Headers, RowSource
@@ -52,13 +53,13 @@ class ProducerBatch:
         partition: int,
         builder: RecordBatchBuilder,
         created_at: float,
-        engine_thread: int = 0,
+        engine: Engine | None = None,
     ) -> None:
         self.topic = topic
         self.partition = partition
         self.place = TopicPartition(topic, partition)
         self.created_at = created_at
-        self.result = BatchResult(topic, partition, engine_thread)
+        self.result = BatchResult(topic, partition, engine)
         self.is_open = True
         self.count = 0
         self.size = builder.size  # bytes on the wire; before sealing, an upper bound
@@ -160,7 +161,7 @@ def _batch_of(
 ) -> ProducerBatch:
     builder = new_builder(_MAX_BYTES)
     piece = ProducerBatch(
-        batch.topic, batch.partition, builder, batch.created_at, batch.result.engine_thread
+        batch.topic, batch.partition, builder, batch.created_at, batch.result.engine
     )
     for record in records:
         piece.append(record.timestamp, record.key, record.value, record.headers)

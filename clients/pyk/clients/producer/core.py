@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import random as randomness
-import threading
 import warnings
 from operator import itemgetter
 
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.engine.waiter import LoopOfCaller
 from pyk.clients.errors import (
     BufferExhaustedError,
     ClosedError,
@@ -54,15 +54,16 @@ log = logging.getLogger(__name__)
 class ProducerCore:
     """Client, accumulator and sender of one producer, put together.
 
-    ``is_threaded`` says that ``send`` runs on other threads than the loop.
+    ``thread`` drives the loop where ``send`` runs on other threads than that; None where all is
+    called on the caller's loop.
     """
 
     def __init__(
         self,
         config: ProducerConfig,
         *,
-        is_threaded: bool,
         name: str,
+        thread: LoopThread | None = None,
         clock: Clock | None = None,
         network: Network | None = None,
         random: randomness.Random | None = None,
@@ -82,12 +83,13 @@ class ProducerCore:
             allow_auto_topic_creation=True,
             has_records_for=self._has_records_for,
         )
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self.accumulator = self._accumulator(is_threaded)
+        self._thread = thread
+        self._own_loop = LoopOfCaller()
+        self.accumulator = self._accumulator()
+        self.accumulator.engine = self._own_loop if thread is None else thread
         self._sender = self._make_sender()
         self._sender_loop = SenderLoop(self.client, config, self.accumulator, self._sender)
         self.client.guard.on_fork = self.accumulator.refuse_after_fork
-        self._is_threaded = is_threaded
         self._is_told = False
         self._starting = asyncio.Lock()
         self._is_started = False
@@ -101,12 +103,11 @@ class ProducerCore:
             if self._is_started:
                 return
             await self.client.start(timeout)
-            self._loop = asyncio.get_running_loop()
-            self.accumulator.engine_thread = threading.get_ident()
+            self._own_loop.start()
             self.client.add_metadata_listener(self._metadata_changed)
             self._sender_loop.start()
             self._is_started = True
-            if not self._is_threaded:
+            if self._thread is None:
                 self.client.supervisor.spawn("deliver at the end", self._deliver_at_the_end())
 
     async def flush(self, timeout: float | None = None) -> None:
@@ -135,7 +136,8 @@ class ProducerCore:
         """
         if self.is_closed or self.client.guard.is_forked:
             return
-        if self._loop is not None and self._loop.is_closed():
+        loop = self._own_loop.loop
+        if loop is not None and loop.is_closed():
             self._end(LOOP_ENDED)
             return
         self.client.check_place()
@@ -300,7 +302,7 @@ class ProducerCore:
             buffer_total_bytes=budget.total,
         )
 
-    def _accumulator(self, is_threaded: bool) -> RecordAccumulator:
+    def _accumulator(self) -> RecordAccumulator:
         config, client = self.config, self.client
         compression, level = Compression(config.compression_type), config.compression_level
         try:
@@ -318,7 +320,7 @@ class ProducerCore:
             is_adaptive=True,
             now=client.clock.now,
             random=client.random,
-            wakeup=self._wake_from_thread if is_threaded else self._wake,
+            wakeup=self._wake if self._thread is None else self._wake_from_thread,
         )
 
     def _make_sender(self) -> Sender:
@@ -349,6 +351,11 @@ class ProducerCore:
         self._sender_loop.wake()
 
     def _wake_from_thread(self) -> None:
-        if self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and so is the producer
-                self._loop.call_soon_threadsafe(self._sender_loop.wake)
+        """Send what is due, in the thread that gave it, or have the loop look.
+
+        A batch that is full is left to the loop's thread: what it takes to compress one, and to
+        write it, is worth a thread of its own.
+        """
+        assert self._thread is not None
+        hurries = self.config.linger_ms == 0 and not self.accumulator.has_full_batches
+        self._thread.visit(self._sender_loop.take_turn if hurries else self._sender_loop.wake)

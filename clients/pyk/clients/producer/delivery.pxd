@@ -17,7 +17,7 @@ cdef class Delivery
 cdef class BatchResult:
     cdef readonly str topic
     cdef readonly int partition
-    cdef readonly unsigned long engine_thread
+    cdef readonly object engine
     cdef readonly bint is_done
     cdef public bint is_observed
     cdef readonly long long base_offset

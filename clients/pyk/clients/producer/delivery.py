@@ -6,9 +6,10 @@ timestamp): it becomes something to wait on when somebody waits. Compiled, deliv
 of the cyclic collector: it would walk every one of them, and what they point to never points back
 for longer than the batch is under way.
 
-Threads: one thread completes a batch, the engine's; any thread may ask. The queue of callbacks is
-the meeting point. Whoever adds one looks afterwards whether the batch is settled, whoever settles
-it looks afterwards whether there are callbacks, and ``popleft`` hands each to one of them only.
+Threads: one thread completes a batch, the one that drives the engine then; any thread may ask. The
+queue of callbacks is the meeting point. Whoever adds one looks afterwards whether the batch is
+settled, whoever settles it looks afterwards whether there are callbacks, and ``popleft`` hands each
+to one of them only.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ import contextlib
 import copy
 import functools
 import logging
-import threading
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any
 
+from pyk.clients.engine.waiter import Engine, Waiter
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
 from pyk.clients.wording import counted
 
@@ -77,7 +78,7 @@ class BatchResult:
         "_callbacks",
         "base_offset",
         "count",
-        "engine_thread",
+        "engine",
         "error",
         "is_done",
         "is_observed",
@@ -88,10 +89,10 @@ class BatchResult:
         "topic",
     )
 
-    def __init__(self, topic: str, partition: int, engine_thread: int = 0) -> None:
+    def __init__(self, topic: str, partition: int, engine: Engine | None = None) -> None:
         self.topic = topic
         self.partition = partition
-        self.engine_thread = engine_thread
+        self.engine = engine
         self.is_done = False
         self.is_observed = False
         self.base_offset = -1
@@ -247,7 +248,9 @@ class Delivery:
     def add_done_callback(self, function: Callable[[Delivery], object]) -> None:
         """Call ``function(delivery)`` once the outcome is known; now, if it is.
 
-        It runs on the producer's own thread, so it must be quick and must not wait.
+        It runs where the answer of the broker is taken: on the producer's own thread, or in a
+        thread that waits for the producer meanwhile (``flush``, ``result``, ``send_and_wait``). So
+        it must be quick and must not wait.
         """
         self._add_callback(function)
 
@@ -301,16 +304,16 @@ class Delivery:
         batch.is_observed = True
         if batch.is_done:
             return
-        if threading.get_ident() == batch.engine_thread:
+        engine = batch.engine
+        if engine is not None and engine.is_here():
             raise StateError(
-                "waiting for a delivery on the thread that delivers it would never end; "
+                "waiting for a delivery on the loop that delivers it would never end; "
                 "await the delivery, or use add_done_callback"
             )
-        waiter = threading.Lock()
-        waiter.acquire()
-        settled = Callback(self._index, None, waiter.release)
+        waiter = Waiter() if engine is None else engine.new_waiter()
+        settled = Callback(self._index, None, waiter.set)
         batch.add_callback(settled)
-        if waiter.acquire(timeout=-1 if timeout is None else max(0.0, timeout)):
+        if waiter.wait(timeout):
             return
         batch.discard_callback(settled)
         raise KafkaTimeoutError(
@@ -325,7 +328,7 @@ class Delivery:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         finish = functools.partial(_finish, future)
-        if threading.get_ident() != batch.engine_thread:
+        if batch.engine is None or batch.engine.loop is not loop:
             finish = functools.partial(_finish_elsewhere, loop, future)
         settled = Callback(self._index, None, finish)
         batch.add_callback(settled)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import random as randomness
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
@@ -36,8 +35,9 @@ GRACE_SECONDS = 0.5
 class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
     """Writes records to topics; :class:`AsyncProducer` is the same, awaited.
 
-    Any number of threads may share one. Delivery callbacks run on the producer's own thread, and
-    must not call what waits (``flush``, ``close``, ``result``).
+    Any number of threads may share one. Delivery callbacks run on the producer's own thread, or
+    inside ``flush``, ``result`` and the like of whoever waits for the producer, never inside
+    ``send``. They must not call what waits (``flush``, ``close``, ``result``).
     """
 
     def __init__(
@@ -195,10 +195,11 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
         network: Network | None = None,
         random: randomness.Random | None = None,
     ) -> None:
+        self._thread = LoopThread("producer", at_exit=self._close_at_exit)
         core = ProducerCore(
             config,
-            is_threaded=True,
             name=config.name_of(self),
+            thread=self._thread,
             clock=clock,
             network=network,
             random=random,
@@ -211,7 +212,6 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
             clock=core.client.clock,
         )
         self._core = core
-        self._thread = LoopThread("producer", at_exit=self._close_at_exit)
 
     def _close_at_exit(self) -> None:
         """Deliver what is left by a program that ends without closing its producer."""
@@ -237,16 +237,15 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
     def _room(self, size: int, deadline: float) -> RoomRequest:
         """Wait in line for room in the buffer, on this thread."""
         accumulator = self._core.accumulator
-        if threading.get_ident() == accumulator.engine_thread:
+        if self._thread.is_here():
             raise StateError(
                 "the buffer is full, and a callback that waits for room keeps the producer from "
                 "making any: send from another thread, or raise buffer_memory"
             )
-        turn = threading.Lock()
-        turn.acquire()
-        room = accumulator.request_room(size, turn.release)
+        turn = self._thread.new_waiter()
+        room = accumulator.request_room(size, turn.set)
         try:
-            is_in_time = turn.acquire(timeout=max(0.0, deadline - self._core.client.clock.now()))
+            is_in_time = turn.wait(deadline - self._core.client.clock.now())
         except BaseException:
             accumulator.cancel_room(room)
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from pyk.clients.config import ProducerConfig
@@ -46,6 +46,7 @@ class SenderLoop:
         self._alarm = Alarm(self._take_turn)
         self._is_getting_producer_id = False
         self._is_stopped = False
+        self._is_visited = False
         self._producer_id_failures = 0
         self.producer_id_error: KafkaError | None = None
         """Why there is no producer id yet, while one is asked for."""
@@ -69,7 +70,17 @@ class SenderLoop:
         self._alarm.stop()
         self._settle(self._sender.abandon(error))
 
+    def take_turn(self) -> None:
+        """Send what is to be sent, as a visitor: the application hears of nothing meanwhile."""
+        self._is_visited = True
+        try:
+            self._take_turn()
+        finally:
+            self._is_visited = False
+
     def _take_turn(self) -> None:
+        if self._is_stopped:
+            return
         try:
             self._alarm.set_at(self._act(self._client.clock.now()))
         except Exception as mistake:
@@ -137,7 +148,14 @@ class SenderLoop:
         if self._accumulator.unfinished_batches:
             self._alarm.set()
 
-    def _settle(self, settlements: Iterable[Settlement]) -> None:
+    def _settle(self, settlements: Sequence[Settlement]) -> None:
+        if settlements and self._is_visited:
+            asyncio.get_running_loop().call_soon(self._hand_out, settlements)
+        else:
+            self._hand_out(settlements)
+
+    def _hand_out(self, settlements: Iterable[Settlement]) -> None:
+        """Give results to who waits for them, callbacks of the application among them."""
         for end in settlements:
             batch = end.batch
             self._accumulator.release(batch)

@@ -1,6 +1,6 @@
 """Whole frames in, parts out: the one place where bytes of a connection are received and sent.
 
-A frame is an int32 size and that many bytes. Between frames, all connections of a thread receive
+A frame is an int32 size and that many bytes. Between frames, all connections of a loop receive
 into one scratch buffer, so an idle connection holds no memory. A frame that has not arrived whole
 gets a buffer of its own, into which the event loop then receives directly; it grows as its bytes
 arrive, to ``GROWTH`` times as many, so a peer that *declares* 100 MiB costs little until it sends
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from collections.abc import Iterable
 from typing import BinaryIO, Protocol, cast
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -77,7 +77,7 @@ class FrameTransport(asyncio.BufferedProtocol):
     def __init__(self, receiver: FrameReceiver, *, max_frame_bytes: int) -> None:
         self._receiver = receiver
         self._max_frame_bytes = max_frame_bytes
-        self._scratch = _scratch.buffer
+        self._scratch = _NO_SCRATCH
         self._prefix = b""
         self._frame: bytearray | None = None
         self._frame_size = 0
@@ -91,6 +91,7 @@ class FrameTransport(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._scratch = _scratch_of(asyncio.get_running_loop())
         name = transport.get_extra_info("peername")
         self._peer = f"{name[0]}:{name[1]}" if isinstance(name, tuple) else str(name)
 
@@ -247,17 +248,20 @@ class FrameTransport(asyncio.BufferedProtocol):
             self.write([os.pread(file.fileno(), region.size, region.offset)])
 
 
-class _Scratch(threading.local):
-    """One receive buffer a thread.
+def _scratch_of(loop: asyncio.AbstractEventLoop) -> bytearray:
+    """Return the receive buffer of a loop.
 
-    Between get_buffer() and buffer_updated() nothing else runs on an event loop.
+    Between get_buffer() and buffer_updated() nothing else runs on an event loop. Of a thread that
+    cannot be said: it may drive one loop while another one, that it drove before, is elsewhere.
     """
+    scratch = _scratches.get(loop)
+    if scratch is None:
+        scratch = _scratches[loop] = bytearray(SCRATCH_BYTES)
+    return scratch
 
-    def __init__(self) -> None:
-        self.buffer = bytearray(SCRATCH_BYTES)
 
-
-_scratch = _Scratch()
+_NO_SCRATCH = bytearray()
+_scratches: WeakKeyDictionary[asyncio.AbstractEventLoop, bytearray] = WeakKeyDictionary()
 
 
 def _join_small(

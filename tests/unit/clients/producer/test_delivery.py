@@ -10,12 +10,22 @@ import threading
 
 import pytest
 
+from pyk.clients.engine.waiter import Engine, LoopOfCaller
 from pyk.clients.errors import InvalidRecordError, KafkaTimeoutError, StateError
 from pyk.clients.producer.delivery import BatchResult, Delivery, RecordMetadata
 
 
-def make_deliveries(count: int = 3, engine_thread: int = 0) -> tuple[BatchResult, list[Delivery]]:
-    batch = BatchResult("orders", 2, engine_thread)
+def running_loop() -> LoopOfCaller:
+    """Return this thread, or its loop, as what settles deliveries."""
+    engine = LoopOfCaller()
+    engine.start()
+    return engine
+
+
+def make_deliveries(
+    count: int = 3, engine: Engine | None = None
+) -> tuple[BatchResult, list[Delivery]]:
+    batch = BatchResult("orders", 2, engine)
     return batch, [Delivery(batch, index, 1_000 + index) for index in range(count)]
 
 
@@ -146,8 +156,8 @@ def test_another_thread_that_waits_is_woken():
     assert offsets == [7] * 4
 
 
-def test_the_engine_s_own_thread_refuses_to_wait_for_itself():
-    batch, (delivery, *_) = make_deliveries(engine_thread=threading.get_ident())
+async def test_the_engine_s_own_loop_refuses_to_wait_for_itself():
+    batch, (delivery, *_) = make_deliveries(engine=running_loop())
 
     with pytest.raises(StateError, match="never end"):
         delivery.result()
@@ -156,7 +166,7 @@ def test_the_engine_s_own_thread_refuses_to_wait_for_itself():
 
 
 async def test_a_delivery_can_be_awaited_on_the_engine_s_loop_and_by_many():
-    batch, deliveries = make_deliveries(engine_thread=threading.get_ident())
+    batch, deliveries = make_deliveries(engine=running_loop())
     waiting = [asyncio.ensure_future(delivery) for delivery in [*deliveries, deliveries[0]]]
     await asyncio.sleep(0)
 
@@ -179,7 +189,7 @@ async def test_a_delivery_can_be_awaited_on_another_loop():
 
 
 async def test_who_stops_awaiting_disturbs_nobody():
-    batch, (delivery, *_) = make_deliveries(engine_thread=threading.get_ident())
+    batch, (delivery, *_) = make_deliveries(engine=running_loop())
     given_up = asyncio.ensure_future(delivery)
     patient = asyncio.ensure_future(delivery)
     await asyncio.sleep(0)
@@ -193,7 +203,7 @@ async def test_who_stops_awaiting_disturbs_nobody():
 
 
 async def test_awaiting_a_failure_raises_it():
-    batch, (delivery, *_) = make_deliveries(engine_thread=threading.get_ident())
+    batch, (delivery, *_) = make_deliveries(engine=running_loop())
     waiting = asyncio.ensure_future(delivery)
     await asyncio.sleep(0)
 

@@ -1,0 +1,96 @@
+"""Hold back the handlers of signals while the main thread runs code that must not be interrupted.
+
+Python runs handlers in the main thread, between any two instructions, and what they raise
+(``KeyboardInterrupt``, ``SystemExit`` of a SIGTERM handler, the time limit of a worker) goes off
+right there. In the middle of the engine that would leave a request without its answer, and its
+caller waiting for ever. So as long as a caller in the main thread drives the loop, a signal is only
+noted, and its handler runs when the loop is at rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal as signal_numbers
+import threading
+
+# The functions of ``signal`` wrap each number into an enum, which costs more than all the rest.
+from _signal import (  # type: ignore[import-not-found]
+    getsignal,
+    set_wakeup_fd,
+    signal,
+)
+from types import FrameType
+from typing import Any
+
+# Those that are sent to programs from outside, or by timers; each costs a look at every wait.
+_NAMES = (
+    "INT", "TERM", "HUP", "QUIT", "ALRM", "VTALRM",
+    "PROF", "USR1", "USR2", "CHLD", "WINCH", "BREAK",
+)  # fmt: skip
+_SIGNALS = tuple(
+    int(getattr(signal_numbers, f"SIG{name}"))
+    for name in _NAMES
+    if hasattr(signal_numbers, f"SIG{name}")
+)
+
+
+def is_main_thread() -> bool:
+    """Say whether handlers of signals run in this thread."""
+    return threading.get_ident() == threading.main_thread().ident
+
+
+class DeferredSignals:
+    """Notes signals from :meth:`begin` to :meth:`end`."""
+
+    __slots__ = ("_old_wakeup_fd", "_replaced", "pending")
+
+    def __init__(self) -> None:
+        self.pending: list[tuple[int, FrameType | None]] = []
+        self._replaced: list[tuple[int, Any]] = []
+        self._old_wakeup_fd: int | None = None
+
+    def begin(self, wakeup_fd: int | None = None) -> None:
+        """Hold handlers back. In the main thread only; call :meth:`end` whatever happens.
+
+        A byte is written to ``wakeup_fd`` for each signal, at once and whatever the thread does:
+        one that is just about to wait would not hear of the signal otherwise.
+        """
+        for number in [number for number in _SIGNALS if callable(getsignal(number))]:
+            self._replaced.append((number, getsignal(number)))
+            signal(number, self._note)
+        if wakeup_fd is not None:
+            self._old_wakeup_fd = set_wakeup_fd(wakeup_fd, warn_on_full_buffer=False)
+
+    def end(self) -> None:
+        """Put the handlers back and run those of the signals that came; what they raise, raises."""
+        if self._replaced:
+            handlers = dict(self._replaced)
+            self._restore()
+            while self.pending:
+                number, frame = self.pending.pop(0)
+                handlers[number](number, frame)
+
+    def _restore(self) -> None:
+        try:
+            if self._old_wakeup_fd is not None:
+                self._restore_wakeup_fd(self._old_wakeup_fd)
+            while self._replaced:
+                number, handler = self._replaced[-1]
+                if getsignal(number) == self._note:  # else somebody has set another one meanwhile
+                    signal(number, handler)
+                self._replaced.pop()
+        finally:
+            if self._replaced:  # the handler of a signal that came just now has raised
+                self._restore()
+
+    def _restore_wakeup_fd(self, old: int) -> None:
+        set_wakeup_fd(old)
+        self._old_wakeup_fd = None
+        if old >= 0:
+            for number, _ in self.pending:
+                with contextlib.suppress(OSError):
+                    os.write(old, bytes([number]))
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.pending.append((number, frame))

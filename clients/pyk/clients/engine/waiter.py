@@ -1,0 +1,82 @@
+"""Let a thread wait until something has happened on an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from typing import Protocol
+
+LONGEST = threading.TIMEOUT_MAX
+
+
+class Waiter:
+    """Something that one thread waits for, and any thread may set.
+
+    The wait can be ended by Ctrl-C. What is set stays set until :meth:`clear`. The handler of a
+    signal may set it too, in the middle of the wait: so the thread sleeps on a bare lock.
+    """
+
+    __slots__ = ("_bell", "is_set")
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._bell: threading.Lock | None = None
+
+    def set(self) -> None:
+        """End the wait."""
+        self.is_set = True
+        bell = self._bell
+        if bell is not None:
+            with contextlib.suppress(RuntimeError):  # somebody else was faster
+                bell.release()
+
+    def clear(self) -> None:
+        """Let the next wait wait again."""
+        self.is_set = False
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it is set; return False if that takes longer than ``timeout`` seconds."""
+        return self._sleep(timeout)
+
+    def _sleep(self, timeout: float | None) -> bool:
+        bell = threading.Lock()
+        bell.acquire()
+        self._bell = bell
+        if not self.is_set:  # looked at after the bell is there: whoever sets it now rings
+            bell.acquire(timeout=-1 if timeout is None else max(0.0, min(timeout, LONGEST)))
+        self._bell = None
+        return self.is_set
+
+
+class Engine(Protocol):
+    """The event loop that settles something, as threads see it that wait for that."""
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The loop, None before it was started."""
+
+    def is_here(self) -> bool:
+        """Say whether this code runs on the loop, which must not wait for itself."""
+
+    def new_waiter(self) -> Waiter:
+        """Return what a thread can wait for."""
+
+
+class LoopOfCaller:
+    """The loop of an asyncio client: other threads can only wait for it."""
+
+    def __init__(self) -> None:
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
+
+    def start(self) -> None:
+        """Take note of the running loop."""
+        self.loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+
+    def is_here(self) -> bool:
+        return threading.get_ident() == self._thread
+
+    def new_waiter(self) -> Waiter:
+        return Waiter()

@@ -1,0 +1,101 @@
+"""Who drives the loop of a blocking client, as a table of what comes and what follows."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.clients.engine.baton import Baton, Driver
+
+GRACE = 0.004
+
+
+def baton(driver: Driver = Driver.NOBODY, left_at: float | None = None) -> Baton:
+    made = Baton(GRACE)
+    if left_at is not None:
+        made.caller_comes()
+        made.caller_leaves(left_at, background_selects=False)
+    made.driver = driver
+    return made
+
+
+@pytest.mark.parametrize(
+    ("driver", "may_drive"),
+    [(Driver.NOBODY, True), (Driver.BACKGROUND, True), (Driver.CALLER, False)],
+)
+def test_a_caller_drives_unless_another_one_does(driver: Driver, may_drive: bool) -> None:
+    state = baton(driver)
+
+    assert state.caller_comes() is may_drive
+    assert state.driver is Driver.CALLER
+
+
+def test_nobody_begins_to_drive_a_loop_that_ends() -> None:
+    state = baton()
+    state.end()
+
+    assert not state.caller_comes()
+
+
+@pytest.mark.parametrize(
+    ("background_selects", "driver"), [(False, Driver.NOBODY), (True, Driver.BACKGROUND)]
+)
+def test_a_caller_that_leaves_wakes_nobody(background_selects: bool, driver: Driver) -> None:
+    state = baton(Driver.CALLER)
+
+    assert not state.caller_leaves(10, background_selects=background_selects)
+    assert state.driver is driver
+
+
+@pytest.mark.parametrize(
+    ("driver", "left_at", "now", "nap"),
+    [
+        (Driver.NOBODY, None, 10, 0.0),
+        (Driver.NOBODY, 10, 10.001, 0.003),
+        (Driver.NOBODY, 10, 10.005, 0.0),
+        (Driver.CALLER, None, 10, GRACE),
+    ],
+)
+def test_the_background_thread_leaves_a_loop_alone_for_a_while_after_a_caller(
+    driver: Driver, left_at: float | None, now: float, nap: float
+) -> None:
+    state = baton(driver, left_at)
+
+    assert state.background_looks(now) == pytest.approx(nap)
+    assert (state.driver is Driver.BACKGROUND) is (nap == 0)
+
+
+def test_callers_that_come_and_go_are_not_to_tell_the_background_thread() -> None:
+    state = baton()
+    for now in range(10):
+        state.caller_comes()
+        assert state.background_looks(now) == GRACE
+        assert not state.caller_leaves(now, background_selects=False)
+
+
+def test_a_caller_that_stays_has_to_tell_when_it_leaves() -> None:
+    state = baton()
+    state.caller_comes()
+    assert state.background_looks(0) == GRACE
+
+    assert state.background_looks(GRACE) is None
+    assert state.caller_leaves(60, background_selects=False)
+
+    state.caller_comes()
+    assert not state.caller_leaves(61, background_selects=False)
+
+
+def test_work_that_is_left_while_nobody_drives_ends_the_grace() -> None:
+    state = baton(left_at=10)
+
+    assert state.is_needed()
+
+    assert state.background_looks(10.001) == 0
+    assert state.driver is Driver.BACKGROUND
+
+
+@pytest.mark.parametrize("driver", [Driver.BACKGROUND, Driver.CALLER])
+def test_work_that_a_driver_finds_needs_nobody_else(driver: Driver) -> None:
+    state = baton(driver)
+
+    assert not state.is_needed()
+    assert not state.is_urgent
