@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pyk.clients.config import AdminConfig, ConsumerConfig, ProducerConfig
 from pyk.clients.errors import KafkaError, SeveralErrors
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.records.compression import Compression
 from pyk.spark_connector.errors import OptionError
 
 CLIENT_ID = "pyk-spark"
@@ -63,6 +64,11 @@ def kafka_notices(
     """Return a sentence about each configuration of Kafka that has no effect in such a client."""
     unused = config.without_effect(sorted(kafka))
     return tuple(f"kafka.{name} has no effect: {reason}" for name, reason in unused.items())
+
+
+def compression_of(properties: Mapping[str, str]) -> Compression:
+    """Return the codec of a producer of these properties."""
+    return Compression(ProducerConfig.from_properties(properties).compression_type)
 
 
 def delivery_timeout(properties: Mapping[str, str]) -> float:

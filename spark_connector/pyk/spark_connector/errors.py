@@ -35,6 +35,12 @@ class CheckpointError(ConnectorError, ValueError):
     code = "PYK_CHECKPOINT"
 
 
+class InstallationError(ConnectorError):
+    """A package that reading or writing needs is missing from this Python."""
+
+    code = "PYK_INSTALLATION"
+
+
 class DataLossError(ConnectorError):
     """Offsets that the query was to read have left the topic, and ``failOnDataLoss`` is on."""
 

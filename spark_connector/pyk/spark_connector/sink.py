@@ -20,12 +20,14 @@ from pyspark.sql.datasource import (
 
 from pyk.clients.config import ProducerConfig
 from pyk.spark_connector.client_properties import (
+    compression_of,
     delivery_timeout,
     describe_error,
     kafka_notices,
     producer_properties,
 )
 from pyk.spark_connector.errors import OptionError, WriteError
+from pyk.spark_connector.installation import check_codecs, tell_if_uncompiled
 from pyk.spark_connector.notices import tell_once
 from pyk.spark_connector.options import sink_options
 from pyk.spark_connector.sink_records import (
@@ -109,6 +111,7 @@ class TaskWriter:
         self._properties = producer_properties(parsed.kafka)
         # As long as a record may take that was handed over before the brokers went away.
         self._connect_timeout = delivery_timeout(self._properties)
+        check_codecs(compression_of(self._properties))
         self._columns = check_columns(schema, self._topic)
         notice = timestamp_notice(schema)
         tell_once((*parsed.notices, *kafka_notices(ProducerConfig, parsed.kafka)))
@@ -122,6 +125,7 @@ class TaskWriter:
         first = next(batches, None)
         if first is None:
             return Written(0)
+        tell_if_uncompiled()
         lent = clients.borrow(make_producer, self._properties, self._connect_timeout)
         try:
             with lent as producer:

@@ -15,6 +15,7 @@ from pyk.spark_connector.client_properties import (
     kafka_notices,
 )
 from pyk.spark_connector.errors import ReadError
+from pyk.spark_connector.installation import check_codecs, tell_if_uncompiled
 from pyk.spark_connector.notices import tell_once
 from pyk.spark_connector.options import SourceOptions, batch_source_options
 from pyk.spark_connector.planning import OffsetRange
@@ -31,6 +32,7 @@ class TaskReader:
     """Reads the ranges of a task; it travels from the driver to the tasks."""
 
     def __init__(self, options: SourceOptions, columns: Sequence[Column]) -> None:
+        check_codecs()
         tell_once((*options.notices, *kafka_notices(ConsumerConfig, options.kafka)))
         self._columns = columns
         self._properties = consumer_properties(options.kafka)
@@ -44,6 +46,7 @@ class TaskReader:
         from pyk.spark_connector.range_reader import RangeReader, ReadSettings
         from pyk.spark_connector.workers import clients, freeze_imports, make_consumer
 
+        tell_if_uncompiled()
         settings = ReadSettings(
             fail_on_data_loss=self._fail_on_data_loss, stall_timeout=self._stall_timeout
         )
