@@ -32,17 +32,28 @@ def test_offsets_survive_the_checkpoint(
     assert StreamOffset.from_json(offset.to_json()) == offset
 
 
-@given(RANGES, st.none() | st.integers(1, 40), LIMITS, st.integers(1, 3000))
+@given(RANGES, st.none() | st.integers(1, 40), LIMITS, st.integers(1, 3000), st.integers(1, 9))
 def test_tasks_cover_every_offset_once(
-    ranges: list[OffsetRange], min_tasks: int | None, max_records: int | None, min_records: int
+    ranges: list[OffsetRange],
+    min_tasks: int | None,
+    max_records: int | None,
+    min_records: int,
+    parallelism: int,
 ) -> None:
     tasks = plan_tasks(
-        ranges, min_tasks=min_tasks, max_records=max_records, min_records=min_records
+        ranges,
+        min_tasks=min_tasks,
+        max_records=max_records,
+        min_records=min_records,
+        parallelism=parallelism,
     )
 
     pieces = sorted(piece for task in tasks for piece in task)
     assert all(piece.size > 0 for piece in pieces)
-    assert max_records is None or all(piece.size <= max_records for piece in pieces)
+    assert max_records is None or all(
+        sum(one.size for one in task) <= max_records for task in tasks
+    )
+    assert len(tasks) >= min(len(ranges), parallelism)
     joined: list[OffsetRange] = []
     for piece in pieces:
         if joined and joined[-1].topic_partition == piece.topic_partition:

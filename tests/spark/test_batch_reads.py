@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from pyspark.errors import PySparkException
@@ -108,13 +109,16 @@ def test_min_partitions_splits_a_partition_into_tasks(topic: Topic) -> None:
     assert {row["count"] for row in frame.groupBy("task").count().collect()} == {25}
 
 
-def test_small_partitions_share_a_task(topic: Topic) -> None:
-    for partition in range(3):
+def test_small_partitions_share_as_many_tasks_as_spark_runs_at_once(
+    make_topic: Callable[..., Topic],
+) -> None:
+    topic = make_topic(partitions=7)
+    for partition in range(7):
         topic.produce([b"x"], partition=partition)
 
     tasks = topic.batch().select(sf.spark_partition_id()).distinct().count()
 
-    assert tasks == 1
+    assert tasks == 2, "the session is local[2]"
 
 
 def test_a_limit_stops_reading_and_leaves_the_worker_well(topic: Topic) -> None:

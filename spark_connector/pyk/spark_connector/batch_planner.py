@@ -10,7 +10,9 @@ from pyk.spark_connector.resolving import Cluster, reachable, resolve
 from pyk.spark_connector.stream_planner import report_losses, tasks_of
 
 
-def plan_batch(options: SourceOptions, cluster: Cluster) -> list[tuple[OffsetRange, ...]]:
+def plan_batch(
+    options: SourceOptions, cluster: Cluster, parallelism: int = 1
+) -> list[tuple[OffsetRange, ...]]:
     """Return the ranges of each task.
 
     Raises :class:`OptionError` for a range that cannot be: one that ends before it starts or, with
@@ -26,7 +28,7 @@ def plan_batch(options: SourceOptions, cluster: Cluster) -> list[tuple[OffsetRan
     _check_order(start, end)
     plan = plan_ranges(start, end, cluster.log_start(partitions))
     report_losses(plan.losses, fail=options.fail_on_data_loss)
-    return tasks_of(plan.ranges, options)
+    return tasks_of(plan.ranges, options, parallelism)
 
 
 def _check_order(start: OffsetMap, end: OffsetMap) -> None:

@@ -11,6 +11,7 @@ transaction markers leave such gaps in every healthy topic.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -133,14 +134,16 @@ def plan_tasks(
     min_tasks: int | None = None,
     max_records: int | None = None,
     min_records: int = 1,
+    parallelism: int = 1,
 ) -> list[tuple[OffsetRange, ...]]:
     """Return the ranges of each Spark task, the longest task first.
 
     ``min_tasks`` is Spark's ``minPartitions``, ``max_records`` its ``maxRecordsPerPartition``.
-    Ranges below ``min_records`` share a task unless many tasks were asked for.
+    Ranges below ``min_records`` share tasks, unless many tasks were asked for or some of the
+    ``parallelism`` tasks that run at once would have nothing to do.
     """
     pieces = split_ranges(ranges, min_tasks, max_records)
-    return pack_ranges(pieces, 1 if min_tasks else min(min_records, max_records or min_records))
+    return pack_ranges(pieces, 1 if min_tasks else min_records, parallelism, max_records)
 
 
 def split_ranges(
@@ -162,17 +165,31 @@ def split_ranges(
     ]
 
 
-def pack_ranges(ranges: Iterable[OffsetRange], min_records: int) -> list[tuple[OffsetRange, ...]]:
-    """Put small ranges together until a task has ``min_records``: each task costs tens of ms."""
-    tasks: list[list[OffsetRange]] = []
-    filled = min_records
-    for one in sorted(ranges, key=lambda range_: -range_.size):
-        if filled >= min_records:
-            tasks.append([])
-            filled = 0
-        tasks[-1].append(one)
-        filled += one.size
-    return [tuple(sorted(task)) for task in tasks]
+def pack_ranges(
+    ranges: Iterable[OffsetRange],
+    min_records: int,
+    parallelism: int = 1,
+    max_records: int | None = None,
+) -> list[tuple[OffsetRange, ...]]:
+    """Put small ranges together, since each task costs tens of milliseconds.
+
+    There are as many tasks as hold ``min_records`` each, and no fewer than ``parallelism``: a job
+    that is slow per record needs every core. The tasks that share are of about the same size.
+    """
+    by_size = sorted(ranges, key=lambda range_: -range_.size)
+    large = [one for one in by_size if one.size >= min_records]
+    small = by_size[len(large) :]
+    worth = -(-sum(one.size for one in small) // min_records)
+    count = min(len(small), max(worth, parallelism - len(large)))
+    tasks: list[tuple[int, int, list[OffsetRange]]] = [(0, number, []) for number in range(count)]
+    for one in small:
+        size, number, members = tasks[0]
+        if max_records is not None and members and size + one.size > max_records:
+            heapq.heappush(tasks, (one.size, len(tasks), [one]))
+        else:
+            heapq.heapreplace(tasks, (size + one.size, number, [*members, one]))
+    shared = sorted(tasks, key=lambda task: (-task[0], task[1]))
+    return [(one,) for one in large] + [tuple(sorted(members)) for _, _, members in shared]
 
 
 def _portion(size: int, total: int, tasks: int) -> int:

@@ -18,6 +18,7 @@ from pyk.spark_connector.errors import ReadError
 from pyk.spark_connector.installation import check_codecs, tell_if_uncompiled
 from pyk.spark_connector.notices import tell_once
 from pyk.spark_connector.options import SourceOptions, batch_source_options
+from pyk.spark_connector.parallelism import default_parallelism
 from pyk.spark_connector.planning import OffsetRange
 from pyk.spark_connector.schema import wanted_columns
 
@@ -82,7 +83,7 @@ class BatchReader(DataSourceReader):
 
         cluster = KafkaCluster(self._options)
         try:
-            return input_partitions(plan_batch(self._options, cluster))
+            return input_partitions(plan_batch(self._options, cluster, default_parallelism()))
         finally:
             cluster.close()
 

@@ -10,11 +10,12 @@ Spark asks in this order for each batch, and may ask again for any of it::
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyk.protocol.io import Clock
 from pyk.spark_connector.errors import DataLossError, ReadError
+from pyk.spark_connector.idle_pace import IdlePace
 from pyk.spark_connector.offsets import JsonOffsets, OffsetMap, StreamOffset
 from pyk.spark_connector.options import SourceOptions
 from pyk.spark_connector.planning import Admission, OffsetRange, plan_ranges, plan_tasks
@@ -30,10 +31,21 @@ LEFT_OUT = "Records were left out of the query, since failOnDataLoss is false: %
 class StreamPlanner:
     """Plans the micro-batches of one run of one query; its offsets are those of Spark's log."""
 
-    def __init__(self, options: SourceOptions, cluster: Cluster, clock: Clock) -> None:
+    def __init__(
+        self,
+        options: SourceOptions,
+        cluster: Cluster,
+        clock: Clock,
+        *,
+        wait: Callable[[float], object],
+        parallelism: int = 1,
+    ) -> None:
         self._options = options
         self._cluster = cluster
         self._clock = clock
+        self._wait = wait
+        self._parallelism = parallelism
+        self._pace = IdlePace()
         self._admission = Admission(
             min_offsets=options.min_offsets_per_trigger,
             max_offsets=options.max_offsets_per_trigger,
@@ -53,8 +65,21 @@ class StreamPlanner:
     def latest_offset(self, start: Mapping[str, Any], *, limited: bool = True) -> JsonOffsets:
         """Return the end of the next micro-batch: ``start`` itself where there is to be none.
 
+        Waits a moment before it asks where asking is costly and brought nothing the last time.
         ``limited`` is whether ``min`` and ``maxOffsetsPerTrigger`` hold.
         """
+        self._wait_if_idle()
+        begun = self._clock.now()
+        end = self._next_end(start, limited=limited)
+        self._pace.asked(begun, self._clock.now(), moved=end != start)
+        return end
+
+    def _wait_if_idle(self) -> None:
+        seconds = self._pace.wait(self._clock.now())
+        if seconds > 0:
+            self._wait(seconds)
+
+    def _next_end(self, start: Mapping[str, Any], *, limited: bool) -> JsonOffsets:
         begin = StreamOffset.from_json(start)
         self._commit(begin.offsets)
         latest = self._fetch_latest() if self._target is None else self._target
@@ -91,7 +116,7 @@ class StreamPlanner:
         plan = plan_ranges(first, until, self._cluster.log_start(until))
         losses = tuple(RECREATED.format(topic) for topic in sorted(before | since))
         report_losses(losses + plan.losses, fail=self._options.fail_on_data_loss)
-        return tasks_of(plan.ranges, self._options)
+        return tasks_of(plan.ranges, self._options, self._parallelism)
 
     def close(self) -> None:
         """Free the connections."""
@@ -158,7 +183,7 @@ def report_losses(losses: tuple[str, ...], *, fail: bool) -> None:
 
 
 def tasks_of(
-    ranges: tuple[OffsetRange, ...], options: SourceOptions
+    ranges: tuple[OffsetRange, ...], options: SourceOptions, parallelism: int
 ) -> list[tuple[OffsetRange, ...]]:
     """Return the ranges of each Spark task, as the options want them split or joined."""
     return plan_tasks(
@@ -166,4 +191,5 @@ def tasks_of(
         min_tasks=options.min_partitions,
         max_records=options.max_records_per_partition,
         min_records=options.min_records_per_partition,
+        parallelism=parallelism,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -77,11 +78,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._made_planner is None:
             from pyk.protocol.io import SystemClock
             from pyk.spark_connector.kafka_cluster import KafkaCluster
+            from pyk.spark_connector.parallelism import default_parallelism
             from pyk.spark_connector.stream_planner import StreamPlanner
 
             _exit_on_sigterm()
             self._made_planner = StreamPlanner(
-                self._options, KafkaCluster(self._options), SystemClock()
+                self._options,
+                KafkaCluster(self._options),
+                SystemClock(),
+                wait=Event().wait,
+                parallelism=default_parallelism(),
             )
         return self._made_planner
 

@@ -154,9 +154,34 @@ class TestTasks:
     def test_small_ranges_share_a_task(self) -> None:
         ranges = [range_of(3, 0), range_of(900, 1), range_of(4, 2), range_of(5, 3)]
 
-        tasks = pack_ranges(ranges, 10)
+        tasks = pack_ranges(ranges, min_records=20)
 
         assert [[one.partition for one in task] for task in tasks] == [[1], [0, 2, 3]]
+
+    def test_no_more_share_one_than_leave_every_core_a_task(self) -> None:
+        ranges = [range_of(1, number) for number in range(12)]
+
+        assert [len(pack_ranges(ranges[:count], 1000, parallelism=4)) for count in (3, 4, 12)] == [
+            *(3, 4, 4)
+        ]
+
+    def test_large_ranges_keep_cores_busy_too(self) -> None:
+        ranges = [range_of(5000, 0), range_of(5000, 1), *(range_of(1, n) for n in range(2, 9))]
+
+        assert len(pack_ranges(ranges, 1000, parallelism=4)) == 4
+        assert len(pack_ranges(ranges, 1000, parallelism=2)) == 3
+
+    def test_tasks_that_share_are_alike(self) -> None:
+        ranges = [range_of(size, number) for number, size in enumerate([70, 10, 10, 10, 10, 10])]
+
+        tasks = pack_ranges(ranges, 1000, parallelism=2)
+
+        assert [sum(one.size for one in task) for task in tasks] == [70, 50]
+
+    def test_what_is_worth_a_task_has_one(self) -> None:
+        ranges = [range_of(600, number) for number in range(10)]
+
+        assert len(pack_ranges(ranges, 1000, parallelism=2)) == 6
 
     def test_many_tasks_asked_for_means_no_sharing(self) -> None:
         ranges = [range_of(1, 0), range_of(1, 1)]
@@ -168,6 +193,8 @@ class TestTasks:
         ranges = [range_of(4, number) for number in range(4)]
 
         assert [len(task) for task in plan_tasks(ranges, max_records=8, min_records=100)] == [2, 2]
+        uneven = [range_of(size, number) for number, size in enumerate([5, 5, 5])]
+        assert [len(task) for task in plan_tasks(uneven, max_records=8, min_records=100)] == [1] * 3
 
     def test_nothing_to_read_is_no_task(self) -> None:
         assert plan_tasks([], min_tasks=3) == []

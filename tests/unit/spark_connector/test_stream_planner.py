@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar
 
 import attrs
@@ -31,6 +31,7 @@ class FakeCluster:
     times: dict[TopicPartition, dict[int, int]] = attrs.field(factory=dict)
     commits: list[tuple[str, OffsetMap]] = attrs.field(factory=list)
     refuses_commits: bool = False
+    on_latest: Callable[[], object] = lambda: None
     ids: dict[str, str] = attrs.field(factory=dict)
     closed: bool = False
 
@@ -49,6 +50,7 @@ class FakeCluster:
         return {one: self.starts.get(one, 0) for one in partitions if one in self.ends}
 
     def latest(self, partitions: Collection[TopicPartition]) -> OffsetMap:
+        self.on_latest()
         return {one: self.ends[one] for one in partitions}
 
     def at_times(self, timestamps_ms: OffsetMap) -> Mapping[TopicPartition, int | None]:
@@ -65,7 +67,8 @@ class FakeCluster:
 
 def planner(cluster: FakeCluster, **options: str) -> StreamPlanner:
     given = {"kafka.bootstrap.servers": "x:1", "subscribe": "a"} | options
-    return StreamPlanner(stream_source_options(given), cluster, VirtualClock())
+    clock = VirtualClock()
+    return StreamPlanner(stream_source_options(given), cluster, clock, wait=clock.advance)
 
 
 def ranges_of(tasks: list[tuple[OffsetRange, ...]]) -> list[OffsetRange]:
@@ -213,6 +216,64 @@ class TestAvailableNow:
         end = stream.latest_offset(stream.initial_offset())
 
         assert stream.latest_offset(end) == end
+
+
+class TestIdling:
+    """Spark asks a hundred times a second; each question to a large topic costs milliseconds."""
+
+    def idle(self, cost: float, **options: str) -> tuple[FakeCluster, StreamPlanner, VirtualClock]:
+        cluster, clock = FakeCluster({A0: 5}), VirtualClock()
+        cluster.on_latest = lambda: clock.advance(cost)
+        given = {"kafka.bootstrap.servers": "x:1", "subscribe": "a", "startingOffsets": "earliest"}
+        stream = StreamPlanner(
+            stream_source_options(given | options), cluster, clock, wait=clock.advance
+        )
+        return cluster, stream, clock
+
+    def test_a_tenth_of_the_time_is_spent_on_asking(self) -> None:
+        _, stream, clock = self.idle(cost=0.015)
+        offset = through_json(stream.latest_offset(stream.initial_offset()))
+        begun = clock.now()
+
+        for _ in range(20):
+            assert stream.latest_offset(offset) == offset
+            clock.advance(0.010)
+
+        assert clock.now() - begun == pytest.approx(20 * 0.150, rel=0.1)
+
+    def test_a_slow_answer_holds_records_up_a_fifth_of_a_second_at_most(self) -> None:
+        cluster, stream, clock = self.idle(cost=3.0)
+        offset = through_json(stream.latest_offset(stream.initial_offset()))
+        stream.latest_offset(offset)
+        cluster.ends[A0] = 6
+        begun = clock.now()
+
+        assert stream.latest_offset(offset)["a"] == {"0": 6}
+
+        assert clock.now() - begun == pytest.approx(3.2)
+
+    def test_a_question_that_costs_nothing_is_asked_at_once(self) -> None:
+        _, stream, clock = self.idle(cost=0.0005)
+        offset = through_json(stream.latest_offset(stream.initial_offset()))
+        stream.latest_offset(offset)
+        clock.advance(0.010)
+        begun = clock.now()
+
+        stream.latest_offset(offset)
+
+        assert clock.now() - begun == pytest.approx(0.0005)
+
+    def test_a_query_that_moves_does_not_wait(self) -> None:
+        cluster, stream, clock = self.idle(cost=0.1)
+        offset = through_json(stream.latest_offset(stream.initial_offset()))
+        begun = clock.now()
+
+        for end in range(6, 16):
+            cluster.ends[A0] = end
+            offset = through_json(stream.latest_offset(offset))
+
+        assert offset == {"a": {"0": 15}}
+        assert clock.now() - begun == pytest.approx(1.0)
 
 
 class TestCommits:
