@@ -185,7 +185,10 @@ class Broker:
         return self.layers.describe_broker()
 
     async def create_topic(self, topic: CreatableTopic) -> None:
-        """Create a topic as CreateTopics does; raise :class:`ApiError` if it cannot be."""
+        """Create a topic as CreateTopics does, and return when all of its partitions are open.
+
+        Raises :class:`ApiError` if it cannot be.
+        """
         from .topic_creation import create_topic
 
         done: asyncio.Future[tuple[ErrorCode, str | None]] = asyncio.Future()
@@ -193,6 +196,10 @@ class Broker:
         code, message = await done
         if code:
             raise ApiError(code, message)
+        assert self._publisher is not None
+        is_open: asyncio.Future[None] = asyncio.Future()
+        self._publisher.when_caught_up(is_open.set_result)
+        await is_open
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -281,6 +288,8 @@ class Broker:
             groups=lambda: self.groups,
             shard_log=self._offsets_log,
             update_broker_config=self._update_broker_config,
+            timers=self._timers.queue,
+            moment=self.moment,
         )
         for topic in self.image.topics.values():
             for number in topic.partitions:

@@ -5,10 +5,14 @@ high watermark of the metadata log has passed the records, they change the image
 shows to clients, which cannot fail. What follows from them (open a log, delete it, forget offsets)
 may fail, so each of it is a *step* with a name. A step looks at the image as it is and brings one
 thing in line with it. So it can be repeated at any time, and is repeated until it succeeds.
+
+A topic of thousands of partitions is thousands of changes. A turn of the loop follows only some of
+them, so that clients are served in between; the partitions that are not open yet say so.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -22,13 +26,18 @@ from .controller.image import (
 )
 from .controller.names import GROUP_METADATA_TOPIC
 from .coordinator.runtime import ShardLog
+from .deferred import Deferred
 from .partition import Partition
 from .replicas import Replicas
 from .retried_steps import RetriedSteps
+from .timers import Moment, TimerQueue
 from .topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from .coordinator.group.coordinator import GroupCoordinator
+
+
+CHANGES_IN_A_TURN = 64
 
 
 class MetadataPublisher:
@@ -43,6 +52,8 @@ class MetadataPublisher:
         groups: Callable[[], GroupCoordinator],
         shard_log: Callable[[Partition], ShardLog],
         update_broker_config: Callable[[], None],
+        timers: TimerQueue,
+        moment: Callable[[], Moment],
     ) -> None:
         self._image = image
         self._replicas = replicas
@@ -50,9 +61,38 @@ class MetadataPublisher:
         self._groups = groups
         self._shard_log = shard_log
         self._update_broker_config = update_broker_config
+        self._timers = timers
+        self._moment = moment
+        self._followed_in_turn = 0
+        self._waiting: deque[Change] = deque()
+        self._caught_up: Deferred[None] = Deferred()
+
+    def when_caught_up(self, listener: Callable[[None], object]) -> None:
+        """Call ``listener`` once no change waits for its turn, now if none does."""
+        if self._waiting:
+            self._caught_up.when_done(listener)
+        else:
+            listener(None)
 
     def publish(self, change: Change) -> None:
-        """Follow a change of the image."""
+        """Follow a change of the image, in a later turn of the loop if there are many."""
+        if self._followed_in_turn == CHANGES_IN_A_TURN:
+            self._waiting.append(change)
+            return
+        if self._followed_in_turn == 0:
+            self._timers.schedule(self, self._moment().after(1), self._next_turn)
+        self._followed_in_turn += 1
+        self._follow_change(change)
+
+    def _next_turn(self, _: float) -> None:
+        self._followed_in_turn = 0
+        for _turn in range(min(CHANGES_IN_A_TURN, len(self._waiting))):
+            self.publish(self._waiting.popleft())
+        if not self._waiting:
+            caught_up, self._caught_up = self._caught_up, Deferred()
+            caught_up.complete(None)
+
+    def _follow_change(self, change: Change) -> None:
         if isinstance(change, PartitionCreated):
             self.follow(change.topic_partition)
         elif isinstance(change, TopicDeleted):

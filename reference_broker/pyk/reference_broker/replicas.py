@@ -34,6 +34,8 @@ class Replicas:
         self._image = image
         self._on_moved = on_moved
         self._partitions: dict[tuple[str, int], Partition] = {}
+        self._offline: set[tuple[str, int]] = set()
+        self._latest_config: tuple[str, dict[str, str], LogConfig] | None = None
 
     def get(self, topic: str, number: int) -> Partition:
         """Return a partition of this broker; raise :class:`ApiError` if it is none."""
@@ -42,7 +44,9 @@ class Replicas:
             return partition
         if self._image.partition(TopicPartition(topic, number)) is None:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The log of this partition is offline.")
+        if (topic, number) in self._offline:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "The log of this partition is offline.")
+        raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "This partition is being opened.")
 
     def find(self, name: TopicPartition) -> Partition | None:
         """Return a partition of this broker, None if it has none of that name."""
@@ -58,6 +62,11 @@ class Replicas:
 
         Raises ``LogError`` or ``OSError`` when the disk fails; it can be repeated.
         """
+        self._offline.add((name.topic, name.partition))
+        self._follow(name)
+        self._offline.discard((name.topic, name.partition))
+
+    def _follow(self, name: TopicPartition) -> None:
         topic = self._image.topics.get(name.topic)
         image = self._image.partition(name)
         held = self.find(name)
@@ -82,13 +91,17 @@ class Replicas:
         partition.resign(-1, partition.leader_epoch)
 
     def log_config(self, topic: str) -> LogConfig:
-        """Return the effective configuration of a topic."""
-        return self._layers.log_config(
-            parse_topic_configs(self._image.config(TOPIC_RESOURCE, topic))
-        )
+        """Return the effective configuration of a topic; logs of one topic share it."""
+        own = self._image.config(TOPIC_RESOURCE, topic)
+        latest = self._latest_config
+        if latest is None or latest[:2] != (topic, own):
+            config = self._layers.log_config(parse_topic_configs(own))
+            self._latest_config = latest = (topic, dict(own), config)
+        return latest[2]
 
     def update_config(self, topic: str | None = None) -> None:
         """Let the logs of a topic, or of all, obey what is configured now."""
+        self._latest_config = None
         for (name, _), partition in self._partitions.items():
             if topic in (None, name):
                 partition.log.config = self.log_config(name)

@@ -1,0 +1,55 @@
+"""Many changes of metadata are followed turn by turn."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.handlers.topics import create_topics, delete_topics
+from support.running_brokers import context, running_broker
+from support.virtual_time import virtual_time
+
+
+@virtual_time
+async def test_a_topic_of_many_partitions_is_opened_turn_by_turn() -> None:
+    async with running_broker() as broker:
+        topic = CreatableTopic(name="wide", num_partitions=500, replication_factor=1)
+        create_topics(broker, CreateTopicsRequest(topics=[topic]), context(7))
+        while "wide" not in broker.image.topics:
+            await asyncio.sleep(0)
+
+        assert 0 < len(broker.replicas.of_topic("wide")) < 100
+        with pytest.raises(ApiError) as refused:
+            broker.partition("wide", 499)
+        assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+        await asyncio.sleep(1)
+        assert len(broker.replicas.of_topic("wide")) == 500
+        assert broker.partition("wide", 499).is_leader
+
+
+@virtual_time
+async def test_a_topic_that_goes_before_it_is_open_leaves_nothing() -> None:
+    async with running_broker() as broker:
+        topic = CreatableTopic(name="wide", num_partitions=500, replication_factor=1)
+        create_topics(broker, CreateTopicsRequest(topics=[topic]), context(7))
+        while "wide" not in broker.image.topics:
+            await asyncio.sleep(0)
+        gone = DeleteTopicState(name="wide")
+        delete_topics(broker, DeleteTopicsRequest(topics=[gone]), context(6))
+
+        await asyncio.sleep(1)
+
+        assert broker.replicas.of_topic("wide") == []
+        assert "wide" not in {each.topic for each in broker._logs.stored_partitions()}
+
+
+@virtual_time
+async def test_whoever_creates_a_topic_here_finds_it_open() -> None:
+    async with running_broker(partitions=300) as broker:
+        assert len(broker.replicas.of_topic("orders")) == 300
