@@ -37,6 +37,18 @@ class _Commands(click.Group):
         gc.enable()
         return command
 
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
+            context.fail(f"{name!r} is not a command; {advice}")
+        return super().resolve_command(context, args)
+
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(context)])

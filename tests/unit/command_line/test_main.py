@@ -21,3 +21,18 @@ def test_its_help_lists_the_commands() -> None:
 
     assert told.exit_code == 0
     assert "Run a broker for development and tests." in told.output
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("brokr", "'brokr' is not a command; did you mean 'broker'?"),
+        ("dumplog", "did you mean 'dump-log'?"),
+        ("topic", "'topic' is not a command; there are broker, decode, dump-log"),
+    ],
+)
+def test_an_unknown_command_names_the_nearest_or_all(given: str, words: str) -> None:
+    told = CliRunner().invoke(main, [given])
+
+    assert told.exit_code == 2
+    assert words in told.output
