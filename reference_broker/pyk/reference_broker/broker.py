@@ -148,6 +148,12 @@ class Broker:
     def port(self) -> int:
         return self._listener.port
 
+    @property
+    def metadata_failure(self) -> StorageError | None:
+        """Why the metadata log takes no changes until the broker is restarted, None if it does."""
+        opened = self._logs.get(METADATA_PARTITION)
+        return None if opened is None else opened.failure
+
     def moment(self) -> Moment:
         return Moment(self._seams.clock.now(), self._seams.clock.time_ms())
 

@@ -241,17 +241,17 @@ class Log:
                 f"{size} bytes for {self.topic_partition} exceed segment.bytes="
                 f"{self.config.max_segment_bytes}; raise it or send smaller batches"
             )
-        if must_roll(
-            self._segments.active,
-            size,
-            last,
-            self.config,
-            now_ms=now_ms,
-            jitter_ms=self._roll_jitter_ms,
-        ):
+        if self._must_roll(size, last, now_ms):
             self.roll(base_offset)
         self._segments.active.append(parts, places, self.config.index_interval_bytes)
         self.log_end_offset = last.last_offset + 1
+
+    def _must_roll(self, size: int, last: BatchPlace, now_ms: int) -> bool:
+        active, jitter_ms = self._segments.active, self._roll_jitter_ms
+        try:
+            return must_roll(active, size, last, self.config, now_ms=now_ms, jitter_ms=jitter_ms)
+        except OSError as error:
+            raise StorageError(f"cannot append to {self.topic_partition}: {error}") from error
 
     def _remember(
         self, batch: RecordBatch, validated: ValidatedBatch, leader_epoch: int, base_offset: int

@@ -138,6 +138,8 @@ class LogSegment:
 
     def note(self, place: BatchPlace, index_interval_bytes: int) -> None:
         """Take a batch that lies at the end of the file into the segment and its indexes."""
+        if self.size == 0:
+            self._first_timestamp = place.max_timestamp
         if place.max_timestamp > self.newest[0]:
             self._newest = (place.max_timestamp, place.last_offset)
         if self._bytes_since_entry > index_interval_bytes:
@@ -232,6 +234,7 @@ class LogSegment:
 
     def _write(self, parts: Sequence[Buffer]) -> None:
         try:
+            _ = self.newest  # read now, so that nothing can fail once the batch is written
             self.file.write_at(self.size, parts)
         except OSError as error:
             self._has_more_in_file = True

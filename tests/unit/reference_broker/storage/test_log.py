@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyk.protocol.records import read_batches
+from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
 from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import (
     CorruptRecordsError,
@@ -353,3 +354,22 @@ def test_batch_that_was_damaged_on_disk_is_not_searched_for_a_time():
 
     with pytest.raises(CorruptRecordsError, match="its stored CRC"):
         log.find_timestamp(0)
+
+
+@pytest.mark.parametrize("pattern", ["*.log", "*.timeindex"])
+def test_disk_that_cannot_be_read_refuses_an_append_and_changes_nothing(pattern):
+    memory = MemoryFileSystem()
+    log = open_log(memory, index_interval_bytes=0)
+    append(log, b"0")
+    append(log, b"1")
+    log.close()
+    faulty = FaultyFileSystem(memory)
+    log = open_log(faulty, was_shut_down_cleanly=True, recovery_point=2)
+    fault = faulty.on("read", pattern).fail()
+
+    with pytest.raises(StorageError, match="cannot append"):
+        append(log, b"2")
+
+    fault.heal()
+    assert append(log, b"2") == 2
+    assert values(log) == [b"0", b"1", b"2"]
