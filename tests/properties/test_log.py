@@ -146,6 +146,19 @@ class LogAgainstList(RuleBasedStateMachine):
         self.list += [b""] * (self.log.log_end_offset - len(self.list))
         self.forget_producer()
 
+    @rule(seed=st.integers(0, 1 << 32))
+    def lose_power_and_some_writes_and_open(self, seed: int) -> None:
+        """Of what was not flushed, any pages may be there and others not."""
+        self.filesystem.crash(loses_unflushed=True, random=Random(seed))
+        self.open()
+        assert self.safe_up_to <= self.log.log_end_offset <= max(len(self.list), self.start)
+        assert self.log.log_start_offset <= max(self.start, self.safe_up_to)
+        self.start = self.log.log_start_offset
+        # What is there is what was written, from the start and without a gap.
+        del self.list[self.log.log_end_offset :]
+        self.list += [b""] * (self.log.log_end_offset - len(self.list))
+        self.forget_producer()
+
     def find_producer(self) -> None:
         """Find that the log knows the producer still, unless its records were deleted."""
         entry = self.log.producers.get(PRODUCER)

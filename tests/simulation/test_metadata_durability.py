@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -94,6 +96,40 @@ def test_published_image_follows_the_controller_when_the_disk_is_well_again(chan
             for name, each in node.image.topics.items():
                 for number in each.partitions:
                     assert node.broker.partition(name, number).topic_id == each.topic_id
+
+    run_virtual(scenario())
+
+
+@settings(max_examples=80)
+@given(
+    changes=CHANGES, failing=st.integers(0, 150), times=st.integers(0, 2), seed=st.integers(0, 999)
+)
+def test_power_cut_loses_nothing_acknowledged_whatever_failed_before(changes, failing, times, seed):
+    async def scenario() -> None:
+        memory = MemoryFileSystem()
+        faulty = FaultyFileSystem(memory)
+        node = await Node(faulty).start()
+        faulty.on("any").after(failing).times(times).fail()
+        topics: dict[str, list[bytes]] = {}
+        for number, (what, name) in enumerate(changes):
+            value = b"%d" % number
+            with contextlib.suppress(ApiError, LogError):
+                if what == "create":
+                    if await node.create(name, flush_messages="1") is ErrorCode.NONE:
+                        topics[name] = []
+                elif what == "delete":
+                    topics.pop(name, None)  # it may be gone, acknowledged or not
+                    node.delete(name)
+                elif node.append(name, value) and name in topics:
+                    topics[name].append(value)
+        memory.crash(loses_unflushed=True, random=Random(seed))
+        await node.broker.kill()
+
+        async with running(memory) as again:
+            for name, values in topics.items():
+                assert name in again.image.topics
+                found = again.values(name)
+                assert [value for value in found if value in values] == values
 
     run_virtual(scenario())
 

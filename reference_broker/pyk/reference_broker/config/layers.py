@@ -79,6 +79,21 @@ def parse_topic_configs(values: Mapping[str, object]) -> dict[str, ConfigValue]:
     return _parse(values, TOPIC_DEFINITIONS, "topic")
 
 
+def check_topic_configs(values: Mapping[str, object]) -> None:
+    """Raise ``InvalidConfigError`` unless a topic may be given all these together."""
+    parsed = parse_topic_configs(values)
+    least, most = (
+        parsed.get(name, TOPIC_DEFINITIONS[name].default)
+        for name in ("min.compaction.lag.ms", "max.compaction.lag.ms")
+    )
+    if isinstance(least, int) and isinstance(most, int) and least > most:
+        raise InvalidConfigError(
+            f"conflict topic config setting min.compaction.lag.ms ({least}) > "
+            f"max.compaction.lag.ms ({most})",
+            name="min.compaction.lag.ms",
+        )
+
+
 def parse_broker_configs(values: Mapping[str, object]) -> dict[str, ConfigValue]:
     """Return the typed values that a broker is started with; raise ``InvalidConfigError``.
 

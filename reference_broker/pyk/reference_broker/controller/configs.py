@@ -19,8 +19,8 @@ from pyk.reference_broker.config import (
     InvalidConfigError,
     UpdateMode,
     broker_definition,
+    check_topic_configs,
     parse_dynamic_broker_config,
-    parse_topic_configs,
 )
 from pyk.reference_broker.errors import ApiError
 
@@ -132,7 +132,7 @@ class Configs:
 
 def _check_topic_configs(values: Mapping[str, str]) -> None:
     try:
-        parse_topic_configs(values)
+        check_topic_configs(values)
     except InvalidConfigError as error:
         raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
 

@@ -16,7 +16,7 @@ from pyk.protocol.messages.metadata_records import (
     TopicRecord,
 )
 from pyk.protocol.schema import Message
-from pyk.reference_broker.config import InvalidConfigError, parse_topic_configs
+from pyk.reference_broker.config import InvalidConfigError, check_topic_configs
 from pyk.reference_broker.errors import ApiError
 
 from .image import TOPIC_RESOURCE, MetadataImage, TopicImage
@@ -268,7 +268,7 @@ def _configs(topic: CreatableTopic) -> dict[str, str]:
             )
         configs[each.name] = each.value
     try:
-        parse_topic_configs(configs)
+        check_topic_configs(configs)
     except InvalidConfigError as error:
         raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
     return configs

@@ -3,6 +3,9 @@
 Every change is kept for undoing until it is flushed or synced, so ``crash`` brings back exactly
 what a real disk guarantees: flushed bytes under synced names. Of bytes only those are kept that
 were on the disk and are overwritten; logs only grow, so in practice there are none.
+
+A real disk may have more than it guarantees. ``crash`` with a source of randomness keeps a random
+part of what was not flushed: some pages of a file and not those before them, some names.
 """
 
 from __future__ import annotations
@@ -10,10 +13,14 @@ from __future__ import annotations
 import errno
 import posixpath
 from collections.abc import Callable, Sequence
+from random import Random
 
 import attrs
 
 from pyk.reference_broker.filesystem.interface import Buffer, DirectoryLockedError, File, Lock
+
+PAGE_BYTES = 4096
+"""What a disk writes or does not write as a whole."""
 
 
 @attrs.define(eq=False)
@@ -35,11 +42,28 @@ class _Inode:
         self.flushed_size = len(self.data)
         self.overwritten.clear()
 
-    def lose_unflushed(self) -> None:
+    def lose_unflushed(self, random: Random | None) -> None:
+        latest = bytes(self.data)
         for start, content in reversed(self.overwritten):
             self.data[start : start + len(content)] = content
         del self.data[self.flushed_size :]
         self.overwritten.clear()
+        if random is not None:
+            self._keep_some(latest, random)
+        self.flush()
+
+    def _keep_some(self, latest: bytes, random: Random) -> None:
+        """Keep some of the pages that were written last, and any size up to the last one."""
+        size = random.choice([len(self.data), len(latest), random.randint(0, len(latest))])
+        if len(latest) < len(self.data) == self.flushed_size:
+            size = random.choice([len(self.data), len(latest)])  # it was cut, or was not
+        size = max(size, min(self.flushed_size, len(latest)))
+        del self.data[size:]
+        self.data.extend(bytes(size - len(self.data)))
+        for page in range(0, size, PAGE_BYTES):
+            if random.random() < 0.5:
+                end = min(page + PAGE_BYTES, size, len(latest))
+                self.data[page:end] = latest[page:end]
 
 
 @attrs.define(eq=False)
@@ -139,20 +163,29 @@ class MemoryFileSystem:
         self._locks: set[str] = set()
         self._name_changes: list[_NameChange] = []
 
-    def crash(self, *, loses_unflushed: bool) -> None:
+    def crash(self, *, loses_unflushed: bool, random: Random | None = None) -> None:
         """End the process that uses it, or with ``loses_unflushed`` cut the power.
 
         Open files are dead and locks are free. Without power, bytes that were not flushed and names
-        that were not synced are gone.
+        that were not synced are gone, or with ``random`` some of them.
         """
         self.crashes += 1
         self._locks = set()
         if not loses_unflushed:
             return
-        for change in reversed(self._name_changes):
+        for change in self._lost_name_changes(random):
             change.undo()
         self._name_changes.clear()
-        self._lose_unflushed(self._root)
+        self._lose_unflushed(self._root, random)
+
+    def _lost_name_changes(self, random: Random | None) -> list[_NameChange]:
+        """Return the changes that do not reach the disk, the last first.
+
+        The journal of a disk keeps the order of changes, so those are lost that come after some
+        point.
+        """
+        kept = 0 if random is None else random.randint(0, len(self._name_changes))
+        return self._name_changes[kept:][::-1]
 
     def open(self, path: str, *, create: bool = False) -> File:
         directory, name = self._parent(path)
@@ -253,12 +286,12 @@ class MemoryFileSystem:
             raise FileNotFoundError(errno.ENOENT, "no such file", path)
         return found
 
-    def _lose_unflushed(self, directory: _Directory) -> None:
+    def _lose_unflushed(self, directory: _Directory, random: Random | None) -> None:
         for entry in directory.entries.values():
             if isinstance(entry, _Inode):
-                entry.lose_unflushed()
+                entry.lose_unflushed(random)
             else:
-                self._lose_unflushed(entry)
+                self._lose_unflushed(entry, random)
 
 
 def _names(path: str) -> list[str]:

@@ -2,7 +2,12 @@
 
 After a clean shutdown everything is believed but an index that is missing or cannot be one. After
 any other stop, the segment with the recovery point and all behind it are read whole: the first
-batch that is torn, damaged or out of order ends the log, and the indexes are made anew.
+batch that is torn, damaged or out of order ends the log, and the indexes are rebuilt.
+
+A gap between offsets ends the log too. A power failure leaves one when it takes the end of a
+segment, or a whole one, and not what was written later. Compaction leaves gaps as well, and then
+they must stay: in a topic that is compacted every gap is accepted, as Apache Kafka does, and in
+others those below the recovery point, where nothing can have been lost.
 """
 
 from __future__ import annotations
@@ -145,7 +150,7 @@ class _Repair:
                 break
             if segment.size and not segment.has_sound_indexes:
                 log.warning("Rebuilding the indexes of %s, which are missing or damaged", segment)
-                self._scan(segment)
+                self._scan(segment, below)
 
     def _find_end(self, suspect_from: int, was_shut_down_cleanly: bool) -> int:
         """Return the log end offset, having repaired what is suspect unless it is sound."""
@@ -159,24 +164,38 @@ class _Repair:
 
     def _recover_from(self, recovery_point: int) -> int:
         """Check all from the segment with ``recovery_point`` on; return where it ends now."""
-        next_offset = 0
-        for segment in self._segments.from_offset(recovery_point):
+        suspects = self._segments.from_offset(recovery_point)
+        next_offset = suspects[0].base_offset
+        for segment in suspects:
             if segment.base_offset < next_offset:
                 self._remove([segment])
                 continue
-            next_offset, lost_bytes = self._scan(segment)
+            if self._is_gap(next_offset, segment.base_offset, recovery_point):
+                self._remove(self._segments.from_offset(segment.base_offset))
+                break
+            next_offset, lost_bytes = self._scan(segment, recovery_point)
             if lost_bytes:
-                log.warning("Cut %d bytes off %s that are no whole batch", lost_bytes, segment)
+                log.warning(
+                    "Cut %d bytes off %s that are no whole batch or lie behind a gap",
+                    lost_bytes,
+                    segment,
+                )
                 self._remove(self._segments.above(segment.base_offset))
                 break
         return next_offset
+
+    def _is_gap(self, expected_offset: int, found_offset: int, recovery_point: int) -> bool:
+        """Whether records that were there are missing between two offsets."""
+        if found_offset == expected_offset or "compact" in self._config.cleanup_policy:
+            return False
+        return found_offset > recovery_point
 
     def _remove(self, segments: Iterable[LogSegment]) -> None:
         for segment in segments:
             log.warning("Removing %s: it lies behind the end of what could be recovered", segment)
             self._segments.remove(segment)
 
-    def _scan(self, segment: LogSegment) -> tuple[int, int]:
+    def _scan(self, segment: LogSegment, recovery_point: int) -> tuple[int, int]:
         """Rebuild one segment; return the offset behind it, and how many bytes had to go."""
         file_size = segment.size
         segment.size = 0
@@ -184,6 +203,8 @@ class _Repair:
         next_offset = segment.base_offset
         for batch in scan_batches(segment, file_size):
             if not next_offset <= batch.base_offset <= segment.base_offset + MAX_RELATIVE_OFFSET:
+                break
+            if self._is_gap(next_offset, batch.base_offset, recovery_point):
                 break
             place = BatchPlace(batch.size_in_bytes, batch.last_offset, batch.max_timestamp)
             segment.note(place, self._config.index_interval_bytes)

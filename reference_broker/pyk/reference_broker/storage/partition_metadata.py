@@ -13,18 +13,24 @@ from pyk.reference_broker.storage.errors import StorageError
 FILE_NAME = "partition.metadata"
 
 _CONTENT = re.compile(r"version: 0\ntopic_id: ([A-Za-z0-9_-]{22})\n?")
+_BEGINNING = "version: 0\ntopic_id: "
+_WHOLE_LENGTH = len(_BEGINNING) + 22
 
 
 def read_topic_id(filesystem: FileSystem, directory: str) -> UUID | None:
-    """Return the id of the topic whose log is in ``directory``, None if it was not written."""
+    """Return the id of the topic whose log is in ``directory``, None if it was not written.
+
+    A file of which a power failure took a part, or all, was never flushed, and neither was its log.
+    """
     path = f"{directory}/{FILE_NAME}"
-    content = read_if_exists(filesystem, path)
-    if not content:  # an empty file is one whose content a power failure took
+    content = (read_if_exists(filesystem, path) or b"").rstrip(b"\0")
+    text = content.decode("ascii", "replace")
+    found = _CONTENT.fullmatch(text)
+    if found is not None:
+        return decode_id(found[1])
+    if _BEGINNING.startswith(text) or (text.startswith(_BEGINNING) and len(text) < _WHOLE_LENGTH):
         return None
-    found = _CONTENT.fullmatch(content.decode("ascii", "replace"))
-    if found is None:
-        raise StorageError(f"{path} is damaged: it has no version 0 and topic id")
-    return decode_id(found[1])
+    raise StorageError(f"{path} is damaged: it has no version 0 and topic id")
 
 
 def write_topic_id(filesystem: FileSystem, directory: str, topic_id: UUID) -> None:

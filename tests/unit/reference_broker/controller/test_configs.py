@@ -126,3 +126,17 @@ def test_an_operation_that_does_not_exist_is_refused(controllers: Controllers) -
     refused = controllers.alter(TOPIC_RESOURCE, "orders", (operation, "retention.ms", "1"))
 
     assert refused.error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_topic_cannot_be_compacted_later_than_at_the_latest(controllers: Controllers) -> None:
+    controllers.alter(TOPIC_RESOURCE, "orders", (SET, "max.compaction.lag.ms", "5"))
+
+    altered = controllers.alter(TOPIC_RESOURCE, "orders", (SET, "min.compaction.lag.ms", "10"))
+    (created,) = controllers.create(
+        topic("late", min_compaction_lag_ms="10", max_compaction_lag_ms="5")
+    )
+
+    for refused in (altered, created):
+        assert refused.error_code == ErrorCode.INVALID_CONFIG
+        assert "min.compaction.lag.ms (10) > max.compaction.lag.ms (5)" in refused.error_message
+    assert "min.compaction.lag.ms" not in configured(controllers)

@@ -317,3 +317,57 @@ def test_preallocated_space_is_given_back(filesystem):
 
     sizes = [filesystem.size(f"{DIRECTORY}/{base:020d}.log") for base in (0, 2, 4)]
     assert sizes == [2 * len(batch(b"0"))] * 2 + [len(batch(b"0"))]
+
+
+def test_gap_between_segments_that_a_power_failure_left_ends_the_log(filesystem):
+    filled(filesystem, count=6, segment_bytes=200)
+    filesystem.remove(f"{DIRECTORY}/{2:020d}.log")
+
+    log = open_log(filesystem, segment_bytes=200)
+
+    assert values(log) == expected(2)
+    assert append(log, b"2") == 2
+
+
+def test_gap_where_the_end_of_a_segment_is_lost_ends_the_log(filesystem):
+    filled(filesystem, count=6, segment_bytes=200)
+    filesystem.open(LOG).truncate(len(batch(b"0")))
+
+    log = open_log(filesystem, segment_bytes=200)
+
+    assert values(log) == expected(1)
+
+
+def with_a_gap(filesystem, **config):
+    """Fill one segment with the offsets 0, 1, 4, 5."""
+    log = filled(filesystem, count=6, **config)
+    data = log.read(0, 1 << 20).read()
+    size = len(batch(b"0"))
+    overwrite(filesystem, LOG, 2 * size, data[4 * size :])
+    filesystem.open(LOG).truncate(4 * size)
+
+
+def test_gap_inside_a_segment_ends_the_log(filesystem):
+    with_a_gap(filesystem)
+
+    log = open_log(filesystem)
+
+    assert values(log) == expected(2)
+    assert append(log, b"2") == 2
+
+
+def test_gaps_that_compaction_left_stay(filesystem):
+    with_a_gap(filesystem)
+
+    log = open_log(filesystem, cleanup_policy=("compact",))
+
+    assert values(log) == [b"0", b"1", b"4", b"5"]
+    assert append(log, b"6") == 6
+
+
+def test_gap_below_the_recovery_point_stays(filesystem):
+    with_a_gap(filesystem)
+
+    log = open_log(filesystem, recovery_point=5)
+
+    assert values(log) == [b"0", b"1", b"4", b"5"]
