@@ -59,7 +59,7 @@ class FetchingCluster(ScriptedCluster):
         self.waits = True
         """Whether a fetch that finds nothing waits for records."""
         self.edit: Callable[[str, int, FetchPartition, PartitionData], PartitionData] | None = None
-        self._sessions: dict[int, dict[tuple[str, int], FetchPartition]] = defaultdict(dict)
+        self._sessions: dict[int, dict[tuple[str, int], FetchPartition]] = {}
         self._news = asyncio.Event()
         self.on(FetchRequest, self._fetch_or_wait)
         self.on(ListOffsetsRequest, self.list_offsets)
@@ -97,13 +97,15 @@ class FetchingCluster(ScriptedCluster):
         self._tell_news()
 
     def _fetch_or_wait(self, request: FetchRequest) -> Awaitable[FetchResponse]:
-        self.wanted(request)
-        return self._wait_for_records(self.received[-1].node_id, request)
+        session_id = self._session_of(request)
+        return self._wait_for_records(self.received[-1].node_id, session_id, request)
 
-    async def _wait_for_records(self, node_id: int, request: FetchRequest) -> FetchResponse:
+    async def _wait_for_records(
+        self, node_id: int, session_id: int, request: FetchRequest
+    ) -> FetchResponse:
         waits_until = current_clock().now() + request.max_wait_ms / 1000
         while True:
-            response = self._answer_of(node_id, request)
+            response = self._answer_of(node_id, session_id, request)
             left = waits_until - current_clock().now()
             if left <= 0 or not self.waits or _has_something(response):
                 return response
@@ -113,29 +115,27 @@ class FetchingCluster(ScriptedCluster):
 
     def fetch(self, request: FetchRequest) -> FetchResponse:
         """Answer at once with the batches from each offset on, all sessions complete."""
-        self.wanted(request)
-        return self._answer_of(self.received[-1].node_id, request)
+        return self._answer_of(self.received[-1].node_id, self._session_of(request), request)
 
-    def wanted(self, request: FetchRequest) -> list[tuple[str, FetchPartition]]:
-        """Return the partitions of the request just received, those of its session included."""
+    def _session_of(self, request: FetchRequest) -> int:
+        """Return the session of a request just received, and take note of what it changes."""
         names = {topic.topic_id: name for name, topic in self.topics.items()}
-        told = [
-            (topic.topic or names.get(topic.topic_id, f"{topic.topic_id}"), partition)
-            for topic in request.topics
-            for partition in topic.partitions
-        ]
-        session = self._sessions[self.received[-1].node_id]
+        session_id = request.session_id
         if request.session_epoch == 0:
-            session.clear()
+            session_id = len(self._sessions) + 1
+            self._sessions[session_id] = {}
+        session = self._sessions[session_id]
         for topic in request.forgotten_topics_data:
             for number in topic.partitions:
                 session.pop((topic.topic or names[topic.topic_id], number), None)
-        for name, partition in told:
-            session[name, partition.partition] = partition
-        return [(name, partition) for (name, _), partition in session.items()]
+        for fetched in request.topics:
+            for partition in fetched.partitions:
+                name = fetched.topic or names[fetched.topic_id]
+                session[name, partition.partition] = partition
+        return session_id
 
-    def _answer_of(self, node_id: int, request: FetchRequest) -> FetchResponse:
-        session = self._sessions[node_id]
+    def _answer_of(self, node_id: int, session_id: int, request: FetchRequest) -> FetchResponse:
+        session = self._sessions[session_id]
         answers: dict[str, list[PartitionData]] = defaultdict(list)
         left, is_first = request.max_bytes, True
         for (name, number), asked in list(session.items()):
@@ -149,7 +149,7 @@ class FetchingCluster(ScriptedCluster):
                 session[name, number] = session.pop((name, number))  # its turn was now
             answers[name].append(data)
         return FetchResponse(
-            session_id=node_id,
+            session_id=session_id,
             responses=[
                 FetchableTopicResponse(
                     topic=name, topic_id=self.topics[name].topic_id, partitions=partitions

@@ -198,7 +198,7 @@ class ScriptedCluster:
         return MetadataResponseTopic(
             name=name,
             topic_id=topic.topic_id,
-            partitions=partitions,
+            partitions=[] if topic.error_code else partitions,
             error_code=topic.error_code,
         )
 

@@ -31,6 +31,7 @@ from pyk.clients.consumer.subscriptions import (
     Subscriptions,
     checked_partitions,
 )
+from pyk.clients.consumer.topic_watch import TopicWatch
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.engine.reachability import UnreachableNode
@@ -87,6 +88,7 @@ class ConsumerCore:
             config.max_poll_records,
         )
         self.listener: RebalanceListener | None = None
+        self._topic_watch = TopicWatch()
         self.subscriptions = Subscriptions(excludes_internal_topics=config.exclude_internal_topics)
         self.positions = Positions(
             self.buffer,
@@ -215,6 +217,7 @@ class ConsumerCore:
         self.check()
         check_listener(listener)
         self.subscriptions.subscribe(topics, pattern)
+        self._topic_watch = TopicWatch()
         self.listener = listener
         if self.subscriptions.kind is SubscriptionKind.PATTERN:
             self.client.use_topics(SUBSCRIPTION, ())
@@ -227,11 +230,24 @@ class ConsumerCore:
         self._follow_topics(is_first=True)
 
     def _metadata_changed(self, image: MetadataImage) -> None:
-        if image.awaits(self.subscriptions.topics):
-            self.client.request_metadata_update()
         has_changed = self.subscriptions.match(image)
+        self._watch_topics(image)
         if has_changed or (self.group is None and self.subscriptions.has_topics):
             self._follow_topics(is_first=False)
+
+    def _watch_topics(self, image: MetadataImage) -> None:
+        """Notice wanted topics that cannot be read, and ask for them until they can."""
+        subscriptions, watch = self.subscriptions, self._topic_watch
+        assigned = {partition.topic for partition in self.positions.partitions}
+        topics = subscriptions.topics if subscriptions.has_topics else assigned
+        now = self.client.clock.now()
+        watch.observe(topics, subscriptions.pattern, image, now)
+        for error in watch.due_warnings(now):
+            log.warning("%s", error)
+        if watch.has_error:
+            self.buffer.call_attention(EVENT)
+        if image.awaits(topics) or watch.has_error:
+            self.client.request_metadata_update()
 
     def _follow_topics(self, *, is_first: bool) -> None:
         """Take part in reading the topics; without a group, read all of their partitions."""
@@ -242,7 +258,7 @@ class ConsumerCore:
         image = self.client.metadata
         partitions = {
             TopicPartition(name, partition.partition)
-            for name in topics
+            for name in topics - self._topic_watch.gone(self.client.clock.now())
             if (topic := image.topic(name)) is not None
             for partition in topic.partitions
         }
@@ -265,12 +281,14 @@ class ConsumerCore:
         self.client.use_all_topics(enabled=False)
         self.client.use_topics(SUBSCRIPTION, ())
         self.subscriptions.clear()
+        self._topic_watch = TopicWatch()
         self.listener = None
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
         self.check()
         wanted = checked_partitions(partitions)
         self.subscriptions.assign()
+        self._topic_watch = TopicWatch()
         self.client.use_all_topics(enabled=False)
         self.client.use_topics(SUBSCRIPTION, {partition.topic for partition in wanted})
         self.positions.unassign(self.positions.partitions - set(wanted))
@@ -285,6 +303,10 @@ class ConsumerCore:
     async def begin_event(self, deadline: float | None) -> ApplicationEvent | None:
         """Return what the application has to hear now, None if there is nothing."""
         self.check()
+        error = self._topic_watch.take_error()
+        if error is not None:
+            self.buffer.call_attention(EVENT)  # there may be more
+            raise error
         return None if self.group is None else await self.group.begin_event(deadline)
 
     def finish_event(self, event: ApplicationEvent) -> None:
@@ -444,6 +466,7 @@ class ConsumerCore:
             group_state=member.state.value if member is not None else None,
             group_error=self.failure or (member.error if member is not None else None),
             partitions=partitions,
+            topics=self._topic_watch.errors,
         )
 
     def _needed_but_unreachable(self) -> list[UnreachableNode]:

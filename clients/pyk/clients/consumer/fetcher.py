@@ -10,8 +10,8 @@ from pyk.clients.consumer.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetch_plan import NodePlan, plan
 from pyk.clients.consumer.node_fetcher import NodeFetcher
 from pyk.clients.consumer.positions import STALL_SECONDS, Place, Positions
+from pyk.clients.consumer.topic_watch import unavailable
 from pyk.clients.engine.client import Client
-from pyk.clients.engine.metadata import leaderless
 from pyk.clients.errors import KafkaError, KafkaTimeoutError
 
 log = logging.getLogger(__name__)
@@ -74,10 +74,7 @@ class Fetcher:
     def plan(self) -> dict[int, NodePlan]:
         """Return what to fetch from each node now."""
         image = self._client.metadata
-        for place in self._positions:
-            epoch = image.leader_epoch(place.topic_partition)
-            if epoch is not None:
-                self._positions.leader_changed(place, epoch)
+        self._positions.follow(image)
         return plan(self._positions, image, self._memory, self._client.clock.now())
 
     # -- what stands still -------------------------------------------------------------------------
@@ -87,9 +84,9 @@ class Fetcher:
         now = self._client.clock.now()
         self._note_answers(now)
         for place in self._positions:
-            leader = self._client.metadata.leader(place.topic_partition)
-            if leader is None and place.failing_since is None:
-                place.waits(leaderless(place.topic_partition), now)
+            error = unavailable(place.topic_partition, self._client.metadata)
+            if error is not None and type(error) is not type(place.error):
+                place.waits(error, now)
             if place.is_stalled(now):
                 self._begin_again(place, now)
             self._tell_of_lasting_failure(place, now)
@@ -121,7 +118,9 @@ class Fetcher:
     def _tell_of_lasting_failure(self, place: Place, now: float) -> None:
         if place.failing_since is None or place.error is None or place.buffer.error is not None:
             return
-        if (now - place.failing_since) * 1000 > self._config.request_timeout_ms:
+        since = place.failing_since if place.told_at is None else place.told_at
+        if (now - since) * 1000 > self._config.request_timeout_ms:
+            place.told_at = now
             self.tell(place, place.error)
 
     def tell(self, place: Place, error: KafkaError) -> None:

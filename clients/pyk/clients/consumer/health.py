@@ -56,6 +56,8 @@ class ConsumerHealth:
     partitions: Mapping[TopicPartition, PartitionHealth]
     unreachable_nodes: tuple[str, ...] = ()
     """Brokers that are needed and cannot be connected to: which address, why, how long."""
+    topics: Mapping[str, BaseException] = attrs.Factory(dict)
+    """What keeps wanted topics from being read, by topic, or by the pattern that matches none."""
 
     @property
     def is_healthy(self) -> bool:
@@ -66,6 +68,7 @@ class ConsumerHealth:
     def problems(self) -> tuple[str, ...]:
         """Return what is wrong, in words; empty if nothing is."""
         found = [] if self.group_error is None else [f"group: {self.group_error}"]
+        found += [str(error) for error in self.topics.values()]
         for partition, health in self.partitions.items():
             if health.state in TROUBLED:
                 reason = f": {health.error}" if health.error is not None else ""

@@ -11,7 +11,11 @@ from pyk.clients.consumer.fetcher import Fetcher
 from pyk.clients.consumer.offset_lookup import OffsetLookup
 from pyk.clients.consumer.positions import FoundOffset, Place, PlaceState, Positions
 from pyk.clients.engine.client import Client
-from pyk.clients.errors import KafkaError, UnsupportedVersionError
+from pyk.clients.errors import (
+    KafkaError,
+    TopicAuthorizationFailedError,
+    UnsupportedVersionError,
+)
 from pyk.clients.offsets import EpochQuestion, ListedOffset
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
@@ -117,11 +121,28 @@ class PositionKeeper:
         assert self._fetch_committed is not None
         versions = {place.topic_partition: place.version for place in places}
         deadline = self._client.clock.now() + self._client.config.request_timeout_ms / 1000
-        committed = await self._fetch_committed(list(versions), deadline)
+        try:
+            committed = await self._fetch_committed(list(versions), deadline)
+        except TopicAuthorizationFailedError as error:
+            await self._ask_group_for_others(places, error)
+            return
         now = self._client.clock.now()
         for place in places:
             partition = place.topic_partition
             self._positions.found_committed(place, versions[partition], committed[partition], now)
+
+    async def _ask_group_for_others(
+        self, places: list[Place], error: TopicAuthorizationFailedError
+    ) -> None:
+        """Let a topic that is forbidden keep only itself from being read."""
+        others = [place for place in places if place.topic_partition.topic != error.topic]
+        if error.topic is None or len(others) == len(places):
+            raise error
+        for place in places:
+            if place not in others:
+                self._failed(place, place.version, error)
+        if others:
+            await self._ask_group(others)
 
     async def _ask_offsets(self, places: list[Place]) -> None:
         versions = {place.topic_partition: place.version for place in places}

@@ -18,12 +18,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from uuid import UUID
 
 import attrs
 
 from pyk.clients.consumer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.partition_buffer import UNKNOWN, PartitionBuffer
 from pyk.clients.engine.backoff import Backoff
+from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import (
     KafkaError,
     LogTruncatedError,
@@ -62,6 +64,10 @@ class Place:
     state: PlaceState
     end: OffsetSpec = OffsetSpec.LATEST
     """The end of the log that RESET asks for."""
+    topic_id: UUID | None = None
+    """The topic's id, None while it is not known: one that is created again has another."""
+    seen_version: int = UNKNOWN
+    """The version of the metadata that the place was last compared with."""
     leader_epoch: int = UNKNOWN
     """The leader's epoch that was last fetched from, or validated."""
     fetched_epoch: int = UNKNOWN
@@ -75,6 +81,8 @@ class Place:
     retry_at: float = 0.0
     failing_since: float | None = None
     error: KafkaError | None = None
+    told_at: float | None = None
+    """When the application was last told that the partition keeps failing."""
     progressed_at: float = 0.0
     answered_at: float = 0.0
     """Until when answers for the partition are in time: by the last one, or as none is needed."""
@@ -93,7 +101,7 @@ class Place:
         """Take note of an answer that was no error."""
         self.failures = 0
         self.retry_at = 0.0
-        self.failing_since = None
+        self.failing_since = self.told_at = None
         self.error = None
         if not self.is_behind:
             self.progressed(now)
@@ -267,6 +275,7 @@ class Positions:
             place.succeeded(now)
             place.leader_epoch = leader_epoch
             place.state = PlaceState.KNOWN
+            place.seen_version = UNKNOWN
 
     def failed(self, place: Place, version: int, error: KafkaError, now: float) -> None:
         """Take note that a look-up, or a fetch, did not succeed; it is tried again."""
@@ -287,6 +296,43 @@ class Positions:
         self._reset_by_policy(
             place, OffsetOutOfRangeError, "the log does not have this offset", position
         )
+
+    def follow(self, image: MetadataImage) -> None:
+        """Take note of new leader epochs, and of topics that were created again."""
+        for place in self._places.values():
+            if place.seen_version == image.version:
+                continue
+            place.seen_version = image.version
+            topic = image.topic(place.topic_partition.topic)
+            if topic is not None and topic.topic_id is not None:
+                self.topic_seen(place, topic.topic_id)
+            epoch = image.leader_epoch(place.topic_partition)
+            if epoch is not None:
+                self.leader_changed(place, epoch)
+
+    def topic_seen(self, place: Place, topic_id: UUID) -> None:
+        """Begin again where a topic was deleted and created again: it is another topic.
+
+        All of it is news to who was reading the topic, so it is read from its beginning, whatever
+        end the policy names.
+        """
+        is_another = place.topic_id not in (None, topic_id)
+        place.topic_id = topic_id
+        if not is_another or place.state not in (PlaceState.KNOWN, PlaceState.VALIDATE):
+            return
+        log.warning(
+            "Topic %s was deleted and created again; %s was read up to offset %d",
+            place.topic_partition.topic,
+            place.topic_partition,
+            place.buffer.position,
+        )
+        place.readable_end = UNKNOWN
+        place.preferred_node = None
+        if self._policy is not None:
+            self.seek_to(place, OffsetSpec.EARLIEST)
+            return
+        reason = "the topic was deleted and created again"
+        self._reset_by_policy(place, OffsetOutOfRangeError, reason, place.buffer.position)
 
     def leader_changed(self, place: Place, leader_epoch: int) -> None:
         """Make sure that the leader has what was read from another, or by another (KIP-320).
@@ -327,7 +373,7 @@ class Positions:
         self._buffer.set_position(place.buffer, offset, epoch)
         place.state = PlaceState.KNOWN
         place.fetched_epoch = epoch
-        place.leader_epoch = UNKNOWN
+        place.leader_epoch = place.seen_version = UNKNOWN
         place.retry_at = 0.0
 
     def _reset_by_policy(

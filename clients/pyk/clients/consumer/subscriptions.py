@@ -63,6 +63,11 @@ class Subscriptions:
         self.kind, self.topics, self._pattern = SubscriptionKind.NONE, frozenset(), None
 
     @property
+    def pattern(self) -> str | None:
+        """The pattern that topics have to match, None if they are named."""
+        return None if self._pattern is None else self._pattern.pattern
+
+    @property
     def has_topics(self) -> bool:
         return self.kind in (SubscriptionKind.TOPICS, SubscriptionKind.PATTERN)
 

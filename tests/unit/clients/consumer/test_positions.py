@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from pyk.clients.consumer.fetch_buffer import FetchBuffer
@@ -305,3 +307,26 @@ def test_assigning_again_keeps_the_places_that_are_there() -> None:
 
     assert [one.topic_partition for one in added] == [A1]
     assert place.buffer.position == 10
+
+
+@pytest.mark.parametrize("policy", ["earliest", "latest"])
+def test_a_topic_that_was_created_again_is_read_from_its_beginning(policy: str) -> None:
+    positions, place = known(policy, offset=10)
+    positions.topic_seen(place, UUID(int=1))
+    assert place.state is PlaceState.KNOWN
+
+    positions.topic_seen(place, UUID(int=2))
+
+    assert (place.state, place.end) == (PlaceState.RESET, OffsetSpec.EARLIEST)
+    assert place.buffer.finished == -1
+
+
+def test_without_a_policy_the_application_hears_that_a_topic_was_created_again() -> None:
+    positions, place = known("none", offset=10)
+    positions.topic_seen(place, UUID(int=1))
+
+    positions.topic_seen(place, UUID(int=2))
+
+    assert place.state is PlaceState.FAILED
+    assert isinstance(place.buffer.error, OffsetOutOfRangeError)
+    assert place.buffer.error.offset == 10

@@ -132,7 +132,6 @@ class ConsumerGroup:
             return None
         event = self._events[0]
         if isinstance(event, Revoke) and not await self._has_committed(event, deadline):
-            self._buffer.call_attention(EVENT)
             return None
         if isinstance(event, Assign):
             self.hear(event.added)
@@ -143,6 +142,7 @@ class ConsumerGroup:
             committing = self.commit_finished(event.partitions, self._in_time())
             name = f"commit in group {self.group_id} before partitions are revoked"
             self._last_commit = self._client.supervisor.spawn(name, committing)
+            self._last_commit.add_done_callback(lambda _: self._buffer.call_attention(EVENT))
         left = None if deadline is None else max(0.0, deadline - self._client.clock.now())
         await asyncio.wait({self._last_commit}, timeout=left)
         return self._last_commit.done()

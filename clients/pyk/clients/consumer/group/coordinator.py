@@ -29,6 +29,7 @@ from pyk.clients.consumer.group.actions import (
 from pyk.clients.consumer.group.membership import NO_GENERATION, Membership, MemberState
 from pyk.clients.consumer.group.requests import MemberOptions
 from pyk.clients.consumer.group.subscription import TopicLayout
+from pyk.clients.consumer.topic_watch import MissingTopics
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
@@ -71,6 +72,7 @@ class GroupCoordinator:
         self._asking: asyncio.Task[Any] | None = None
         self._wake = asyncio.Event()
         self._watched: frozenset[str] = frozenset()
+        self._missing = MissingTopics()
         self.membership = Membership(options, client.random.random, client.clock.now())
         client.add_metadata_listener(self._metadata_changed)
 
@@ -238,13 +240,15 @@ class GroupCoordinator:
 
     def _metadata_changed(self, image: MetadataImage) -> None:
         if self.membership.is_leader:
+            self._missing.observe(self._watched, image, self._client.clock.now())
             if image.awaits(self._watched):
                 self._client.request_metadata_update()
             self.membership.layouts_changed(self._known_layouts(image))
             self._wake.set()
 
     def _known_layouts(self, image: MetadataImage) -> dict[str, TopicLayout]:
-        found = ((name, image.topic(name)) for name in self._watched)
+        there = self._watched - self._missing.gone(self._client.clock.now())
+        found = ((name, image.topic(name)) for name in there)
         return {name: _layout(topic, image) for name, topic in found if topic is not None}
 
 

@@ -1,0 +1,121 @@
+"""What keeps the topics that a consumer wants from being read. Pure.
+
+A topic may not exist, because its name is mistyped, because nobody has created it yet, or because
+it was deleted. It may be forbidden. A pattern may match nothing. None of that shows in a partition:
+it is seen in metadata only. A topic that may still appear is a warning, and shows in ``health()``.
+What somebody has to change, an authorization above all, is raised to the caller who asks for
+records, once for each answer that says so, until an answer does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from pyk.clients.engine.metadata import MetadataImage, TopicMetadata, leaderless
+from pyk.clients.errors import KafkaError, UnknownTopicOrPartitionError, error_for
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.errors import ErrorCode
+
+# A broker that has just started knows of no topic for a moment.
+GONE_SECONDS = 5.0
+WARNING_INTERVAL_SECONDS = 60.0
+
+
+class MissingTopics:
+    """The topics that brokers say do not exist, and since when."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, float] = {}
+
+    def observe(self, topics: Iterable[str], image: MetadataImage, now: float) -> None:
+        """Take note of which of the topics an answer calls unknown."""
+        missing = [name for name in topics if _is_missing(image.topic(name))]
+        self._since = {name: self._since.get(name, now) for name in missing}
+
+    def gone(self, now: float) -> frozenset[str]:
+        """Return the topics that were unknown in all answers for so long that they are gone."""
+        return frozenset(name for name, since in self._since.items() if now - since >= GONE_SECONDS)
+
+
+class TopicWatch:
+    """What is wrong with the topics that a consumer wants."""
+
+    def __init__(self) -> None:
+        self.errors: dict[str, KafkaError] = {}
+        """What is wrong, by topic, or by the pattern that matches none."""
+        self._missing = MissingTopics()
+        self._unraised: list[KafkaError] = []
+        self._warned_at: dict[str, float] = {}
+
+    def observe(
+        self, topics: Collection[str], pattern: str | None, image: MetadataImage, now: float
+    ) -> None:
+        """Look at the wanted topics in an answer; ``pattern`` is what they match, if anything."""
+        self._missing.observe(topics, image, now)
+        found = {name: _error(image.topic(name)) for name in topics}
+        self.errors = {name: error for name, error in found.items() if error is not None}
+        if pattern is not None and not topics:
+            self.errors[pattern] = UnknownTopicOrPartitionError(
+                f"no topic matches the pattern {pattern!r}, as far as this client may see them"
+            )
+        self._unraised = [error for error in self.errors.values() if not error.retriable]
+        self._warned_at = {n: at for n, at in self._warned_at.items() if n in self.errors}
+
+    @property
+    def has_error(self) -> bool:
+        """Whether there is something to raise: what asking again does not cure by itself."""
+        return bool(self._unraised)
+
+    def take_error(self) -> KafkaError | None:
+        """Return what to raise to the application, once for each answer."""
+        return self._unraised.pop() if self._unraised else None
+
+    def gone(self, now: float) -> frozenset[str]:
+        """Return the topics that do not exist any more."""
+        return self._missing.gone(now)
+
+    def due_warnings(self, now: float) -> list[KafkaError]:
+        """Return what the log should say now: each thing once a minute."""
+        gone = self.gone(now)
+        due = [
+            name
+            for name, error in self.errors.items()
+            if error.retriable
+            and (name in gone or error.topic is None)
+            and now - self._warned_at.get(name, -WARNING_INTERVAL_SECONDS)
+            >= WARNING_INTERVAL_SECONDS
+        ]
+        self._warned_at.update(dict.fromkeys(due, now))
+        return [self.errors[name] for name in due]
+
+
+def unavailable(partition: TopicPartition, image: MetadataImage) -> KafkaError | None:
+    """Return why a partition cannot be read as far as metadata tell, None if it can."""
+    topic = image.topic(partition.topic)
+    error = _error(topic)
+    if error is None and topic is not None and 0 < topic.partition_count <= partition.partition:
+        error = UnknownTopicOrPartitionError(
+            f"topic {topic.name!r} has {topic.partition_count} partitions",
+            topic=partition.topic,
+            partition=partition.partition,
+        )
+    if error is None and image.leader(partition) is None:
+        return leaderless(partition)
+    return error
+
+
+def _is_missing(topic: TopicMetadata | None) -> bool:
+    return topic is not None and topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _error(topic: TopicMetadata | None) -> KafkaError | None:
+    if topic is None or topic.error_code == ErrorCode.NONE:
+        return None
+    if _is_missing(topic):
+        return UnknownTopicOrPartitionError(
+            f"topic {topic.name!r} does not exist"
+            f"{' any more' if topic.partitions else ': is its name right?'}",
+            topic=topic.name,
+        )
+    error = error_for(topic.error_code, topic=topic.name)
+    return None if error.retriable else error

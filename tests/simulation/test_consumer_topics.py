@@ -1,0 +1,258 @@
+"""Topics that do not exist, are forbidden, are deleted, or are created again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from pyk.clients import AsyncAdmin, AsyncConsumer, TopicPartition
+from pyk.clients.errors import (
+    GroupAuthorizationFailedError,
+    KafkaError,
+    OffsetOutOfRangeError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker import AsyncCluster
+from support.consuming import (
+    eventually_polled,
+    fetching,
+    make_consumer,
+    network_of,
+    produce,
+    read,
+    reference_cluster,
+)
+from support.virtual_time import current_clock, virtual_time
+
+CONSUMER_LOG = "pyk.clients.consumer.core"
+WITH_AND_WITHOUT_GROUP = pytest.mark.parametrize(
+    "options", [{"group_id": "g"}, {}], ids=["group", "no group"]
+)
+
+
+def admin_of(cluster: AsyncCluster) -> AsyncAdmin:
+    return AsyncAdmin(cluster.bootstrap, clock=current_clock(), network=network_of(cluster))
+
+
+async def delete(cluster: AsyncCluster, topic: str) -> None:
+    async with admin_of(cluster) as admin:
+        await admin.delete_topics([topic])
+
+
+async def raised_within(consumer: AsyncConsumer[Any, Any], seconds: float) -> list[KafkaError]:
+    """Poll for a time and return what was raised."""
+    errors: list[KafkaError] = []
+    until = current_clock().now() + seconds
+    while current_clock().now() < until:
+        try:
+            await consumer.poll(0.1)
+        except KafkaError as error:
+            errors.append(error)
+    return errors
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [
+        record.getMessage()
+        for record in caplog.records
+        if record.name == CONSUMER_LOG and record.levelno == logging.WARNING
+    ]
+
+
+# -- forbidden -------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_a_forbidden_topic_is_raised_again_and_again_and_read_once_it_is_granted():
+    async with fetching() as (cluster, _):
+        topic = cluster.add_topic("secret", [1])
+        topic.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        cluster.append([b"a"], topic="secret")
+        async with make_consumer(cluster, topics=["secret"]) as reader:
+            errors = await raised_within(reader, 10)
+
+            assert len(errors) >= 5
+            assert {type(error) for error in errors} == {TopicAuthorizationFailedError}
+            assert errors[0].topic == "secret"
+            assert any("secret" in problem for problem in reader.health().problems)
+            topic.error_code = ErrorCode.NONE
+            assert await read_in_spite_of_errors(reader, 1, timeout=2) == [b"a"]
+            assert reader.health().is_healthy
+
+
+@virtual_time
+async def test_a_forbidden_topic_does_not_keep_others_from_being_read():
+    async with fetching() as (cluster, _):
+        cluster.add_topic("secret", [1]).error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        cluster.append([b"a"])
+        async with make_consumer(cluster, topics=["secret", "orders"]) as reader:
+            assert await read_in_spite_of_errors(reader, 1, timeout=2) == [b"a"]
+
+
+@virtual_time
+async def test_a_forbidden_group_is_raised_and_joined_once_it_is_granted():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders")
+        await produce(cluster, "orders", 1)
+        async with make_consumer(cluster, topics=["orders"], group_id="g") as consumer:
+            with cluster.faults.on("FindCoordinator").error("GROUP_AUTHORIZATION_FAILED"):
+                errors = await raised_within(consumer, 10)
+                assert len(errors) >= 3
+                assert {type(error) for error in errors} == {GroupAuthorizationFailedError}
+
+            assert await read_in_spite_of_errors(consumer, 1, timeout=4) == [b"0"]
+
+
+async def read_in_spite_of_errors(
+    consumer: AsyncConsumer[Any, Any], count: int, *, timeout: float
+) -> list[Any]:
+    values: list[Any] = []
+    until = current_clock().now() + timeout
+    while len(values) < count:
+        assert current_clock().now() < until
+        try:
+            values += [record.value for record in await consumer.poll(0.1)]
+        except KafkaError:
+            continue
+    return values
+
+
+# -- missing ---------------------------------------------------------------------------------------
+
+
+@WITH_AND_WITHOUT_GROUP
+@virtual_time
+async def test_a_mistyped_topic_is_a_warning_once_a_minute_and_shows_in_health(options, caplog):
+    async with reference_cluster(auto_create_topics_enable="false") as cluster:
+        await cluster.create_topic("orders")
+        async with make_consumer(cluster, topics=["ordres"], **options) as consumer:
+            assert await raised_within(consumer, 130) == []
+
+            assert warnings(caplog) == ["topic 'ordres' does not exist: is its name right?"] * 3
+            assert any("'ordres'" in problem for problem in consumer.health().problems)
+            await cluster.create_topic("ordres")
+            await produce(cluster, "ordres", 1)
+            assert await read(consumer, 1) == [b"0"]
+            assert consumer.health().is_healthy
+
+
+@virtual_time
+async def test_a_pattern_that_matches_nothing_is_a_warning_and_shows_in_health(caplog):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders")
+        async with make_consumer(cluster, group_id="g") as consumer:
+            consumer.subscribe(pattern="order-.*")
+            await consumer.poll(10)
+
+            assert len(warnings(caplog)) == 1
+            assert "no topic matches the pattern 'order-.*'" in warnings(caplog)[0]
+            assert any("'order-.*'" in problem for problem in consumer.health().problems)
+
+
+# -- deleted ---------------------------------------------------------------------------------------
+
+
+@WITH_AND_WITHOUT_GROUP
+@virtual_time
+async def test_a_deleted_topic_is_given_up_and_does_not_disturb_the_others(options, caplog):
+    async with reference_cluster(auto_create_topics_enable="false") as cluster:
+        await cluster.create_topic("orders")
+        await cluster.create_topic("doomed", partitions=2)
+        async with make_consumer(cluster, topics=["orders", "doomed"], **options) as consumer:
+            await eventually_polled(consumer, lambda: len(consumer.assignment()) == 3)
+            await produce(cluster, "doomed", 4, partitions=2)
+            await read(consumer, 4)
+            await delete(cluster, "doomed")
+
+            assert await raised_within(consumer, 100) == []
+
+            assert consumer.assignment() == {TopicPartition("orders", 0)}
+            assert "topic 'doomed' does not exist any more" in warnings(caplog)[0]
+            assert len(warnings(caplog)) == 2
+            await produce(cluster, "orders", 1)
+            assert await read(consumer, 1, timeout=2) == [b"0"]
+
+
+@virtual_time
+async def test_a_deleted_topic_that_was_assigned_by_hand_is_raised_now_and_then():
+    async with reference_cluster(auto_create_topics_enable="false") as cluster:
+        await cluster.create_topic("orders")
+        await cluster.create_topic("doomed")
+        async with make_consumer(cluster, request_timeout_ms=10_000) as consumer:
+            consumer.assign([("orders", 0), ("doomed", 0)])
+            await consumer.poll(1)
+            await delete(cluster, "doomed")
+
+            errors = await raised_within(consumer, 60)
+
+            assert 3 <= len(errors) <= 6
+            assert {type(error) for error in errors} == {UnknownTopicOrPartitionError}
+            problems = consumer.health().problems
+            assert any("doomed-0" in one and "does not exist" in one for one in problems)
+
+
+@virtual_time
+async def test_a_partition_that_the_topic_does_not_have_is_named():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=3)
+        async with make_consumer(cluster) as consumer:
+            consumer.assign([("orders", 7)])
+            await consumer.poll(3)
+
+            (problem,) = consumer.health().problems
+            assert "topic 'orders' has 3 partitions" in problem
+
+
+# -- created again ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["earliest", "latest"])
+@WITH_AND_WITHOUT_GROUP
+@virtual_time
+async def test_a_topic_that_was_created_again_is_read_from_its_beginning(options, policy):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders")
+        async with make_consumer(
+            cluster, topics=["orders"], auto_offset_reset=policy, **options
+        ) as consumer:
+            await eventually_polled(consumer, lambda: len(consumer.assignment()) == 1)
+            await consumer.poll(1)
+            await produce(cluster, "orders", 5)
+            assert len(await read(consumer, 5)) == 5
+            await delete(cluster, "orders")
+            await cluster.create_topic("orders")
+            await produce(cluster, "orders", 9)
+
+            values = await read(consumer, 9, timeout=5)
+
+            assert values == [b"%d" % number for number in range(9)]
+            if options:
+                await consumer.poll(1)
+                await asyncio.sleep(6)
+                committed = await consumer.committed([("orders", 0)])
+                assert [offset.offset for offset in committed.values() if offset] == [9]
+
+
+@virtual_time
+async def test_without_a_policy_a_topic_that_was_created_again_is_raised_until_a_seek():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders")
+        async with make_consumer(cluster, auto_offset_reset="none") as consumer:
+            consumer.assign([("orders", 0)])
+            consumer.seek(("orders", 0), 0)
+            await produce(cluster, "orders", 5)
+            await read(consumer, 5)
+            await delete(cluster, "orders")
+            await cluster.create_topic("orders")
+            await produce(cluster, "orders", 9)
+
+            for _ in range(2):
+                with pytest.raises(OffsetOutOfRangeError, match="created again"):
+                    await consumer.poll(5)
+            consumer.seek(("orders", 0), 0)
+            assert len(await read(consumer, 9)) == 9
