@@ -249,7 +249,7 @@ class Servers:
     def parse(self, given: object) -> tuple[ServerAddress, ...]:
         servers = [self._server(str(item).strip()) for item in items_of(given) if str(item).strip()]
         if not servers:
-            raise ValueError("names no server; write 'host:port', or several joined by commas")
+            raise ValueError("is empty; write 'host:port', or several joined by commas")
         return tuple(dict.fromkeys(servers))
 
     def describe(self) -> str:

@@ -365,7 +365,7 @@ class Client:
 
     def _task_failed(self, name: str, error: BaseException) -> None:
         """Refuse to go on half alive: whoever calls from now on is told."""
-        self._failure = StateError(f"task {name!r} failed by a mistake of pyk: {error!r}")
+        self._failure = StateError(f"task {name!r} failed because of a bug in pyk: {error!r}")
         self._failure.__cause__ = error
         self._metadata.fail(self._failure)
 

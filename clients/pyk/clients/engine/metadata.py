@@ -8,7 +8,7 @@ answer that is older than what is known from doing harm:
    that the answer does not have among the nodes: it came with an error, and cannot be reached.
 2. A topic that is said not to exist keeps its partitions, beside the error. For a moment after a
    broker starts it knows nothing of a topic; a producer that forgot its partitions for this would
-   start their sequence numbers anew, and the broker would take new records for duplicates.
+   start their sequence numbers again, and the broker would take new records for duplicates.
 """
 
 from __future__ import annotations

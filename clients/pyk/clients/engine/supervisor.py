@@ -19,8 +19,8 @@ GRACE_SECONDS = 0.1
 class Supervisor:
     """Owns every task of a client: starts it, hears of its failure, ends it with the client.
 
-    A task that fails has met a mistake of pyk, not of the cluster: it is logged with its traceback,
-    and ``on_failure`` is told, so that callers who wait do not wait for nothing.
+    A task that fails has met a bug in pyk, not a fault of the cluster: it is logged with its
+    traceback, and ``on_failure`` is called, so that nobody waits for what will not come.
     """
 
     def __init__(

@@ -168,7 +168,7 @@ def test_bootstrap_servers(given: Any, servers: list[tuple[str, int]]) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("", "names no server"),
+        ("", "bootstrap_servers is empty"),
         ("kafka", "not 'host:port'"),
         ("kafka://a:1", "has 'kafka://a:1'; write 'a:1', without 'kafka://'"),
         ("a:1,SSL://b:2", "write 'b:2', without 'SSL://'"),

@@ -346,9 +346,9 @@ async def test_a_client_whose_task_failed_says_so_to_everybody() -> None:
 
         client.supervisor.spawn("fetch", fail())
 
-        with pytest.raises(StateError, match="'fetch' failed by a mistake"):
+        with pytest.raises(StateError, match="'fetch' failed because of a bug"):
             await waiting
-        with pytest.raises(StateError, match="'fetch' failed by a mistake"):
+        with pytest.raises(StateError, match="'fetch' failed because of a bug"):
             await client.send(1, HeartbeatRequest())
 
 
