@@ -31,9 +31,15 @@ class Calls:
         return deadline
 
     def deadline(self, timeout: float | None) -> float:
-        """Return when a call must be over; by default ``default_api_timeout_ms`` from now."""
-        default = self._config.default_api_timeout_ms / 1000
-        return self.client.clock.now() + (default if timeout is None else timeout)
+        """Return when a call must be over; by default ``default_api_timeout_ms`` from now.
+
+        Raises ``TypeError`` if ``timeout`` is not a number of seconds.
+        """
+        if timeout is None:
+            timeout = self._config.default_api_timeout_ms / 1000
+        elif not isinstance(timeout, int | float):
+            raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
+        return self.client.clock.now() + timeout
 
     def remaining(self, deadline: float) -> float:
         """Return the seconds until a deadline."""

@@ -120,3 +120,11 @@ def test_a_topic_to_create_is_checked_when_it_is_written_down(
 ) -> None:
     with pytest.raises(TypeError, match=words):
         NewTopic(name, **arguments)
+
+
+def test_a_timeout_must_be_a_number_of_seconds() -> None:
+    admin = AsyncAdmin("localhost:1")
+    timeout: Any = "5"
+
+    with pytest.raises(TypeError, match="timeout must be a number of seconds, not '5'"):
+        asyncio.run(admin.list_topics(timeout=timeout))
