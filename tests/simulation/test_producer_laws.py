@@ -143,11 +143,14 @@ async def send_through(seed: int) -> tuple[ProducingCluster, list[Sent]]:
             await asyncio.sleep(chance.choice([0, 0, 0, 0.01, 0.1]))
         await running
         outcomes = await asyncio.gather(*(d for _, _, d in deliveries), return_exceptions=True)
+        # A broker that forgot the producer, behind a leader that moved, leaves one record in doubt.
         for partition in range(PARTITIONS):
-            value = b"last of %d" % partition
-            metadata = await producer.send_and_wait("orders", value, partition=partition)
-            deliveries.append((partition, value, None))
-            outcomes.append(metadata)
+            doubtful = await producer.send(
+                "orders", b"first of %d" % partition, partition=partition
+            )
+            await asyncio.gather(doubtful, return_exceptions=True)
+            last = b"last of %d" % partition
+            await producer.send_and_wait("orders", last, partition=partition)
     return cluster, [
         Sent(partition, value, outcome)
         for (partition, value, _), outcome in zip(deliveries, outcomes, strict=True)

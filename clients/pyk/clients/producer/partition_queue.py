@@ -182,8 +182,11 @@ class PartitionQueue:
             self.in_flight -= 1
 
     def _is_calm(self) -> bool:
-        """Batches may follow those in flight before these are answered."""
-        if self.has_gap or self.has_retries:
+        """Return whether batches may follow those in flight before these are answered.
+
+        Behind one that was given up they would be in doubt as soon as its request times out.
+        """
+        if self.has_gap or self.has_retries or any(b.is_given_up for b in self.unsettled):
             return False
         return self.sequence is None or self.sequence.is_known
 

@@ -192,6 +192,17 @@ def test_a_batch_that_was_given_up_in_flight_keeps_its_place_until_it_is_answere
     assert queue.is_idle
 
 
+def test_nothing_new_follows_a_batch_that_was_given_up_in_flight():
+    queue = make_queue(make_batch(b"a"))
+    (first,) = send_all(queue)
+    queue.drop(first)
+    queue.queued.append(make_batch(b"b"))
+
+    assert send_all(queue) == []
+    queue.settle(first)
+    assert len(send_all(queue)) == 1
+
+
 def test_halves_take_the_place_of_the_whole():
     queue = make_queue(make_batch(b"a", b"b", b"c"), make_batch(b"d"))
     whole, _ = send_all(queue)
