@@ -111,7 +111,7 @@ FAMILIES = {
     "metadata-records": Family(
         "Metadata records",
         "The log of the cluster, and that of remote storage.",
-        "metadata_records remote_log_records",
+        "metadata_records metadata_change_records remote_log_records",
     ),
 }
 OTHERS = Family("Other messages", "What has no page of its own yet.", "")

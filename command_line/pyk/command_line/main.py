@@ -21,6 +21,10 @@ COMMANDS = {
 }
 
 
+WITHOUT_TLS = ("broker",)
+"""Commands that start faster because they need no TLS."""
+
+
 class _Commands(click.Group):
     """Subcommands by the name of their module."""
 
@@ -32,6 +36,8 @@ class _Commands(click.Group):
             return None
         module = name.replace("-", "_")
         gc.disable()  # what imports make stays: to look for garbage in it only takes time
+        if name in WITHOUT_TLS:
+            _import_asyncio_without_tls()
         command: click.Command = getattr(import_module(f"pyk.command_line.{module}"), module)
         gc.freeze()
         gc.enable()
@@ -60,3 +66,14 @@ def main() -> None:
     """The Kafka toolkit for Python."""
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal need not know every letter
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _import_asyncio_without_tls() -> None:
+    """Import asyncio without ssl, which it takes if it can and does without if not."""
+    if "asyncio" in sys.modules or "ssl" in sys.modules:
+        return
+    sys.modules["ssl"] = None  # type: ignore[assignment]
+    try:
+        import_module("asyncio")
+    finally:
+        del sys.modules["ssl"]

@@ -39,7 +39,7 @@ _FAMILIES = {
     ),
     "__share_group_state": ("share_state_records",),
     "__transaction_state": ("transaction_records",),
-    "__cluster_metadata": ("metadata_records", "access_records"),
+    "__cluster_metadata": ("metadata_records", "metadata_change_records", "access_records"),
     "__remote_log_metadata": ("remote_log_records",),
 }
 

@@ -20,8 +20,6 @@ from .errors import ConnectionClosedError
 from .faults import Effect, FaultRules, RequestFacts
 from .handlers.context import Reply
 from .handlers.dispatcher import Dispatcher
-from .handlers.error_responses import error_response
-from .handlers.partitioned import SHAPES, merge, partition_number, split, topic_name, topics_of
 from .storage.file_records import FileRecords
 
 if TYPE_CHECKING:
@@ -128,6 +126,8 @@ class FaultInjector:
         )
 
     def _partitions(self, request: Request) -> Iterator[tuple[str, int | None]]:
+        from .handlers.partitioned import SHAPES, partition_number, topics_of
+
         if request.api_key in SHAPES:
             for topic, partitions in topics_of(request.api_key, request.body):
                 name = self._topic_name(request.api_key, topic)
@@ -141,6 +141,8 @@ class FaultInjector:
 
     def _topic_name(self, api_key: ApiKey, topic: Any) -> str:
         """Return the name of a topic in a request that may name it by id."""
+        from .handlers.partitioned import topic_name
+
         name = topic_name(api_key, topic)
         if name:
             return name
@@ -187,6 +189,9 @@ class FaultInjector:
         return throttled
 
     def _answer_with_error(self, effect: Effect, request: Request, connection: Connection) -> Reply:
+        from .handlers.error_responses import error_response
+        from .handlers.partitioned import SHAPES, merge, partition_number, split, topics_of
+
         assert effect.error is not None
         api_key, code = request.api_key, effect.error
         if not request.expects_response:

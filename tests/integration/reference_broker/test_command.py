@@ -104,3 +104,18 @@ def test_without_click_it_says_what_to_install() -> None:
     assert failed.returncode == 1
     assert "pip install 'pyk-kafka[cli]'" in failed.stderr
     assert "Traceback" not in failed.stderr
+
+
+def test_the_broker_starts_without_what_it_does_not_need() -> None:
+    program = (
+        "import sys; from pyk.command_line.main import main; "
+        "main.get_command(None, 'broker'); "
+        "print(*sorted({'asyncio', 'ssl', 'difflib', 'encodings.idna', 'multiprocessing', "
+        "'pyk.protocol.io.memory_network', 'pyk.protocol.messages.metadata_change_records', "
+        "'pyk.reference_broker.handlers.partitioned', 'pyk.clients'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+
+    assert done.stdout.split() == ["asyncio"]

@@ -28,7 +28,8 @@ from pyk.protocol.messages.group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from pyk.protocol.messages.metadata_records import NoOpRecord, TopicRecord
+from pyk.protocol.messages.metadata_change_records import NoOpRecord
+from pyk.protocol.messages.metadata_records import TopicRecord
 from pyk.protocol.messages.remote_log_records import RemotePartitionDeleteMetadataRecord
 from pyk.protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
 from pyk.protocol.persisted import (

@@ -1,5 +1,7 @@
 """The seams to the world that clients and broker share: clock, network, frames."""
 
+from typing import TYPE_CHECKING, Any
+
 from pyk.protocol.io.clock import Clock
 from pyk.protocol.io.frame_transport import (
     FileRegion,
@@ -8,9 +10,11 @@ from pyk.protocol.io.frame_transport import (
     FrameTransport,
     Part,
 )
-from pyk.protocol.io.memory_network import MemoryNetwork
 from pyk.protocol.io.network import Address, Listener, Network, SystemNetwork
 from pyk.protocol.io.system_clock import SystemClock
+
+if TYPE_CHECKING:
+    from pyk.protocol.io.memory_network import MemoryNetwork
 
 __all__ = [
     "Address",
@@ -26,3 +30,12 @@ __all__ = [
     "SystemClock",
     "SystemNetwork",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what only tests need when it is asked for."""
+    if name == "MemoryNetwork":
+        from pyk.protocol.io.memory_network import MemoryNetwork
+
+        return MemoryNetwork
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -173,8 +173,10 @@ class SystemNetwork:
 async def _addresses_to_bind(host: str, port: int) -> list[tuple[int, Any]]:
     """Return the families and addresses of a host, without a thread where it is a number."""
     flags = socket.AI_PASSIVE | socket.AI_NUMERICHOST
+    # As bytes, where it can be: for a str Python loads the codec of internationalized names.
+    name = host.encode() if host.isascii() else host
     try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=flags)
+        found = socket.getaddrinfo(name or None, port, type=socket.SOCK_STREAM, flags=flags)
     except socket.gaierror:
         found = await asyncio.get_running_loop().getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -1,4 +1,4 @@
-"""Records of ``__cluster_metadata`` that a controller writes and replays."""
+"""Records of ``__cluster_metadata`` of which the reference broker makes its image."""
 
 from __future__ import annotations
 
@@ -71,45 +71,6 @@ class UnregisterBrokerRecord(Message):
     broker_epoch: int = int64()
 
 
-@struct
-class ControllerEndpoint(Struct):
-    """A listener of a controller."""
-
-    name: str = string()
-    host: str = string()
-    port: int = uint16()
-    security_protocol: int = int16()
-
-
-@struct
-class ControllerFeature(Struct):
-    """The levels of a feature that a controller's software could run."""
-
-    name: str = string()
-    min_supported_version: int = int16()
-    max_supported_version: int = int16()
-
-
-@metadata_record(27, versions="0", flexible="0+")
-class RegisterControllerRecord(Message):
-    """A controller has registered (KIP-919)."""
-
-    controller_id: int = int32()
-    incarnation_id: UUID = uuid()
-    """New with every start of the controller process."""
-    zk_migration_ready: bool = boolean()
-    """The controller is configured to migrate from ZooKeeper (KIP-866)."""
-    end_points: list[ControllerEndpoint] = array(ControllerEndpoint)
-    features: list[ControllerFeature] = array(ControllerFeature)
-
-
-@metadata_record(29, versions="0", flexible="0+")
-class UnregisterControllerRecord(Message):
-    """A controller has been removed from the cluster for good (KIP-1312)."""
-
-    controller_id: int = int32()
-
-
 @metadata_record(2, versions="0", flexible="0+")
 class TopicRecord(Message):
     """A topic exists."""
@@ -142,37 +103,6 @@ class PartitionRecord(Message):
     last_known_elr: list[int] | None = array(
         int32, versions="2+", nullable="2+", tag=2, default=None
     )
-
-
-@metadata_record(5, versions="0-2", flexible="0+")
-class PartitionChangeRecord(Message):
-    """Part of a partition's state has changed; what is not set stays as it was."""
-
-    partition_id: int = int32(default=-1)
-    topic_id: UUID = uuid()
-    isr: list[int] | None = array(int32, nullable="0+", tag=0, default=None)
-    leader: int = int32(tag=1, default=-2)
-    """-1: no leader; -2: unchanged."""
-    replicas: list[int] | None = array(int32, nullable="0+", tag=2, default=None)
-    removing_replicas: list[int] | None = array(int32, nullable="0+", tag=3, default=None)
-    adding_replicas: list[int] | None = array(int32, nullable="0+", tag=4, default=None)
-    leader_recovery_state: int = int8(tag=5, default=-1)
-    """-1: unchanged."""
-    directories: list[UUID] | None = array(uuid, versions="1+", nullable="1+", tag=8, default=None)
-    eligible_leader_replicas: list[int] | None = array(
-        int32, versions="2+", nullable="2+", tag=6, default=None
-    )
-    last_known_elr: list[int] | None = array(
-        int32, versions="2+", nullable="2+", tag=7, default=None
-    )
-
-
-@metadata_record(28, versions="0", flexible="0+")
-class ClearElrRecord(Message):
-    """Eligible leader replicas are forgotten: the rule that made them so has changed (KIP-966)."""
-
-    topic_name: str = string()
-    """Empty: of all topics."""
 
 
 @metadata_record(4, versions="0", flexible="0+")
@@ -209,71 +139,3 @@ class ProducerIdsRecord(Message):
     broker_epoch: int = int64(default=-1)
     next_producer_id: int = int64()
     """The first id that is still free."""
-
-
-@metadata_record(20, versions="0", flexible="0+")
-class NoOpRecord(Message):
-    """Nothing: written now and then so that followers can tell that they keep up."""
-
-
-@metadata_record(17, versions="0-3", flexible="0+")
-class BrokerRegistrationChangeRecord(Message):
-    """Part of a broker's registration has changed; what is not set stays as it was."""
-
-    broker_id: int = int32()
-    broker_epoch: int = int64()
-    fenced: int = int8(tag=0)
-    """-1 no longer, 0 unchanged, 1 now."""
-    in_controlled_shutdown: int = int8(versions="1+", tag=1)
-    """0 unchanged, 1 now."""
-    log_dirs: list[UUID] = array(uuid, versions="2+", tag=2)
-    cordoned_log_dirs: list[UUID] | None = array(
-        uuid, versions="3+", nullable="3+", tag=3, default=None
-    )
-
-
-@metadata_record(7, versions="0", flexible="0+")
-class FenceBrokerRecord(Message):
-    """A broker is fenced; since 3.3 a BrokerRegistrationChangeRecord says so."""
-
-    id: int = int32()
-    epoch: int = int64()
-
-
-@metadata_record(8, versions="0", flexible="0+")
-class UnfenceBrokerRecord(Message):
-    """A broker is no longer fenced; since 3.3 a BrokerRegistrationChangeRecord says so."""
-
-    id: int = int32()
-    epoch: int = int64()
-
-
-@metadata_record(23, versions="0", flexible="0+")
-class BeginTransactionRecord(Message):
-    """The records that follow take effect together or not at all (KIP-868).
-
-    So a controller writes what does not fit into one batch.
-    """
-
-    name: str | None = string(nullable="0+", tag=0, default=None)
-    """What the transaction is for, for people who read the log."""
-
-
-@metadata_record(24, versions="0", flexible="0+")
-class EndTransactionRecord(Message):
-    """The records since BeginTransactionRecord take effect."""
-
-
-@metadata_record(25, versions="0", flexible="0+")
-class AbortTransactionRecord(Message):
-    """The records since BeginTransactionRecord never take effect."""
-
-    reason: str | None = string(nullable="0+", tag=0, default=None)
-
-
-@metadata_record(21, versions="0", flexible="0+")
-class ZkMigrationStateRecord(Message):
-    """How far the cluster's migration from ZooKeeper has come (KIP-866)."""
-
-    zk_migration_state: int = int8()
-    """0 never was on ZooKeeper, 2 waits for brokers, 1 writes to both, 3 done."""
