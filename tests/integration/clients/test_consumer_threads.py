@@ -8,12 +8,20 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from pyk.clients import ClosedError, ConcurrentUseError, RebalanceListener, WakeupError
 from support.blocking_consuming import partitions, produce, read, reader
-from support.real_time import IN_TIME, called_by_many_threads, left_open_by, refused_in_a_fork, took
+from support.real_time import (
+    IN_TIME,
+    called_by_many_threads,
+    eventually,
+    left_open_by,
+    refused_in_a_fork,
+    took,
+)
 
 
 def test_a_poll_returns_when_its_time_is_over_or_sooner_with_records(cluster, topic):
@@ -162,3 +170,100 @@ def test_a_program_that_forgets_to_close_its_consumer_ends(cluster, topic):
 
     assert int(done.stdout) > 0
     assert done.stderr == ""
+
+
+@pytest.fixture
+def hasty_interpreter() -> Iterator[None]:
+    """Let threads take turns a thousand times as often, so that they meet in the odd places."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("hasty_interpreter")
+def test_the_assignment_may_change_while_positions_and_records_are_fetched(cluster, topic):
+    produce(cluster, topic, 300)
+    everything = partitions(topic)
+    with reader(cluster, max_poll_records=20) as consumer:
+        for turn in range(300):
+            consumer.assign(everything[turn % 3 :])
+            if turn % 5 == 0:
+                consumer.seek_to_beginning()
+            if turn % 4 == 0:
+                consumer.poll(0.001)
+            if turn % 7 == 0:
+                consumer.pause(everything[2])
+                consumer.resume(everything[2])
+
+        consumer.assign(everything)
+        consumer.seek_to_beginning()
+        assert sorted(map(int, read(consumer, 300, timeout=60))) == list(range(300))
+        assert consumer.health().is_healthy
+
+
+@pytest.mark.usefixtures("hasty_interpreter")
+def test_any_thread_may_ask_how_a_consumer_stands_while_its_assignment_changes(cluster, topic):
+    produce(cluster, topic, 30)
+    everything = partitions(topic)
+    with reader(cluster) as consumer:
+        consumer.assign(everything)
+        calls = [consumer.stats, consumer.health, consumer.assignment, consumer.subscription]
+        with called_by_many_threads(calls, turns=100) as surprises:
+            for turn in range(100):
+                consumer.assign(everything[turn % 3 :])
+
+    assert surprises == []
+
+
+@pytest.mark.usefixtures("hasty_interpreter")
+def test_records_are_read_in_order_and_once_while_partitions_pause_and_go_on(cluster, topic):
+    produce(cluster, topic, 600)
+    seen: dict[int, list[int]] = {0: [], 1: [], 2: []}
+    with reader(cluster, topic, max_poll_records=7) as consumer:
+        for count, record in enumerate(consumer, 1):
+            seen[record.partition].append(record.offset)
+            if count % 11 == 0:
+                consumer.pause((topic, count % 3))
+            if count % 11 == 5:
+                consumer.resume(*consumer.paused())
+            if count == 450:
+                break
+        consumer.resume(*consumer.paused())
+        while sum(map(len, seen.values())) < 600:
+            for record in consumer.poll(5):
+                seen[record.partition].append(record.offset)
+
+    assert list(seen.values()) == [list(range(200))] * 3
+
+
+def test_a_consumer_that_is_dropped_leaves_its_group_and_ends_its_thread(cluster, topic):
+    produce(cluster, topic, 30)
+    dropped = reader(cluster, topic, group_id=topic)
+    read(dropped, 30)
+    dropped.poll(0)
+    background = dropped._thread._thread
+    assert background is not None
+
+    with pytest.warns(ResourceWarning, match=r"was dropped without close\(\)"):
+        del dropped
+    eventually(lambda: not background.is_alive())
+
+    with reader(cluster, topic, group_id=topic) as other:
+        eventually(lambda: other.poll(0.1) == [] and len(other.assignment()) == 3)
+        assert [p.offset for p in other.committed(partitions(topic)).values()] == [10, 10, 10]
+
+
+def test_a_consumer_needs_no_with(cluster, topic):
+    produce(cluster, topic, 30)
+
+    consumer = reader(cluster, group_id=topic)
+    consumer.subscribe([topic])
+    assert len(read(consumer, 30)) == 30
+    consumer.commit()
+    consumer.close()
+
+    consumer = reader(cluster, group_id=topic)
+    committed = consumer.committed(partitions(topic))
+    consumer.close()
+    assert [offset.offset for offset in committed.values()] == [10, 10, 10]

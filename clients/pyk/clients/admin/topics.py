@@ -42,7 +42,7 @@ class NewTopic:
     """None for the broker's ``num.partitions``."""
     replication_factor: int | None = attrs.field(default=None, kw_only=True)
     """None for the broker's ``default.replication.factor``."""
-    configs: Mapping[str, str] = attrs.field(factory=dict, kw_only=True)
+    configs: Mapping[str, str] | None = attrs.field(default=None, kw_only=True)
     """Settings under Kafka's dotted names."""
     assignments: Mapping[int, tuple[int, ...]] = attrs.field(factory=dict, kw_only=True)
     """The brokers of each partition, the preferred leader first, to assign them by hand."""
@@ -138,7 +138,7 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
             CreatableReplicaAssignment(partition_index=index, broker_ids=list(brokers))
             for index, brokers in topic.assignments.items()
         ],
-        configs=[CreatableTopicConfig(name=n, value=v) for n, v in topic.configs.items()],
+        configs=[CreatableTopicConfig(name=n, value=v) for n, v in (topic.configs or {}).items()],
     )
 
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import random as randomness
 import re
+import sys
 from collections.abc import AsyncIterator, Collection, Generator, Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from types import TracebackType
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.config.signature import with_options_of
+from pyk.clients.consumer.closing import warn_of_dropped
 from pyk.clients.consumer.core import ConsumerCore
 from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, WAKEUP
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
@@ -113,6 +115,9 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
     async def close(self, timeout: float | None = None) -> None:
         """Commit what is finished, leave the group and end, within ``timeout`` seconds (30).
 
+        Where no ``timeout`` is given, a coordinator that cannot be reached is waited for no longer
+        than 5 seconds; what is not committed then is read again.
+
         The record or batch in the application's hands counts as finished when its own task closes
         the consumer, and not because of an exception.
         """
@@ -122,25 +127,34 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         core = self._core
         if core.is_closed:
             return
-        deadline = core.closing_deadline(timeout)
+        deadlines = core.closing(timeout)
         if is_clean:
             self._reader.settle()
         try:
-            event = await core.begin_leaving(core.before(deadline, 3))
+            event = await core.begin_leaving(deadlines.commit)
             if event is not None:
                 await self._call_listener(event)
+        except asyncio.CancelledError:
+            deadlines = core.hurried_closing()
+            raise
         finally:
-            await core.close(deadline)
+            await core.close(deadlines.end)
 
     def _is_done_with_records(self) -> bool:
-        import sys
-
         if sys.exception() is not None:
             return False
         taker = self._taker
         if taker is None or taker is asyncio.current_task():
             return True
         return taker.done() and not taker.cancelled() and taker.exception() is None
+
+    def __del__(self) -> None:
+        core = getattr(self, "_core", None)
+        if core is None or core.is_closed or not core.is_started or core.client.guard.is_forked:
+            return
+        warn_of_dropped(self)
+        if not sys.is_finalizing():
+            core.abandon_soon()
 
     def __repr__(self) -> str:
         return self._core.config.name_of(self)
@@ -216,13 +230,9 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         try:
             if self._buffer.has_work:
                 return deadline is None or self._core.client.clock.now() < deadline
-            async with asyncio.timeout_at(deadline):
-                await self._data.wait()
-        except TimeoutError:
-            return False
+            return await _is_set_in_time(self._data, deadline)
         finally:
             self._buffer.is_waiting = False
-        return True
 
     async def _attend(self, deadline: float | None) -> None:
         """Look what there is besides records, and do it."""
@@ -393,6 +403,20 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
     def stats(self) -> ConsumerStats:
         """Return what the consumer has done and holds at this moment."""
         return self._core.stats()
+
+
+async def _is_set_in_time(event: asyncio.Event, deadline: float | None) -> bool:
+    """Wait for an event; return False at the deadline.
+
+    A function of its own because the error of the deadline keeps the frames that it passed through
+    for a while: a consumer that is dropped shall not be kept by one.
+    """
+    try:
+        async with asyncio.timeout_at(deadline):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
 
 
 class Done:

@@ -9,11 +9,13 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.config.signature import with_options_of
+from pyk.clients.consumer.closing import warn_of_dropped
 from pyk.clients.consumer.core import ConsumerCore
 from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, WAKEUP
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
@@ -99,7 +101,9 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
             config,
             topics,
             on_data=self._doorbell.set,
-            on_room=self._look_at_once,
+            # Lets the next fetch leave before the application looks at what is there. What the core
+            # knows must not lead back here, or a consumer that is dropped would stay.
+            on_room=partial(self._thread.visit, turns=TURNS_TO_FETCH),
             clock=clock,
             network=network,
             random=random,
@@ -124,6 +128,9 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     def close(self, timeout: float | None = None) -> None:
         """Commit what is finished, leave the group and end, within ``timeout`` seconds (30).
 
+        Where no ``timeout`` is given, a coordinator that cannot be reached is waited for no longer
+        than 5 seconds; what is not committed then is read again.
+
         The record or batch in the application's hands counts as finished when its own thread closes
         the consumer, and not because of an exception. Any thread may close it.
         """
@@ -133,22 +140,33 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         core = self._core
         if self._thread.guard.is_forked or core.is_closed:
             return
-        deadline = core.closing_deadline(timeout)
+        deadlines = core.closing(timeout)
         if is_clean:
             self._reader.settle()
         try:
-            event = self._thread.call(core.begin_leaving(core.before(deadline, 3)))
+            event = self._thread.call(core.begin_leaving(deadlines.commit))
             if event is not None:
                 self._call_listener(event)
+        except KeyboardInterrupt:
+            deadlines = core.hurried_closing()
+            raise
         finally:
             try:
-                self._thread.call(core.close(deadline))
+                self._thread.call(core.close(deadlines.end))
             finally:
                 self._thread.close()
 
     def _is_done_with_records(self) -> bool:
         is_taker = self._taker is None or self._taker == threading.get_ident()
         return is_taker and sys.exception() is None
+
+    def __del__(self) -> None:
+        core = getattr(self, "_core", None)
+        if core is None or core.is_closed or not core.is_started or self._thread.guard.is_forked:
+            return
+        warn_of_dropped(self)
+        if not sys.is_finalizing():
+            self._thread.end_after(core.abandon)
 
     def __repr__(self) -> str:
         return self._core.config.name_of(self)
@@ -222,10 +240,6 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
             return self._doorbell.wait(left)
         finally:
             self._buffer.is_waiting = False
-
-    def _look_at_once(self, look: Callable[[], None]) -> None:
-        """Let the next fetch leave before the application looks at what is there."""
-        self._thread.visit(look, turns=TURNS_TO_FETCH)
 
     def _attend(self, deadline: float | None) -> None:
         """Look what there is besides records, and do it."""

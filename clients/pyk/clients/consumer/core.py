@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import random as randomness
 import re
@@ -9,6 +11,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
 from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.closing import ClosingDeadlines, before, run_unattended
 from pyk.clients.consumer.deserializers import Deserializers
 from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, FetchBuffer
 from pyk.clients.consumer.fetch_reader import FetchReader
@@ -48,10 +51,7 @@ from pyk.protocol.io import Clock, Network
 
 log = logging.getLogger(__name__)
 
-CLOSE_SECONDS = 30.0
 SUBSCRIPTION = "subscription"
-# What each step of closing leaves for those after it, so that one that hangs is not the last.
-LEAST_SECONDS = 0.5
 
 
 class ConsumerCore:
@@ -98,58 +98,67 @@ class ConsumerCore:
         )
         self.lookup = OffsetLookup(self.client, read_committed=config.reads_committed)
         self.group: ConsumerGroup | None = None
-        self.failure: BaseException | None = None
-        self._keeper: PositionKeeper | None = None
-        self._is_started = False
-        self._is_closed = False
-
-    # -- life --------------------------------------------------------------------------------------
-
-    async def start(self, timeout: float | None = None) -> None:
-        """Connect, and begin with the topics that were given from the start."""
-        if self._is_started:
-            return
-        await self.client.start(timeout)
-        self._is_started = True
-        if self.config.group_id is not None:
+        if config.group_id is not None:
             self.group = ConsumerGroup(
                 self.client,
-                self.config,
+                config,
                 self.positions,
                 self.buffer,
                 self.reader,
                 on_assigned=self._look,
             )
-        keeper = self._keeper = PositionKeeper(
+        self._keeper = PositionKeeper(
             self.client,
             self.positions,
             self.lookup,
-            Fetcher(self.client, self.config, self.positions, self.buffer),
+            Fetcher(self.client, config, self.positions, self.buffer),
             self.group.fetch_committed if self.group is not None else None,
         )
-        self.client.add_metadata_listener(self._metadata_changed)
-        self._spawn("settle positions", keeper.run())
-        if self.group is not None:
-            self._spawn("be a member of the group", self.group.coordinator.run())
-            self._spawn("commit what is finished", self.group.run_auto_commit())
-        if self._topics is not None:
-            self.subscribe(self._topics, None, None)
+        self.failure: BaseException | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._starting = asyncio.Lock()
+        self._is_closed = False
+
+    # -- life --------------------------------------------------------------------------------------
+
+    async def start(self, timeout: float | None = None) -> None:
+        """Connect, and begin with what was asked for so far."""
+        async with self._starting:
+            self.check()
+            if self.is_started:
+                return
+            await self.client.start(timeout)
+            self.client.add_metadata_listener(self._metadata_changed)
+            if self._topics is not None and self.subscriptions.kind is SubscriptionKind.NONE:
+                self.subscribe(self._topics, None, None)
+            self._loop = asyncio.get_running_loop()
+            self._spawn("settle positions", self._keeper.run)
+            if self.group is not None:
+                self._spawn("be a member of the group", self.group.coordinator.run)
+                self._spawn("commit what is finished", self.group.run_auto_commit)
+            if self.subscriptions.has_topics:
+                self._metadata_changed(self.client.metadata)
 
     @property
     def is_started(self) -> bool:
-        return self._is_started
+        return self._loop is not None
+
+    async def ready(self) -> None:
+        """Start, unless that was done; raise if the consumer cannot be used."""
+        if not self.is_started:
+            await self.start()
+        self.check()
 
     def _look(self) -> None:
         """Look what there is to fetch, or to find out, now that something has changed."""
-        if self._keeper is not None:
-            self._keeper.look()
+        self._keeper.look()
 
-    def _spawn(self, name: str, running: Coroutine[Any, Any, None]) -> None:
-        """Run something without which the consumer is none."""
+    def _spawn(self, name: str, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run something without which there is no consumer."""
 
         async def run() -> None:
             try:
-                await running
+                await task()
             except Exception as error:
                 self.failure = error
                 self.buffer.call_attention(EVENT)
@@ -158,27 +167,41 @@ class ConsumerCore:
         self.client.supervisor.spawn(name, run())
 
     async def close(self, deadline: float) -> None:
-        """Commit what is due, leave the group, and end, all of it before the deadline."""
+        """Leave the group and end, before the deadline; :meth:`begin_leaving` comes first."""
         if self._is_closed:
             return
         self._is_closed = True
         try:
-            if self.group is not None:
-                await self.group.commit_finished(None, self.before(deadline, 2))
-                if self.group.is_member:
-                    await self.group.leave("consumer was closed", self.before(deadline, 1))
+            if self.group is not None and self.group.is_member:
+                leave_deadline = before(deadline, 1, self.client.clock.now())
+                await self.group.leave("consumer was closed", leave_deadline)
         finally:
             self.buffer.call_attention(CLOSED)
             left = max(0.0, deadline - self.client.clock.now())
             await self.client.close(left)
 
-    def before(self, deadline: float, steps: int) -> float:
-        """Return a deadline that leaves time for so many steps after it."""
-        now = self.client.clock.now()
-        return deadline - steps * min(LEAST_SECONDS, max(0.0, deadline - now) / 4)
+    async def abandon(self) -> None:
+        """Commit what is finished, leave and end, because nobody has the consumer any more."""
+        deadlines = self.closing(None)
+        try:
+            await self.begin_leaving(deadlines.commit)
+        finally:
+            await self.close(deadlines.end)
 
-    def closing_deadline(self, timeout: float | None) -> float:
-        return self.client.clock.now() + (CLOSE_SECONDS if timeout is None else timeout)
+    def abandon_soon(self) -> None:
+        """Have the consumer abandoned on its event loop; any thread may call it."""
+        if self._loop is None:
+            return
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(run_unattended, self.abandon())
+
+    def closing(self, timeout: float | None) -> ClosingDeadlines:
+        """Return how long a close that begins now may take."""
+        return ClosingDeadlines.of(self.client.clock.now(), timeout)
+
+    def hurried_closing(self) -> ClosingDeadlines:
+        """Return how long a close may still take that is cancelled now."""
+        return ClosingDeadlines.hurried(self.client.clock.now())
 
     @property
     def is_closed(self) -> bool:
@@ -189,8 +212,6 @@ class ConsumerCore:
         self.client.guard.check()
         if self._is_closed:
             raise ClosedError("the consumer is closed")
-        if not self._is_started:
-            raise StateError("the consumer is not started: use it as a context manager")
         if self.failure is not None:
             raise StateError(f"the consumer failed by a mistake of pyk: {self.failure!r}") from (
                 self.failure
@@ -272,11 +293,10 @@ class ConsumerCore:
         self._look()
 
     async def unsubscribe(self) -> None:
+        """Leave the group, and read nothing more; :meth:`begin_leaving` comes first."""
         self.check()
-        if self.group is not None:
-            await self.group.commit_finished(None, self.deadline(None))
-            if self.group.is_member:
-                await self.group.leave("unsubscribed", self.deadline(None))
+        if self.group is not None and self.group.is_member:
+            await self.group.leave("unsubscribed", self.deadline(None))
         self.positions.unassign(self.positions.partitions)
         self.client.use_all_topics(enabled=False)
         self.client.use_topics(SUBSCRIPTION, ())
@@ -315,11 +335,11 @@ class ConsumerCore:
 
     async def begin_leaving(self, deadline: float) -> ApplicationEvent | None:
         """Commit what is finished, and return what the application has to hear before it leaves."""
-        if self.group is None or not self.group.is_member or self._is_closed:
+        if self.group is None or self._is_closed:
             return None
-        owned = frozenset(self.positions.partitions)
         await self.group.commit_finished(None, deadline)
-        return Revoke(owned) if owned else None
+        owned = frozenset(self.positions.partitions)
+        return Revoke(owned) if owned and self.group.is_member else None
 
     # -- places ------------------------------------------------------------------------------------
 
@@ -332,11 +352,11 @@ class ConsumerCore:
         return self.positions[topic_partition]
 
     async def position(self, partition: tuple[str, int], timeout: float | None) -> int:
+        await self.ready()
         place = self.place(partition)
         deadline = self.deadline(timeout)
         while place.state in (PlaceState.COMMITTED, PlaceState.RESET):
             try:
-                assert self._keeper is not None
                 await self._keeper.settled(deadline)
             except TimeoutError as error:
                 raise KafkaTimeoutError(
@@ -384,6 +404,7 @@ class ConsumerCore:
     # -- offsets -----------------------------------------------------------------------------------
 
     async def commit(self, wanted: OffsetsToCommit | None, timeout: float | None) -> None:
+        await self.ready()
         group = self._needed_group("commit")
         if wanted is None:
             await group.commit_all(self.deadline(timeout))
@@ -393,6 +414,7 @@ class ConsumerCore:
     async def committed(
         self, partitions: Iterable[tuple[str, int]], timeout: float | None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        await self.ready()
         group = self._needed_group("read committed offsets")
         return await group.fetch_committed(checked_partitions(partitions), self.deadline(timeout))
 
@@ -400,7 +422,7 @@ class ConsumerCore:
         self, partitions: Iterable[tuple[str, int]], end: OffsetSpec, timeout: float | None
     ) -> dict[TopicPartition, int]:
         """Return an end of the log, EARLIEST or LATEST, of each partition."""
-        self.check()
+        await self.ready()
         wanted = dict.fromkeys(checked_partitions(partitions), end)
         found = await self.lookup.find_ends(wanted, self.deadline(timeout)) if wanted else {}
         return {partition: answer.offset for partition, answer in found.items()}
@@ -408,7 +430,7 @@ class ConsumerCore:
     async def offsets_for_times(
         self, timestamps: Mapping[Any, int], timeout: float | None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        self.check()
+        await self.ready()
         wanted = {
             checked_partition(partition): milliseconds(time, f"the time for {partition}")
             for partition, time in timestamps.items()
@@ -420,7 +442,7 @@ class ConsumerCore:
         return {partition: _with_timestamp(answer) for partition, answer in found.items()}
 
     async def lag(self, timeout: float | None) -> dict[TopicPartition, int]:
-        self.check()
+        await self.ready()
         lags: dict[TopicPartition, int] = {}
         unknown: dict[TopicPartition, int] = {}
         for place in list(self.positions):

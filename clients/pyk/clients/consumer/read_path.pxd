@@ -1,7 +1,6 @@
 cimport cython
 
 from pyk.clients.consumer.fetch_reader cimport FetchReader
-from pyk.protocol.records.record cimport ConsumerRecord
 
 
 cdef class BlockingReadPath:
@@ -15,5 +14,7 @@ cdef class AsyncReadPath:
 @cython.final
 @cython.no_gc
 @cython.freelist(8)
-cdef class ReadyRecord:
-    cdef ConsumerRecord _record
+cdef class NextRecord:
+    cdef AsyncReadPath _path
+    cdef object _waiting
+    cdef object _send(self, object value)

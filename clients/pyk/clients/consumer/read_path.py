@@ -41,28 +41,59 @@ class AsyncReadPath:
     def __aiter__(self) -> AsyncReadPath:
         return self
 
-    def __anext__(self) -> Awaitable[Any]:
-        record = self._reader.next_record()
-        if record is not None:
-            return ReadyRecord(record)
-        return self._next_slowly()
+    def __anext__(self) -> NextRecord:
+        return NextRecord(self)
 
     def _next_slowly(self) -> Awaitable[Any]:
         """Return what awaits the next record; the consumer knows how to wait."""
         raise NotImplementedError
 
 
-class ReadyRecord:
-    """An awaitable that is done already: awaiting it never goes through the event loop."""
+class NextRecord:
+    """The next record, awaited: it is taken when it is, and not before.
 
-    def __init__(self, record: Any) -> None:
-        self._record = record
+    Where it is at hand, awaiting it never goes through the event loop. It has what a coroutine has,
+    so it can be made a task; a task that is cancelled before it begins has taken nothing.
+    """
+
+    def __init__(self, path: AsyncReadPath) -> None:
+        self._path: AsyncReadPath | None = path
+        self._waiting: Any = None
 
     def __await__(self) -> Generator[Any, None, Any]:
-        return self  # type: ignore[return-value]
-
-    def __iter__(self) -> ReadyRecord:
         return self
 
-    def __next__(self) -> None:
-        raise StopIteration(self._record)
+    def __iter__(self) -> NextRecord:
+        return self
+
+    def __next__(self) -> Any:
+        path = self._path
+        if path is not None:
+            self._path = None
+            record = path._reader.next_record()
+            if record is not None:
+                raise StopIteration(record)
+            self._waiting = path._next_slowly()
+        return self._send(None)
+
+    def send(self, value: Any) -> Any:
+        """Go on, as a coroutine does."""
+        return self.__next__() if self._path is not None else self._send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Have an error raised where it waits, as a coroutine does."""
+        self._path = None
+        if self._waiting is None:
+            raise error[1] if len(error) > 1 and error[1] is not None else error[0]
+        return self._waiting.throw(*error)
+
+    def close(self) -> None:
+        """Wait no longer, as a coroutine does."""
+        self._path = None
+        if self._waiting is not None:
+            self._waiting.close()
+
+    def _send(self, value: Any) -> Any:
+        if self._waiting is None:
+            raise RuntimeError("cannot reuse already awaited __anext__()")
+        return self._waiting.send(value)

@@ -70,6 +70,7 @@ class LoopThread:
         """Called when the program ends and this was not closed."""
         self._state = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._last_task: asyncio.Task[object] | None = None
         self._is_closed = False
         self._baton = Baton(GRACE_SECONDS)
         self._bell = threading.Event()
@@ -158,6 +159,23 @@ class LoopThread:
         loop.poke()
         if not loop.is_here() and thread is not threading.current_thread():
             thread.join(timeout)
+
+    def end_after(self, last: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """Run a last coroutine and end, without waiting: the client was dropped.
+
+        The collector may call it in any thread and in the middle of anything, so it takes no lock.
+        """
+        loop = self.loop
+        if loop is None or self._is_closed or self.guard.is_forked:
+            return
+
+        def begin() -> None:
+            self._last_task = loop.create_task(last())
+            self._last_task.add_done_callback(lambda _: self.close())
+
+        with contextlib.suppress(RuntimeError):  # it has ended already
+            loop.call_soon(begin)
+            self._wake_driver(loop)
 
     # -- calling in --------------------------------------------------------------------------------
 

@@ -81,7 +81,7 @@ async def test_what_is_not_given_is_left_to_the_broker() -> None:
     async with administered() as (cluster, admin):
         cluster.on(CreateTopicsRequest, created(("orders", 0)))
 
-        await admin.create_topics([NewTopic("orders")])
+        await admin.create_topics([NewTopic("orders", configs=None)])
 
         (asked,) = cluster.requests(CreateTopicsRequest)[0].message.topics
         assert (asked.num_partitions, asked.replication_factor) == (-1, -1)
