@@ -11,12 +11,16 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
 from pyk.clients import Admin, Consumer, Producer, TopicPartition
 from pyk.reference_broker import Cluster
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TRIED_HERE = {"worker", "fastapi_service", "test_with_broker", "arrow_in_and_out", "spark_windows"}
@@ -116,10 +120,8 @@ def test_what_goes_in_as_arrow_comes_out_as_arrow(
 
 @pytest.mark.spark
 def test_the_windows_of_the_stream_are_counted_once_over_two_runs(
-    cluster: Cluster, tmp_path: Path
+    cluster: Cluster, spark: SparkSession, tmp_path: Path
 ) -> None:
-    from pyspark.sql import SparkSession
-
     def click(time: str) -> None:
         moment = datetime.fromisoformat(f"2025-01-01T{time}").replace(tzinfo=UTC)
         timestamp_ms = int(moment.timestamp() * 1000)
@@ -127,8 +129,6 @@ def test_the_windows_of_the_stream_are_counted_once_over_two_runs(
 
     program = example("spark_windows")
     cluster.create_topic("clicks", configs={"retention.ms": -1})
-    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    spark = session.config("spark.sql.shuffle.partitions", "2").getOrCreate()
     with Producer(cluster.bootstrap) as producer:
         for time in ("12:00:10", "12:00:50", "12:01:05", "12:30:00"):
             click(time)
