@@ -142,3 +142,16 @@ def test_a_flush_that_fails_at_the_end_of_the_loop_is_no_surprise():
         await producer.close(timeout=0)
 
     run_virtual(main())
+
+
+def test_records_of_a_loop_that_was_closed_under_a_dropped_producer_are_counted(caplog):
+    loop = VirtualLoop()
+    cluster, producer, deliveries = loop.run_until_complete(send_and_forget(linger_ms=60_000))
+    loop.close()
+
+    with pytest.warns(ResourceWarning, match="100 records"):
+        del producer
+    del cluster, deliveries, loop
+    gc.collect()
+
+    assert "100 records not delivered" in caplog.text

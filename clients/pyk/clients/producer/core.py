@@ -164,13 +164,14 @@ class ProducerCore:
         """Close the producer when its event loop ends: ``asyncio.run`` cancels all tasks then."""
         try:
             await asyncio.get_running_loop().create_future()
-        finally:
+        except asyncio.CancelledError:
             if not self.is_closed:
                 self.warn_unclosed()
                 failed_before = self.stats().failed_records
                 await self.close(EXIT_SECONDS, LOOP_ENDED)
                 if failed := self.stats().failed_records - failed_before:
                     log.error("%s not delivered: %s", counted(failed, "record"), LOOP_ENDED)
+            raise
 
     def warn_unclosed(self) -> None:
         """Warn, once, of a producer that nobody closed."""
