@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
     from .filesystem import FileSystem
 
-THREADS = 4
-"""Flushes of different files share the journal of the disk, so that several cost little more."""
+THREADS = 8
+"""Flushes of different files share a commit of the journal, so that eight cost little more than
+one."""
 
 
 class DiskThreads:

@@ -109,7 +109,13 @@ class OsFileSystem:
         return sorted(os.listdir(path))
 
     def make_directory(self, path: str) -> None:
-        os.makedirs(path, DIRECTORY_MODE, exist_ok=True)
+        try:
+            os.mkdir(path, DIRECTORY_MODE)
+        except FileExistsError:
+            if not os.path.isdir(path):
+                raise
+        except FileNotFoundError:
+            os.makedirs(path, DIRECTORY_MODE, exist_ok=True)
 
     def rename(self, source: str, target: str) -> None:
         os.replace(source, target)

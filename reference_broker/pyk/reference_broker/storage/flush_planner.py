@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable
 
 from pyk.reference_broker.filesystem import FileSystem
-from pyk.reference_broker.storage.flushing import Flush
+from pyk.reference_broker.storage.flushing import DirectoryAbove, Flush
 from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
 from pyk.reference_broker.storage.partition_metadata import open_topic_id
 from pyk.reference_broker.storage.segments import LogSegments
@@ -21,9 +21,13 @@ class FlushPlanner:
         directory: str,
         segments: LogSegments,
         leader_epochs: LeaderEpochs,
+        *,
         when_flushed: Callable[[], None],
+        above: DirectoryAbove,
     ) -> None:
         self._filesystem = filesystem
+        self._above = above
+        self._number = above.log_added()
         self._directory = directory
         self._segments = segments
         self._leader_epochs = leader_epochs
@@ -34,7 +38,7 @@ class FlushPlanner:
         """Return the flush of the first segment that is not on the disk; raise ``OSError``."""
         segment, *behind = self._segments.from_offset(from_offset)
         end_offset = min(up_to_offset, behind[0].base_offset) if behind else up_to_offset
-        directory_changes = self._segments.directory_changes
+        directory_changes, logs_above = self._segments.directory_changes, self._above.logs
         entries = self._leader_epochs.entries
         epochs = self._leader_epochs.begin_write()
         files = segment.files()
@@ -43,6 +47,7 @@ class FlushPlanner:
 
         def finish() -> None:
             self._synced_directory_changes = max(self._synced_directory_changes, directory_changes)
+            self._above.synced_logs = max(self._above.synced_logs, logs_above)
             self._leader_epochs.written(entries)
             self._when_flushed()
 
@@ -58,6 +63,6 @@ class FlushPlanner:
     def _directories_to_sync(self) -> list[str]:
         if self._synced_directory_changes == self._segments.directory_changes:
             return []
-        is_first_time = self._synced_directory_changes == 0
-        above = [posixpath.dirname(self._directory)] if is_first_time else []
+        is_above_synced = self._above.synced_logs >= self._number
+        above = [] if is_above_synced else [posixpath.dirname(self._directory)]
         return [self._directory, *above]

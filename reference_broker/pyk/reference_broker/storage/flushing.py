@@ -25,8 +25,8 @@ from pyk.reference_broker.storage.errors import StorageError
 
 log = logging.getLogger(__name__)
 
-FLUSHES_AT_ONCE = 4
-"""Each holds the files of one segment open, so that there must not be one for each log."""
+FLUSHES_AT_ONCE = 8
+"""Each holds four files open, so that there must not be one for each log."""
 
 
 @attrs.frozen(eq=False)
@@ -51,10 +51,27 @@ class Flush:
             self.filesystem.sync_directory(directory)
 
 
+class DirectoryAbove:
+    """The directory that all logs are in: one sync of it is enough for all that were made before.
+
+    ``logs`` counts those that were ever opened, ``synced_logs`` how many of them it is synced for.
+    """
+
+    def __init__(self) -> None:
+        self.logs = 0
+        self.synced_logs = 0
+
+    def log_added(self) -> int:
+        """Count another log; return its number."""
+        self.logs += 1
+        return self.logs
+
+
 class FlushQueue:
     """The flushes of all logs, a few at a time, those that somebody waits for first."""
 
     def __init__(self, disk: Disk) -> None:
+        self.directory = DirectoryAbove()
         self._disk = disk
         self._waiting: deque[Callable[[], None]] = deque()
         self._running = 0

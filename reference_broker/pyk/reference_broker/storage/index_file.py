@@ -18,13 +18,14 @@ from pyk.reference_broker.filesystem import File, FileSystem
 class IndexFile:
     """The entries of one index: those in the file, and behind them those not yet written."""
 
-    __slots__ = ("_entry", "_filesystem", "_stored", "_unwritten", "path")
+    __slots__ = ("_entry", "_filesystem", "_is_stale", "_stored", "_unwritten", "path")
 
     def __init__(self, filesystem: FileSystem, path: str, entry: struct.Struct) -> None:
         self.path = path
         self._filesystem = filesystem
         self._entry = entry
         self._unwritten = bytearray()
+        self._is_stale = False
         self._stored = filesystem.size(path) // entry.size if filesystem.exists(path) else 0
 
     def __len__(self) -> int:
@@ -39,6 +40,11 @@ class IndexFile:
         if not self._filesystem.exists(self.path):
             return False
         return self._filesystem.size(self.path) % self._entry.size == 0
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the file holds all entries and nothing else."""
+        return not self._is_stale and not self._unwritten
 
     @property
     def size_in_bytes(self) -> int:
@@ -62,20 +68,35 @@ class IndexFile:
         del self._unwritten[(count - self._stored) * self._entry.size :]
 
     def clear(self) -> None:
-        """Remove all entries, whatever the file holds."""
+        """Remove all entries, whatever the file holds; ``write`` then replaces its content."""
         self._unwritten.clear()
         self._stored = 0
-        if self._filesystem.exists(self.path):
-            self._open().truncate(0)
+        self._is_stale = self._filesystem.exists(self.path)
 
     def write(self) -> File:
         """Write what is only in memory, and return the file: its owner may want to flush it."""
         file = self._open()
-        if self._unwritten:
+        if self._is_stale:
+            self._replace(file)
+        elif self._unwritten:
             file.write_at(self._stored * self._entry.size, [self._unwritten])
             self._stored = len(self)
             self._unwritten.clear()
         return file
+
+    def _replace(self, file: File) -> None:
+        """Give the file its new content, if it does not have it: mostly a crash changed nothing.
+
+        It is not emptied first. A file system takes that for a replacement, and waits for the disk.
+        """
+        size = file.size()
+        if file.read_at(0, size) != self._unwritten:
+            file.write_at(0, [self._unwritten])
+            if size > len(self._unwritten):
+                file.truncate(len(self._unwritten))
+        self._stored = len(self)
+        self._unwritten.clear()
+        self._is_stale = False
 
     def _read(self, file: File | None, index: int) -> tuple[Any, ...]:
         size = self._entry.size

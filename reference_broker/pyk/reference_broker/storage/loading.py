@@ -70,9 +70,9 @@ def load_log(
     """Return the log in ``directory``; one that does not exist is begun at ``log_start_offset``."""
     filesystem = files.filesystem
     filesystem.make_directory(directory)
-    _remove_leftovers(filesystem, directory)
+    names = _remove_leftovers(filesystem, directory)
     segments = LogSegments(files, directory)
-    segments.load()
+    segments.load(names)
     leader_epochs = LeaderEpochs(filesystem, f"{directory}/{LEADER_EPOCH_FILE}")
 
     log_end_offset = log_start_offset
@@ -86,7 +86,7 @@ def load_log(
     leader_epochs.truncate_from_end(log_end_offset)
     leader_epochs.truncate_from_start(log_start_offset)
 
-    snapshots = ProducerSnapshots(filesystem, directory)
+    snapshots = ProducerSnapshots(filesystem, directory, names)
     producers = ProducerStates()
     restore_producers(producers, snapshots, segments, log_start_offset, log_end_offset)
     snapshots.keep(segments.base_offsets)
@@ -255,11 +255,15 @@ def _refuse_old_format(segment: LogSegment, data: memoryview) -> None:
         )
 
 
-def _remove_leftovers(filesystem: FileSystem, directory: str) -> None:
-    """Remove what a crash left of deletions and of files that were about to be replaced."""
+def _remove_leftovers(filesystem: FileSystem, directory: str) -> list[str]:
+    """Remove what a crash left of deletions and of pending replacements; return what stays."""
     names = filesystem.list_directory(directory)
+    kept = []
     for name in names:
         is_index = name.endswith(SUFFIXES[1:])
         is_orphan = is_index and name.partition(".")[0] + LOG_SUFFIX not in names
         if name.endswith((DELETED_SUFFIX, TEMPORARY_SUFFIX)) or is_orphan:
             filesystem.remove(f"{directory}/{name}")
+        else:
+            kept.append(name)
+    return kept

@@ -90,7 +90,12 @@ class Log:
         self._is_closed = False
         self._roll_jitter_ms = self._next_jitter()
         planner = FlushPlanner(
-            files.filesystem, directory, loaded.segments, loaded.leader_epochs, self._flushed
+            files.filesystem,
+            directory,
+            loaded.segments,
+            loaded.leader_epochs,
+            when_flushed=self._flushed,
+            above=flushes.directory,
         )
         self.flusher = LogFlusher(
             flushes,
@@ -379,7 +384,10 @@ class Log:
         if self._segments.size:
             self.producers.map_end_offset = self.log_end_offset
             self._snapshots.take(self.producers)
-        self._segments.active.finish()
+        if self.recovery_point < self.log_end_offset:
+            self._segments.active.complete()  # the flush writes the indexes
+        else:
+            self._segments.active.finish()
 
     def close(self) -> None:
         """Bring everything onto the disk and let go of the files."""

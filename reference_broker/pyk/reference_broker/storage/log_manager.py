@@ -64,6 +64,7 @@ class LogManager:
         self._disk = disk
         self._flushes = FlushQueue(disk)
         self._logs: dict[TopicPartition, Log] = {}
+        self._topic_ids: dict[TopicPartition, UUID | None] = {}
         self._deleted_directories: list[tuple[int, str]] = []
         self._recovery_points = OffsetCheckpoint(filesystem, f"{path}/{RECOVERY_POINT_FILE}")
         self._log_starts = OffsetCheckpoint(filesystem, f"{path}/{LOG_START_OFFSET_FILE}")
@@ -174,6 +175,7 @@ class LogManager:
         if deleted is not None:
             deleted.release()
             delay_ms = deleted.config.file_delete_delay_ms
+        self._topic_ids.pop(partition, None)
         for offsets in (self._recovery_points, self._log_starts, self._high_watermarks):
             offsets.forget(partition)
         if not self._filesystem.is_directory(self.data_directory.path_of(partition)):
@@ -193,9 +195,11 @@ class LogManager:
             directory = self.data_directory.path_of(partition)
             try:
                 topic_id = read_topic_id(self._filesystem, directory)
+                self._topic_ids[partition] = topic_id
                 if not is_known(partition, topic_id):
                     self.data_directory.rename(partition, self._new_id(), STRAY_SUFFIX)
                     self._unrecovered.discard(partition)
+                    del self._topic_ids[partition]
             except (LogError, OSError) as error:
                 log.warning("Could not tell which topic %s belongs to: %s", directory, error)
         for path in self.data_directory.strays():
@@ -307,7 +311,9 @@ class LogManager:
     def _settle_topic_id(self, partition: TopicPartition, topic_id: UUID | None) -> None:
         directory = self.data_directory.path_of(partition)
         if self._filesystem.is_directory(directory):
-            known = read_topic_id(self._filesystem, directory)
+            known = self._topic_ids.pop(partition, None)
+            if known is None:
+                known = read_topic_id(self._filesystem, directory)
             if known is not None and topic_id is not None and known != topic_id:
                 log.warning("%s has a log of another topic of that name; deleting it", partition)
                 self.delete(partition)

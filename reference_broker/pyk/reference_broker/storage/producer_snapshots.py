@@ -5,7 +5,9 @@ With one, a log that is opened reads only the records behind it to know its prod
 
 from __future__ import annotations
 
+import contextlib
 import struct
+from bisect import insort
 from collections.abc import Iterable
 
 from pyk.protocol.errors import ProtocolError
@@ -27,15 +29,12 @@ _HEAD = struct.Struct(">hI")  # version, CRC of what follows
 
 
 class ProducerSnapshots:
-    """The snapshot files in the directory of one log."""
+    """The snapshot files among the ``names`` in the directory of one log."""
 
-    def __init__(self, filesystem: FileSystem, directory: str) -> None:
+    def __init__(self, filesystem: FileSystem, directory: str, names: Iterable[str]) -> None:
         self._filesystem = filesystem
         self._directory = directory
-
-    def offsets(self) -> list[int]:
-        """Return the offsets there are snapshots for, rising."""
-        return offsets_of_files(self._filesystem, self._directory, SNAPSHOT_SUFFIX)
+        self._offsets = offsets_of_files(names, SNAPSHOT_SUFFIX)  # rising
 
     def path(self, offset: int) -> str:
         return f"{self._directory}/{offset:020d}{SNAPSHOT_SUFFIX}"
@@ -48,24 +47,30 @@ class ProducerSnapshots:
         content = encode_snapshot(producers)
         path = self.path(producers.map_end_offset)
         write_atomically(self._filesystem, path, content, is_durable=False)
+        if producers.map_end_offset not in self._offsets:
+            insort(self._offsets, producers.map_end_offset)
 
     def load_latest(self, producers: ProducerStates, log_start_offset: int, up_to: int) -> None:
         """Restore the latest sound snapshot of at most ``up_to``; with none know nothing.
 
         Snapshots beyond it, and damaged ones, are removed.
         """
-        for offset in reversed(self.offsets()):
+        for offset in reversed(self._offsets.copy()):
             if offset <= up_to and (entries := self._read(offset)) is not None:
                 producers.restore(entries, offset)
                 return
-            self._filesystem.remove(self.path(offset))
+            self._remove(offset)
         producers.restore([], log_start_offset)
 
     def keep(self, base_offsets: Iterable[int]) -> None:
         """Remove all but the latest and those of segments, given by their base offsets."""
-        offsets = self.offsets()
-        for offset in set(offsets[:-1]).difference(base_offsets):
+        for offset in set(self._offsets[:-1]).difference(base_offsets):
+            self._remove(offset)
+
+    def _remove(self, offset: int) -> None:
+        with contextlib.suppress(FileNotFoundError):
             self._filesystem.remove(self.path(offset))
+        self._offsets.remove(offset)
 
     def _read(self, offset: int) -> list[ProducerEntry] | None:
         content = read_if_exists(self._filesystem, self.path(offset))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pyk.reference_broker.filesystem import Buffer, File, FileSystem
+from pyk.reference_broker.filesystem import Buffer, File
 from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
@@ -206,10 +206,15 @@ class LogSegment:
 
         More can be appended afterwards.
         """
+        self.complete()
+        for entries in (self.offset_index.entries, self.time_index.entries):
+            if self.size or not entries.is_written:
+                entries.write()
+
+    def complete(self) -> None:
+        """Note the largest timestamp and give back preallocated space."""
         if self.size:
             self.time_index.append_if_newer(*self.newest)
-            self.offset_index.entries.write()
-            self.time_index.entries.write()
         if self._has_more_in_file:
             self.cut(self.size)
 
@@ -243,9 +248,8 @@ class LogSegment:
             raise StorageError(f"cannot append to {self.log_path}: {error}") from error
 
 
-def offsets_of_files(filesystem: FileSystem, directory: str, suffix: str) -> list[int]:
+def offsets_of_files(names: Iterable[str], suffix: str) -> list[int]:
     """Return the offsets that files of this suffix are named by, rising."""
-    names = filesystem.list_directory(directory)
     stems = (name.removesuffix(suffix) for name in names if name.endswith(suffix))
     offsets = (int(stem) for stem in stems if len(stem) == 20 and stem.isascii() and stem.isdigit())
     return sorted(offset for offset in offsets if offset <= MAX_OFFSET)

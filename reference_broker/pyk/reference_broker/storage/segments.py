@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 from pyk.reference_broker.filesystem.open_files import OpenFiles
@@ -66,11 +66,10 @@ class LogSegments:
         for segment, end in zip(self._segments, ends, strict=True):
             yield SegmentFacts(segment.size, end, segment.largest_timestamp_ms)
 
-    def load(self) -> None:
-        """Take in the segments whose files are in the directory."""
-        for base_offset in offsets_of_files(self._filesystem, self._directory, LOG_SUFFIX):
-            segment = LogSegment.load(self._files, self._directory, base_offset)
-            insort(self._segments, segment, key=_base_offset)
+    def load(self, names: Iterable[str]) -> None:
+        """Take in the segments whose files are among the names of the directory."""
+        for base_offset in offsets_of_files(names, LOG_SUFFIX):
+            self._segments.append(LogSegment.load(self._files, self._directory, base_offset))
 
     def create(self, base_offset: int, now_ms: int, preallocate_bytes: int = 0) -> None:
         """Begin a new, empty segment; raise ``OSError``."""

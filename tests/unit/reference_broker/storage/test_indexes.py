@@ -158,4 +158,5 @@ def test_cleared_index_forgets_whatever_its_file_held(filesystem):
     index.clear()
 
     assert len(index) == 0
+    index.entries.write()
     assert filesystem.size("/log/a.index") == 0
