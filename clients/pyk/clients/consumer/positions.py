@@ -68,6 +68,8 @@ class Place:
     """The topic's id, None while it is not known: one that is created again has another."""
     seen_version: int = UNKNOWN
     """The version of the metadata that the place was last compared with."""
+    leader: int | None = None
+    """The node that metadata call the leader."""
     leader_epoch: int = UNKNOWN
     """The leader's epoch that was last fetched from, or validated."""
     fetched_epoch: int = UNKNOWN
@@ -306,6 +308,10 @@ class Positions:
             topic = image.topic(place.topic_partition.topic)
             if topic is not None and topic.topic_id is not None:
                 self.topic_seen(place, topic.topic_id)
+            leader = image.leader(place.topic_partition)
+            if leader != place.leader:
+                place.leader = leader
+                place.retry_at = 0.0  # the failures were those of another
             epoch = image.leader_epoch(place.topic_partition)
             if epoch is not None:
                 self.leader_changed(place, epoch)
@@ -343,9 +349,9 @@ class Positions:
             return
         if place.fetched_epoch != UNKNOWN:
             place.state = PlaceState.VALIDATE
-            place.retry_at = 0.0
         else:
             place.leader_epoch = leader_epoch
+        place.retry_at = 0.0
 
     # -- what the application wants ----------------------------------------------------------------
 
