@@ -113,7 +113,7 @@ async def test_a_partition_that_no_request_names_is_not_healthy():
         def without_node_2() -> Any:
             return {node: what for node, what in plan().items() if node != 2}
 
-        fetcher._nodes[2]._plan = without_node_2
+        fetcher.plan = fetcher._nodes[2]._plan = without_node_2  # type: ignore[method-assign]
         await consumer.poll(13)
 
         assert consumer.health().partitions["orders", 1].state is PartitionState.STALLED

@@ -7,7 +7,7 @@ import os
 import random as randomness
 import re
 import sys
-from collections.abc import AsyncIterator, Collection, Generator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
@@ -91,7 +91,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
             config,
             topics,
             on_data=self._data.set,
-            on_room=lambda look: look(),
+            on_room=_soon,
             clock=clock,
             network=network,
             random=random,
@@ -220,7 +220,8 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         """Begin if need be; else let fetches go on, which records at hand would keep waiting."""
         if not self._core.is_started and not self._core.is_closed:
             await self.start()
-        await asyncio.sleep(0)
+        if self._buffer.has_work:  # else it will wait, and the loop turns anyway
+            await asyncio.sleep(0)
 
     async def _wait(self, deadline: float | None) -> bool:
         """Wait for records or anything else; return False at the deadline."""
@@ -417,6 +418,11 @@ async def _is_set_in_time(event: asyncio.Event, deadline: float | None) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+def _soon(look: Callable[[], None]) -> None:
+    """Have the next fetch leave when all is taken of which there is something now."""
+    asyncio.get_running_loop().call_soon(look)
 
 
 class Done:

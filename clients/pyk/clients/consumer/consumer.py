@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar, Unpack
 
@@ -32,9 +31,6 @@ from pyk.clients.offsets import OffsetSpec
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from pyk.protocol.io import Clock, Network
-
-# Of the loop, from room for a fetch to its request on the wire.
-TURNS_TO_FETCH = 3
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -97,13 +93,13 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     ) -> None:
         self._thread = LoopThread("consumer")
         self._doorbell = self._thread.new_waiter()
+        self._room = Room()
         core = ConsumerCore(
             config,
             topics,
             on_data=self._doorbell.set,
-            # Lets the next fetch leave before the application looks at what is there. What the core
-            # knows must not lead back here, or a consumer that is dropped would stay.
-            on_room=partial(self._thread.visit, turns=TURNS_TO_FETCH),
+            # What the core knows must not lead back here, or a consumer that is dropped would stay.
+            on_room=self._room.note,
             clock=clock,
             network=network,
             random=random,
@@ -206,6 +202,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
                 if self._buffer.attention:
                     self._attend(deadline)
                 spans, records = self._reader.take(limit)
+                self._fetch_on()
                 if spans or not self._wait(deadline):
                     return ConsumerRecords(spans, records)
         finally:
@@ -217,7 +214,9 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
             while True:
                 if self._buffer.attention:
                     self._attend(None)
-                if not self._reader.open_span():
+                has_span = self._reader.open_span()
+                self._fetch_on()
+                if not has_span:
                     self._wait(None)
                     continue
                 record: ConsumerRecord[K, V] | None = self._reader.next_record()
@@ -240,6 +239,14 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
             return self._doorbell.wait(left)
         finally:
             self._buffer.is_waiting = False
+
+    def _fetch_on(self) -> None:
+        """Let the next fetch leave, with all that was made room for, before the application works
+        on what is there."""
+        fetch = self._room.fetch
+        if fetch is not None:
+            self._room.fetch = None
+            self._thread.visit(fetch)
 
     def _attend(self, deadline: float | None) -> None:
         """Look what there is besides records, and do it."""
@@ -413,3 +420,13 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     def stats(self) -> ConsumerStats:
         """Return what the consumer has done and holds at this moment."""
         return self._core.stats()
+
+
+class Room:
+    """Remembers how to fetch into the room that the application has made by reading."""
+
+    def __init__(self) -> None:
+        self.fetch: Callable[[], None] | None = None
+
+    def note(self, fetch: Callable[[], None]) -> None:
+        self.fetch = fetch

@@ -81,7 +81,7 @@ class ConsumerCore:
             random=random,
             allow_auto_topic_creation=config.allow_auto_create_topics,
         )
-        self.buffer = FetchBuffer(on_data, lambda: on_room(self._look))
+        self.buffer = FetchBuffer(on_data, lambda: on_room(self._fetch))
         self.reader = FetchReader(
             self.buffer,
             Deserializers(config.key_deserializer, config.value_deserializer),
@@ -148,6 +148,11 @@ class ConsumerCore:
         if not self.is_started:
             await self.start()
         self.check()
+
+    def _fetch(self) -> None:
+        """Fetch into the room that the application has made by reading."""
+        if self._keeper is not None and not self._is_closed:
+            self._keeper.fetch()
 
     def _look(self) -> None:
         """Look what there is to fetch, or to find out, now that something has changed."""

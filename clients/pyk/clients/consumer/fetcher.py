@@ -22,8 +22,9 @@ STALLS_UNTIL_TOLD = 3
 class Fetcher:
     """Keeps the buffers of all fetchable partitions filled.
 
-    :meth:`look` is called whenever something may have become fetchable; it starts a task for each
-    node that has something to give and none under way. A task ends when its node has nothing more.
+    :meth:`look` is called whenever something may have become fetchable; it sends a request to each
+    node that has something to give and none under way. Answers lead to the next requests by
+    themselves, as long as a node has something.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Fetcher:
         for node_id, node_plan in self.plan().items():
             node = self._node(node_id)
             if node_plan.wanted:
-                node.start()
+                node.start(node_plan)
             elif node_plan.waits_for_room and not node.is_running:
                 is_full = True
         return is_full

@@ -78,44 +78,77 @@ class NodeFetcher:
         """What the node answered last, and when the next answer is due."""
         return self._answered, self._answered_at + self._config.fetch_max_wait_ms / 1000
 
-    def start(self) -> None:
-        if not self.is_running:
+    def start(self, node_plan: NodePlan) -> None:
+        """Fetch what is planned, unless a request is under way or waits for its time."""
+        if self.is_running:
+            return
+        if self._retry_at > self._client.clock.now():
+            self._go_on()
+        else:
+            self._send(node_plan)
+
+    def _go_on(self) -> None:
+        """Fetch what there is to fetch now, or once it is time; end if there is nothing."""
+        self.is_running = False
+        if self._client.is_closed:
+            return
+        if self._retry_at > self._client.clock.now():
             self.is_running = True
-            self._client.supervisor.spawn(f"fetch from node {self._node_id}", self._run())
-
-    async def _run(self) -> None:
-        try:
-            while await self._fetch_once():
-                pass
-        finally:
-            self.is_running = False
-
-    async def _fetch_once(self) -> bool:
-        """Fetch what there is to fetch; return False when there is nothing."""
-        await self._back_off()
+            asyncio.get_running_loop().call_at(self._retry_at, self._guarded, self._go_on)
+            return
         node_plan = self._plan_of_node()
         if node_plan is None:
             self._buffer.wants_room = True
             node_plan = self._plan_of_node()
-        if node_plan is None:
-            return False
+        if node_plan is not None:
+            self._send(node_plan)
+
+    def _send(self, node_plan: NodePlan) -> None:
+        self.is_running = True
         request = self._request(node_plan)
-        sent_at = self._client.clock.now()
+        answer = FetchAnswer(self, node_plan, request, self._client.clock.now())
         try:
-            response = await self._client.send(
+            self._client.submit(
                 self._node_id,
                 request,
+                answer,
                 timeout_ms=self._config.request_timeout_ms,
                 min_version=FIRST_VERSION,
                 max_version=None if self._session.uses_topic_ids else LAST_VERSION_WITH_TOPIC_NAMES,
                 lane="fetch",
             )
         except KafkaError as error:
-            self._request_failed(node_plan, error)
-            return True
-        self._take(node_plan, response)
-        self._slow_down(request, sent_at)
-        return True
+            answer.set_exception(error)
+
+    def answered(self, answer: FetchAnswer, response: FetchResponse) -> None:
+        """Take an answer, in the turn of the loop that received it, and fetch on."""
+
+        def take() -> None:
+            self._take(answer.node_plan, response)
+            self._slow_down(answer.request, answer.sent_at)
+            self._go_on()
+
+        self._guarded(take)
+
+    def failed(self, answer: FetchAnswer, error: Exception) -> None:
+        """Take note that there is no answer, and fetch again later."""
+
+        def retry() -> None:
+            if not isinstance(error, KafkaError):
+                raise error
+            self._request_failed(answer.node_plan, error)
+            # Not at once: it is the connection that tells, in the middle of its own work.
+            asyncio.get_running_loop().call_soon(self._guarded, self._go_on)
+
+        if not self._client.is_closed:
+            self._guarded(retry)
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        """Do a step of what would be a task, were that not so dear; fail as one does."""
+        try:
+            step()
+        except Exception as mistake:
+            self._client.supervisor.failed(f"fetch from node {self._node_id}", mistake)
 
     def _plan_of_node(self) -> NodePlan | None:
         """Return what to fetch, None if there is nothing, or no room."""
@@ -153,11 +186,6 @@ class NodeFetcher:
         if self._empty_answers > PATIENCE and (now - sent_at) * 2000 < request.max_wait_ms:
             wait_ms = min(self._config.fetch_max_wait_ms, 1 << min(self._empty_answers, 16))
             self._retry_at = max(self._retry_at, now + wait_ms / 1000)
-
-    async def _back_off(self) -> None:
-        wait = self._retry_at - self._client.clock.now()
-        if wait > 0:
-            await asyncio.sleep(wait)
 
     def _request_failed(self, node_plan: NodePlan, error: KafkaError) -> None:
         """Ask again after a while, and another node if metadata then say so."""
@@ -291,3 +319,29 @@ class NodeFetcher:
             # The application reads what it has first. And headers said where to fetch, before
             # anybody had checked them.
             self._buffer.fetch_after_reading(place.buffer)
+
+
+class FetchAnswer:
+    """Waits for the outcome of one fetch, in the place of a future."""
+
+    __slots__ = ("_fetcher", "_is_done", "node_plan", "request", "sent_at")
+
+    def __init__(
+        self, fetcher: NodeFetcher, node_plan: NodePlan, request: FetchRequest, sent_at: float
+    ) -> None:
+        self._fetcher = fetcher
+        self.node_plan = node_plan
+        self.request = request
+        self.sent_at = sent_at
+        self._is_done = False
+
+    def done(self) -> bool:
+        return self._is_done
+
+    def set_result(self, response: FetchResponse, /) -> None:
+        self._is_done = True
+        self._fetcher.answered(self, response)
+
+    def set_exception(self, error: Exception, /) -> None:
+        self._is_done = True
+        self._fetcher.failed(self, error)

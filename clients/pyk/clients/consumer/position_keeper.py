@@ -59,6 +59,10 @@ class PositionKeeper:
         """Look at once what there is to do: something has changed."""
         self._wake.set()
 
+    def fetch(self) -> None:
+        """Fetch at once what can be fetched: the application has read, and there is room."""
+        self._fetcher.look()
+
     async def settled(self, deadline: float) -> None:
         """Return after the next change of any place; raises ``TimeoutError`` at the deadline."""
         async with asyncio.timeout_at(deadline):

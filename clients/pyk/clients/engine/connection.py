@@ -51,8 +51,8 @@ class VersionedRequest:
 class Answer(Protocol):
     """Who waits for the outcome of a request: a future, or whatever has these methods of one.
 
-    They are called where the outcome is learnt, in the middle of other work: an object that is no
-    future must not send requests from within them.
+    They are called where the outcome is learnt: an object that is no future may send requests when
+    it takes a result, but not when it takes an exception, which may be one of many.
     """
 
     def done(self) -> bool:

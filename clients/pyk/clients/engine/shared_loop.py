@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 NEVER = float("inf")
-NOW = float("-inf")
+LONGEST_WAIT_SECONDS = 24 * 3600.0
 
 
 class RelievedError(Exception):
@@ -108,8 +108,10 @@ class SharedLoop(asyncio.SelectorEventLoop):
         """Wait as the selector is asked to, without the lock."""
         if timeout is not None and timeout <= 0:
             return select(0)
+        # The timer's own time, not what is left of it: that is a little less with each look.
+        timers = self._scheduled  # type: ignore[attr-defined]
+        wakes_at = min(self._until, timers[0].when() if timers else NEVER)
         now = self.time()
-        wakes_at = min(self._until, NEVER if timeout is None else now + timeout)
         if wakes_at <= now:
             return select(0)
         turns, rest = self._turns, self._rest
@@ -117,7 +119,7 @@ class SharedLoop(asyncio.SelectorEventLoop):
         self._holder = 0
         self._mutex.release()
         try:
-            events = select(None if wakes_at == NEVER else wakes_at - now)
+            events = select(min(wakes_at - now, LONGEST_WAIT_SECONDS))
         finally:
             self._mutex.acquire()
             self._holder = threading.get_ident()

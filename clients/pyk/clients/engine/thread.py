@@ -41,7 +41,7 @@ from typing import Any, Generic, TypeVar
 from pyk.clients.engine.baton import Baton, Driver
 from pyk.clients.engine.deferred_signals import DeferredSignals, is_main_thread
 from pyk.clients.engine.fork import ForkGuard
-from pyk.clients.engine.shared_loop import NEVER, NOW, RelievedError, Rest, SharedLoop
+from pyk.clients.engine.shared_loop import NEVER, RelievedError, Rest, SharedLoop
 from pyk.clients.engine.waiter import Waiter
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
 
@@ -120,19 +120,17 @@ class LoopThread:
         self._enter()
         self._post(function, *arguments)
 
-    def visit(self, function: Callable[[], object], *, turns: int = 0) -> None:
+    def visit(self, function: Callable[[], object]) -> None:
         """Call a function of the engine now, in this thread, if the loop is at rest; else soon.
 
-        It must neither wait nor call the application. At most so many ``turns`` of the loop follow,
-        as long as there is something to do: for engines in which nothing ever calls the
-        application. Nothing happens once the loop has ended.
+        It must neither wait nor call the application. Nothing happens once the loop has ended.
         """
         loop = self.loop
         if loop is None or self._is_closed or self.guard.is_forked:
             return
         if loop.is_here():
             loop.call_soon(function)
-        elif not self._run_between_turns(loop, function, turns):
+        elif not self._run_between_turns(loop, function):
             with contextlib.suppress(ClosedError):
                 self._post(function)
 
@@ -210,9 +208,7 @@ class LoopThread:
         else:
             loop.poke()
 
-    def _run_between_turns(
-        self, loop: SharedLoop, function: Callable[[], object], turns: int
-    ) -> bool:
+    def _run_between_turns(self, loop: SharedLoop, function: Callable[[], object]) -> bool:
         if asyncio._get_running_loop() is not None:
             return False
         signals = DeferredSignals()
@@ -226,12 +222,7 @@ class LoopThread:
                     return True
                 self._context.run(function)
                 loop.touched()
-                # A turn may read what was to wake the driver from its select, so a caller that
-                # drives is left alone, and the background thread is woken again where it matters.
-                while turns and loop.is_ready and self._baton.driver is not Driver.CALLER:
-                    turns -= 1
-                    _turn(loop, NOW, Rest())
-                must_wake = loop.is_ready or self._baton.is_ending or self._oversleeps(loop)
+                must_wake = loop.is_ready or self._oversleeps(loop)
             finally:
                 loop.let_go()
             if must_wake:

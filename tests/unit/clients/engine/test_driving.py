@@ -422,12 +422,14 @@ def test_a_handler_that_is_replaced_meanwhile_is_left_alone() -> None:
 def test_no_thread_is_woken_while_one_caller_comes_and_goes(thread: LoopThread) -> None:
     thread.call(ident())
     thread.call(after(0.01))
+    thread.visit(lambda: asyncio.get_running_loop().call_later(60, print))
     pokes: list[int] = []
     assert thread.loop is not None
     poke = thread.loop.poke
     thread.loop.poke = lambda: pokes.append(1) or poke()  # type: ignore[assignment,func-returns-value]
 
     for _ in range(200):
+        thread.visit(lambda: None)
         thread.call(ident())
 
     assert len(pokes) < 20
