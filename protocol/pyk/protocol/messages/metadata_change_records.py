@@ -1,4 +1,6 @@
-"""Records of ``__cluster_metadata`` that only Apache Kafka writes: changes of what there is."""
+"""Records of the cluster metadata log that only Apache Kafka writes: how brokers, partitions and
+controllers change.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of ``__cluster_metadata`` of which the reference broker makes its image."""
+"""Records of ``__cluster_metadata`` that a controller writes and replays."""
 
 from __future__ import annotations
 
