@@ -11,8 +11,10 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# An example that takes long says that the machine is busy, nothing of the code.
-hypothesis.settings.register_profile("pyk", deadline=None)
+# What takes long says that the machine is busy, nothing of the code.
+hypothesis.settings.register_profile(
+    "pyk", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("pyk")
 
 
