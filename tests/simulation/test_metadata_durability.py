@@ -370,3 +370,17 @@ async def test_deleted_offsets_topic_ends_its_shards() -> None:
 def flip(file, position: int) -> None:
     byte = file.read_at(position, 1)[0]
     file.write_at(position, [bytes([byte ^ 1])])
+
+
+@virtual_time
+async def test_each_of_two_topics_that_were_flushed_survives_a_power_failure() -> None:
+    memory = MemoryFileSystem()
+    async with running(memory) as node:
+        for name in ("one", "two"):
+            await node.create(name, flush_messages="1")
+        for name in ("one", "two"):
+            assert node.append(name, name.encode())
+        memory.crash(loses_unflushed=True)
+
+    async with running(memory) as again:
+        assert (again.values("one"), again.values("two")) == ([b"one"], [b"two"])

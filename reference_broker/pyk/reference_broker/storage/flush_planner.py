@@ -39,6 +39,7 @@ class FlushPlanner:
         segment, *behind = self._segments.from_offset(from_offset)
         end_offset = min(up_to_offset, behind[0].base_offset) if behind else up_to_offset
         directory_changes, logs_above = self._segments.directory_changes, self._above.logs
+        syncs_above = self._above.synced_logs < self._number
         entries = self._leader_epochs.entries
         epochs = self._leader_epochs.begin_write()
         files = segment.files()
@@ -47,7 +48,8 @@ class FlushPlanner:
 
         def finish() -> None:
             self._synced_directory_changes = max(self._synced_directory_changes, directory_changes)
-            self._above.synced_logs = max(self._above.synced_logs, logs_above)
+            if syncs_above:
+                self._above.synced_logs = max(self._above.synced_logs, logs_above)
             self._leader_epochs.written(entries)
             self._when_flushed()
 
@@ -55,14 +57,13 @@ class FlushPlanner:
             self._filesystem,
             files,
             [] if epochs is None else [epochs],
-            self._directories_to_sync(),
+            self._directories_to_sync(syncs_above=syncs_above),
             end_offset,
             finish,
         )
 
-    def _directories_to_sync(self) -> list[str]:
+    def _directories_to_sync(self, *, syncs_above: bool) -> list[str]:
+        above = [posixpath.dirname(self._directory)] if syncs_above else []
         if self._synced_directory_changes == self._segments.directory_changes:
-            return []
-        is_above_synced = self._above.synced_logs >= self._number
-        above = [] if is_above_synced else [posixpath.dirname(self._directory)]
+            return above
         return [self._directory, *above]
