@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyk.protocol.io import FileRegion, FrameTransport, SystemNetwork
-from pyk.protocol.io.frame_transport import FIRST_FRAME_BUFFER_BYTES, FrameSizeError
+from pyk.protocol.io.frame_transport import FIRST_FRAME_BUFFER_BYTES, SCRATCH_BYTES, FrameSizeError
 
 
 class Receiver:
@@ -61,6 +61,8 @@ def framed(*bodies: bytes) -> bytes:
 
 def feed(transport: FrameTransport, data: bytes, piece: int) -> None:
     """Deliver ``data`` as an event loop does, at most ``piece`` bytes at a time."""
+    if not transport._scratch:  # it has no connection, which would bring one
+        transport._scratch = bytearray(SCRATCH_BYTES)
     at = 0
     while at < len(data):
         buffer = transport.get_buffer(-1)
@@ -103,7 +105,7 @@ def test_a_declared_size_is_not_allocated_before_its_bytes_arrive() -> None:
 
 
 @pytest.mark.parametrize("size", [0, -1, -(2**31), 1001, 2**31 - 1])
-def test_a_size_that_no_frame_may_have_ends_the_connection(size: int) -> None:
+async def test_a_size_that_no_frame_may_have_ends_the_connection(size: int) -> None:
     receiver, connection = Receiver(), ClosableTransport()
     transport = FrameTransport(receiver, max_frame_bytes=1000)
     transport.connection_made(connection)
