@@ -1,4 +1,4 @@
-"""The brokers that every scenario runs against: ours always, Apache Kafka in `make conformance`."""
+"""The brokers of every scenario: ours always, Apache Kafka (one and three nodes) when asked for."""
 
 from __future__ import annotations
 
@@ -15,19 +15,23 @@ _numbers = itertools.count()
 
 @pytest.fixture(
     scope="session",
-    params=["reference", pytest.param("apache", marks=pytest.mark.conformance)],
+    params=[
+        "reference",
+        pytest.param("apache", marks=pytest.mark.conformance),
+        pytest.param("apache, three nodes", marks=pytest.mark.conformance),
+    ],
 )
 def kafka(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Kafka]:
-    """One broker for all scenarios of a process."""
+    """One broker, or one cluster of three, for all scenarios of a process."""
     if request.param == "reference":
         with ReferenceBroker(tmp_path_factory.mktemp("broker")) as reference:
             yield reference
         return
     if why := apache_kafka.missing():
         pytest.skip(why)
-    with RealKafka() as real:
+    with RealKafka(nodes=1 if request.param == "apache" else 3) as real:
         yield real
 
 

@@ -1,7 +1,8 @@
 """A real Apache Kafka on loopback, from the jars of Maven Central. Needs Java 17 and Maven.
 
-One node, broker and controller in one process. It has two listeners for clients: the plain one, and
-one that is advertised at the port of a proxy, so that a test can stand between client and broker.
+A node is broker and controller in one process; :class:`ApacheKafkaCluster` has several. Each has
+two listeners for clients: the plain one, and one that is advertised at the port of a proxy, so that
+a test can stand between client and broker.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import tempfile
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 VERSION = "4.3.1"
@@ -66,13 +68,31 @@ def tool(main: str, *arguments: str, **options: object) -> subprocess.CompletedP
     )
 
 
-class ApacheKafka:
-    """One node, started in :meth:`__enter__` on free ports, with its data in a temporary folder."""
+def new_cluster_id() -> str:
+    # Behind an A: an id that begins with a dash would be taken for an option.
+    return "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
 
-    def __init__(self, *, config: dict[str, str] | None = None) -> None:
+
+class ApacheKafka:
+    """One node, started in :meth:`__enter__` on free ports, with its data in a temporary folder.
+
+    ``controller_ports`` are those of all nodes of its cluster, of which it is number ``node_id``.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: dict[str, str] | None = None,
+        node_id: int = 0,
+        controller_ports: Sequence[int] | None = None,
+        cluster_id: str | None = None,
+    ) -> None:
         self._config = config or {}
         self._folder = Path(tempfile.mkdtemp(prefix="apache-kafka-"))
-        self._port, self._controller_port, self.proxied_port, self.proxy_port = free_ports(4)
+        self._port, self.proxied_port, self.proxy_port, own_port = free_ports(4)
+        self._node_id = node_id
+        self._controller_ports = controller_ports or [own_port]
+        self._cluster_id = cluster_id or new_cluster_id()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -89,7 +109,7 @@ class ApacheKafka:
 
     def __enter__(self) -> ApacheKafka:
         try:
-            self._format()
+            self.format()
             self.start()
         except BaseException:
             self.__exit__()
@@ -102,12 +122,22 @@ class ApacheKafka:
 
     def start(self) -> None:
         """Start the node and return when it says that it has started."""
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Start the node's process; it gets on only with most of the other nodes."""
         log = self._folder / "server.log"
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 command("kafka.Kafka", str(self._folder / "server.properties")),
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             )  # fmt: skip
+
+    def wait(self) -> None:
+        """Return when the node says that it has started."""
+        assert self._process is not None
+        log = self._folder / "server.log"
         give_up_at = time.monotonic() + START_TIMEOUT
         while time.monotonic() < give_up_at and self._process.poll() is None:
             if "Kafka Server started" in log.read_text(errors="replace"):
@@ -125,35 +155,73 @@ class ApacheKafka:
 
     def _properties(self) -> dict[str, str]:
         clients = f"PLAINTEXT://127.0.0.1:{self._port}"
+        controllers = [f"127.0.0.1:{port}" for port in self._controller_ports]
+        replicas = str(min(3, len(controllers)))
+        in_sync = str(min(2, len(controllers)))
         return {
             "process.roles": "broker,controller",
-            "node.id": "0",
-            "controller.quorum.voters": f"0@127.0.0.1:{self._controller_port}",
+            "node.id": str(self._node_id),
+            "controller.quorum.voters": ",".join(
+                f"{node_id}@{address}" for node_id, address in enumerate(controllers)
+            ),
             "listeners": f"{clients},PROXIED://127.0.0.1:{self.proxied_port},"
-            f"CONTROLLER://127.0.0.1:{self._controller_port}",
+            f"CONTROLLER://{controllers[self._node_id]}",
+            "default.replication.factor": replicas,
+            "min.insync.replicas": in_sync,
             "advertised.listeners": f"{clients},PROXIED://127.0.0.1:{self.proxy_port}",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT,"
             "CONTROLLER:PLAINTEXT",
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
             "log.dirs": str(self.data_folder()),
-            "offsets.topic.replication.factor": "1",
+            "offsets.topic.replication.factor": replicas,
             "offsets.topic.num.partitions": "5",
-            "transaction.state.log.replication.factor": "1",
-            "transaction.state.log.min.isr": "1",
-            "share.coordinator.state.topic.replication.factor": "1",
-            "share.coordinator.state.topic.min.isr": "1",
+            "transaction.state.log.replication.factor": replicas,
+            "transaction.state.log.min.isr": in_sync,
+            "share.coordinator.state.topic.replication.factor": replicas,
+            "share.coordinator.state.topic.min.isr": in_sync,
             "group.initial.rebalance.delay.ms": "0",
         } | self._config
 
-    def _format(self) -> None:
+    def format(self) -> None:
+        """Write the node's configuration, and prepare its data folder."""
         file = self._folder / "server.properties"
         file.write_text("".join(f"{k}={v}\n" for k, v in self._properties().items()))
-        # Behind an A: an id that begins with a dash would be taken for an option.
-        cluster_id = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
-        done = tool("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(file))
+        arguments = ("format", "-t", self._cluster_id, "-c", str(file))
+        done = tool("kafka.tools.StorageTool", *arguments)
         if done.returncode:
             raise RuntimeError(f"formatting the storage failed:\n{done.stdout}{done.stderr}")
+
+
+class ApacheKafkaCluster:
+    """Several nodes, started in :meth:`__enter__`; every topic has up to three replicas."""
+
+    def __init__(self, nodes: int = 3) -> None:
+        ports, cluster_id = free_ports(nodes), new_cluster_id()
+        self.nodes = [
+            ApacheKafka(node_id=number, controller_ports=ports, cluster_id=cluster_id)
+            for number in range(nodes)
+        ]
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(node.bootstrap for node in self.nodes)
+
+    def __enter__(self) -> ApacheKafkaCluster:
+        try:
+            for node in self.nodes:
+                node.format()
+                node.launch()
+            for node in self.nodes:
+                node.wait()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for node in self.nodes:
+            node.__exit__()
 
 
 def free_ports(count: int) -> list[int]:

@@ -11,7 +11,7 @@ from typing import Protocol
 from pyk.clients import Admin, NewTopic
 from pyk.protocol import ApiKey
 from pyk.reference_broker import Cluster
-from support.apache_kafka import ApacheKafka
+from support.apache_kafka import ApacheKafkaCluster
 from support.proxy import Proxy
 
 _numbers = itertools.count()
@@ -23,7 +23,7 @@ class Kafka(Protocol):
     bootstrap: str
 
     def kill_and_restart(self) -> None:
-        """End the broker's process without a word, and start it again on the same data."""
+        """End the process of a broker without a word, and start it again on the same data."""
 
     def losing_reply(self, api_key: ApiKey) -> contextlib.AbstractContextManager[str]:
         """Apply the next such request but lose its reply; gives the bootstrap address to use."""
@@ -55,32 +55,42 @@ class ReferenceBroker:
 
 
 class RealKafka:
-    """Apache Kafka, with a proxy in front of its second listener."""
+    """Apache Kafka, with a proxy in front of the second listener of each node."""
 
-    def __init__(self) -> None:
-        self._kafka = ApacheKafka()
-        self._proxy = Proxy(self._kafka.proxy_port, self._kafka.proxied_port)
+    def __init__(self, nodes: int = 1) -> None:
+        self._kafka = ApacheKafkaCluster(nodes)
+        to_lose: list[ApiKey] = []
+        self._proxies = [
+            Proxy(node.proxy_port, node.proxied_port, to_lose) for node in self._kafka.nodes
+        ]
 
     def __enter__(self) -> RealKafka:
         self._kafka.__enter__()
-        self._proxy.__enter__()
+        for proxy in self._proxies:
+            proxy.__enter__()
         self.bootstrap = self._kafka.bootstrap
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._proxy.__exit__()
+        for proxy in self._proxies:
+            proxy.__exit__()
         self._kafka.__exit__()
 
     def kill_and_restart(self) -> None:
-        self._kafka.kill()
-        self._kafka.start()
+        node = self._kafka.nodes[0]
+        node.kill()
+        node.start()
 
     @contextlib.contextmanager
     def losing_reply(self, api_key: ApiKey) -> Iterator[str]:
-        before = self._proxy.lost
-        with self._proxy.losing_reply(api_key):
-            yield f"127.0.0.1:{self._kafka.proxy_port}"
-        assert self._proxy.lost == before + 1
+        before = self._lost
+        with self._proxies[0].losing_reply(api_key):
+            yield f"127.0.0.1:{self._kafka.nodes[0].proxy_port}"
+        assert self._lost == before + 1
+
+    @property
+    def _lost(self) -> int:
+        return sum(proxy.lost for proxy in self._proxies)
 
 
 def make_topic(kafka: Kafka, name: str, *, partitions: int = 1, **configs: str) -> str:

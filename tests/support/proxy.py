@@ -11,11 +11,14 @@ from pyk.protocol import ApiKey
 
 
 class Proxy:
-    """Forward connections from ``port`` to ``target_port`` of loopback, in a thread of its own."""
+    """Forward connections from ``port`` to ``target_port`` of loopback, in a thread of its own.
 
-    def __init__(self, port: int, target_port: int) -> None:
+    Proxies that share ``to_lose`` lose one reply together, whichever of them sees it first.
+    """
+
+    def __init__(self, port: int, target_port: int, to_lose: list[ApiKey] | None = None) -> None:
         self._port, self._target_port = port, target_port
-        self._to_lose: list[ApiKey] = []
+        self._to_lose: list[ApiKey] = [] if to_lose is None else to_lose
         self.lost = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
