@@ -16,6 +16,7 @@ cdef class FetchReader:
     cdef object _deserializers
     cdef bint _deserializes
     cdef long _max_span
+    cdef OpenSpan _nothing
     cdef OpenSpan _open
     cdef RecordIterator _iterator
     cdef list _handed

@@ -40,8 +40,9 @@ class FetchReader:
         self._deserializers = deserializers
         self._deserializes = bool(deserializers)
         self._max_span = max_span
-        self._open = OpenSpan(None, None, RecordIterator(()))
-        self._iterator = self._open.iterator
+        self._nothing = OpenSpan(None, None, RecordIterator(()))
+        self._open = self._nothing
+        self._iterator = self._nothing.iterator
         # The partitions that the last poll read.
         self._handed: list[PartitionBuffer] = []
 
@@ -150,11 +151,13 @@ class FetchReader:
         if partition is not None and partition.open_span is opened:
             taken = self.taken - opened.taken_before
             partition.next_offset = _upcoming(opened)
-            partition.unread = whole.split(taken)[1] if taken and whole is not None else whole
+            if taken and whole is not None:
+                whole = whole.split(taken)[1] if taken < whole.count else None
+            partition.unread = whole
             partition.open_span = None
             self._buffer.enqueue(partition)
-        self._open = OpenSpan(None, None, RecordIterator(()))
-        self._iterator = self._open.iterator
+        self._open = self._nothing
+        self._iterator = self._nothing.iterator
 
     # -- many records ------------------------------------------------------------------------------
 
