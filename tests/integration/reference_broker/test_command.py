@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from support.broker_process import COMMAND, BrokerProcess
+from support.broker_requests import TOPIC, create_topic, produce_one
+from support.raw_client import RawClient
 
 
 def run(*options: str) -> subprocess.CompletedProcess[str]:
@@ -119,3 +122,17 @@ def test_the_broker_starts_without_what_it_does_not_need() -> None:
     )
 
     assert done.stdout.split() == ["asyncio"]
+
+
+async def test_it_ends_with_an_error_if_it_could_not_write_everything_down(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path) as broker:
+        async with RawClient(broker.bootstrap) as client:
+            await client.ask(create_topic())
+            await produce_one(client, b"one")
+        shutil.rmtree(tmp_path / "node0" / f"{TOPIC}-0")
+
+        status, _, err = broker.terminate()
+
+    assert status == 1
+    assert "could be written" in err
+    assert not (tmp_path / "node0" / ".kafka_cleanshutdown").exists()
