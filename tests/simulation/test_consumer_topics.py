@@ -256,3 +256,18 @@ async def test_without_a_policy_a_topic_that_was_created_again_is_raised_until_a
                     await consumer.poll(5)
             consumer.seek(("orders", 0), 0)
             assert len(await read(consumer, 9)) == 9
+
+
+@virtual_time
+async def test_a_commit_for_a_partition_that_does_not_exist_says_so_soon():
+    async with (
+        reference_cluster(auto_create_topics_enable="false") as cluster,
+        make_consumer(cluster, group_id="g") as consumer,
+    ):
+        began = current_clock().now()
+
+        with pytest.raises(UnknownTopicOrPartitionError) as caught:
+            await consumer.commit({TopicPartition("ordres", 3): 5})
+
+        assert caught.value.topic_partition == TopicPartition("ordres", 3)
+        assert current_clock().now() - began < 5

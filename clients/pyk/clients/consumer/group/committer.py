@@ -16,6 +16,7 @@ from pyk.clients.errors import (
     KafkaError,
     KafkaTimeoutError,
     RebalanceInProgressError,
+    UnknownTopicOrPartitionError,
     error_for,
 )
 from pyk.clients.offsets import (
@@ -34,6 +35,10 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 
 log = logging.getLogger(__name__)
+
+# A broker that has just started knows of no partition for a moment; after so many tries (about two
+# seconds) one that it does not know does not exist.
+UNKNOWN_TRIES = 5
 
 
 class Committer:
@@ -101,6 +106,8 @@ class Committer:
             offsets = {p: offset for p, offset in offsets.items() if p in errors}
             error = worst(errors.values())
             if error is not None:
+                if isinstance(error, UnknownTopicOrPartitionError) and failures >= UNKNOWN_TRIES:
+                    raise error
                 self._follow(error, identity)
         if offsets:
             await self._wait(failures + 1)
