@@ -73,7 +73,7 @@ class LoopThread:
         self._last_task: asyncio.Task[object] | None = None
         self._is_closed = False
         self._baton = Baton(GRACE_SECONDS)
-        self._bell = threading.Event()
+        self._bell = Waiter()
         self._waiting: set[Waiter] = set()
         self._driving: Waiter | None = None
         self._background_rest = _BackgroundRest(self._baton)
@@ -366,7 +366,7 @@ class LoopThread:
                 loop.let_go()
             if nap != 0:
                 self._bell.wait(nap)
-                self._bell.clear()
+                self._bell.clear()  # and only then look again what it rang for
         loop.hold(wait=True)
         try:
             loop.end(CLEAN_UP_SECONDS)

@@ -14,7 +14,8 @@ class Waiter:
     """Something that one thread waits for, and any thread may set.
 
     The wait can be ended by Ctrl-C. What is set stays set until :meth:`clear`. The handler of a
-    signal may set it too, in the middle of the wait: so the thread sleeps on a bare lock.
+    signal, or the collector, may set it too, in the thread that waits and in the middle of it: so
+    the thread sleeps on a bare lock.
     """
 
     __slots__ = ("_bell", "is_set")
