@@ -26,6 +26,7 @@ from .limits import ByteBudget, LogLimiter, Progress
 log = logging.getLogger(__name__)
 
 MAX_WAITING_FRAMES = 16
+SECONDS_IN_A_TURN = 0.001
 SEND_BUFFER_BYTES = 256 * 1024
 
 
@@ -126,7 +127,7 @@ class Connection:
     def frames_received(self) -> None:
         """Go on once all frames are cut that have arrived together."""
         if self._frames and self._is_idle:
-            self._handle_next()
+            self._handle_waiting()
         if self._frames and (len(self._frames) >= MAX_WAITING_FRAMES or self._budget.is_exhausted):
             self._is_paused = True
             self.transport.pause_reading()
@@ -152,19 +153,20 @@ class Connection:
     def _is_idle(self) -> bool:
         return self._waiting_for is None and self._sending is None and self._next_turn is None
 
-    def _handle_next(self) -> None:
-        """Handle the oldest request, and the one behind it in the next turn of the loop.
+    def _handle_waiting(self) -> None:
+        """Handle requests for a moment, and what still waits then in the next turn of the loop.
 
         One client may have written any number of them: others have their turn in between.
         """
-        if self._frames and not self.transport.is_closing:
+        until = self._clock.now() + SECONDS_IN_A_TURN
+        while self._frames and self._is_idle and not self.transport.is_closing:
             frame = self._frames.popleft()
             self._handled_bytes = len(frame)
             if not self._is_silent:
                 self._take(frame)
             if self._is_idle:
                 self._request_done()
-                if self._frames:
+                if self._frames and self._clock.now() >= until:
                     self._continue_in_next_turn()
         if self._is_paused and not self._frames:
             self._is_paused = False
@@ -214,7 +216,7 @@ class Connection:
         self._next_turn = None
         if self._is_idle:
             self._request_done()
-            self._handle_next()
+            self._handle_waiting()
 
     def _refuse(self, error: RequestError) -> None:
         response = self._handler.refuse(error) if error.request is not None else None

@@ -34,10 +34,12 @@ class Answers:
 
     def __init__(self, records: Any = b"") -> None:
         self.records = records
+        self.seconds = 0.0
         self.handled: list[int] = []
 
     def handle(self, request: Request, connection: Connection) -> Message:
         self.handled.append(connection.connection_id)
+        current_clock().advance(self.seconds)
         if request.api_key is ApiKey.HEARTBEAT:
             return HeartbeatResponse()
         partition = PartitionData(records=self.records)
@@ -105,6 +107,7 @@ async def listening(handler: Answers, **limits: int) -> AsyncIterator[tuple[Brok
 @virtual_time
 async def test_one_that_sends_many_requests_at_once_does_not_hold_up_others() -> None:
     handler = Answers()
+    handler.seconds = 0.1
     async with listening(handler) as (_, connect):
         many, one = await connect(MB), await connect(MB)
         many.send(*[HeartbeatRequest(group_id="g")] * 100)
