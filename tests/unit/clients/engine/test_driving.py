@@ -424,10 +424,10 @@ def test_no_thread_is_woken_while_one_caller_comes_and_goes(thread: LoopThread) 
     thread.call(ident())
     thread.call(after(0.01))
     thread.visit(lambda: asyncio.get_running_loop().call_later(60, print))
-    while thread._background_rest.is_on:
-        thread.call(after(0.001))  # it finds out with the next event that somebody else drives
-    pokes: list[int] = []
     assert thread.loop is not None
+    while thread._oversleeps(thread.loop):  # until the background thread has heard of the timer
+        thread.call(after(0.001))
+    pokes: list[int] = []
     poke = thread.loop.poke
     thread.loop.poke = lambda: pokes.append(1) or poke()  # type: ignore[assignment,func-returns-value]
 
