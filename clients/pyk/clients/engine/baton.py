@@ -2,15 +2,13 @@
 
 Pure: the driver is :mod:`pyk.clients.engine.thread`, which asks here under its lock.
 
-                        a caller waits, and no other does
-         ┌──────────────────────────────────────────────────────────┐
-         │                                                          ▼
-    BACKGROUND ◄── the caller leaves, and the background ────────  CALLER
-         ▲         thread has not noticed yet                       │  ▲
-         │                                                          │  │ a caller waits
-         │   nobody came back within the grace;                     ▼  │
-         └── work is left; others wait ─────────────────────────── NOBODY
-                                                      the caller leaves
+                 a caller waits, and no other does
+         ┌──────────────────────────────────────────────┐
+         │                                              ▼
+    BACKGROUND ◄─────────── NOBODY ◄─────────────── CALLER
+         nobody came back      │  the caller leaves     ▲
+         within the grace;     └────────────────────────┘
+         work is left; others wait     a caller waits
 
 A loop of ``send_and_wait`` or ``poll`` leaves and comes back at once. So the background thread does
 not take the loop over when a caller leaves, but naps and looks again: as long as callers come and
@@ -57,13 +55,9 @@ class Baton:
         self._drives += 1
         return True
 
-    def caller_leaves(self, now: float, *, background_selects: bool) -> bool:
-        """Return whether to wake the background thread.
-
-        ``background_selects``: it still waits in its ``select`` from before the caller came, and so
-        drives again without being told.
-        """
-        self.driver = Driver.BACKGROUND if background_selects else Driver.NOBODY
+    def caller_leaves(self, now: float) -> bool:
+        """Return whether to wake the background thread."""
+        self.driver = Driver.NOBODY
         self._left_at = now
         must_tell, self._must_tell = self._must_tell, False
         return must_tell or self.is_ending
@@ -86,6 +80,8 @@ class Baton:
                 return None
             self._drives_seen = self._drives
             return self.grace
+        if self.driver is Driver.BACKGROUND:
+            return 0.0
         nap = self._left_at + self.grace - now
         if nap > 0 and not self.is_urgent and not self.is_ending:
             return nap

@@ -13,7 +13,8 @@ drives the loop itself, in its own thread, until it has what it waits for:
    lock only. The background thread drives while no caller waits, and while several do: they sleep,
    and each is woken when it has what it waits for. The only caller that waits drives.
 3. **Taking over needs nobody's help.** The background thread in ``select`` does not hold the lock.
-   It finds out when an event wakes it, and naps.
+   It finds out when an event wakes it, leaves the event to the caller, and naps; also if the caller
+   has just left, for it is likely to come back for that event.
 4. **Nothing is left lying.** Whoever gives the loop work from outside wakes the thread in
    ``select`` (:meth:`SharedLoop.poke`) or, if nobody is there, the background thread. A caller
    that leaves does the same if it leaves something that is ready, or others who wait.
@@ -203,9 +204,10 @@ class LoopThread:
 
     def _wake_driver(self, loop: SharedLoop) -> None:
         """Have work noticed that was queued before. Who drives is looked at after that."""
-        if self._baton.is_needed():
+        is_needed = self._baton.is_needed()
+        if is_needed:
             self._bell.set()
-        else:
+        if not is_needed or self._background_rest.is_on:
             loop.poke()
 
     def _run_between_turns(self, loop: SharedLoop, function: Callable[[], object]) -> bool:
@@ -233,13 +235,10 @@ class LoopThread:
 
     def _oversleeps(self, loop: SharedLoop) -> bool:
         """Say whether the driver, which waits in ``select``, has not heard of an earlier timer."""
-        match self._baton.driver:
-            case Driver.BACKGROUND:
-                return loop.has_timer_before(self._background_rest.until)
-            case Driver.CALLER:
-                return loop.has_timer_before(self._caller_rest.until)
-            case Driver.NOBODY:
-                return False  # the background thread looks soon
+        if self._baton.driver is Driver.CALLER:
+            return loop.has_timer_before(self._caller_rest.until)
+        rest = self._background_rest  # if it is on, of the background thread before a caller came
+        return rest.is_on and loop.has_timer_before(rest.until)
 
     # -- waiting -----------------------------------------------------------------------------------
 
@@ -261,16 +260,16 @@ class LoopThread:
                     self._post(begin)
                     begin = None
                 # Whoever leaves from now on sees that this one waits. Who left before has not.
-                self._wake_background()
+                self._wake_background(loop)
                 left = None if deadline == NEVER else deadline - loop.time()
                 waiter._sleep(left)
             return waiter.is_set
         finally:
             self._waiting.discard(waiter)
 
-    def _wake_background(self) -> None:
-        if self._baton.is_needed():
-            self._bell.set()
+    def _wake_background(self, loop: SharedLoop) -> None:
+        if self._baton.driver is Driver.NOBODY:
+            self._wake_driver(loop)
 
     def _drive(
         self, loop: SharedLoop, waiter: Waiter, deadline: float, begin: Callable[[], object] | None
@@ -320,10 +319,7 @@ class LoopThread:
                 _turn(loop, deadline, self._caller_rest)
         finally:
             self._driving = None
-            must_tell = self._baton.caller_leaves(
-                loop.time(), background_selects=self._background_rest.is_on
-            )
-            if must_tell:
+            if self._baton.caller_leaves(loop.time()):
                 self._bell.set()
             # This thread may have read what was to wake the background thread from its select.
             if self._baton.is_ending or self._oversleeps(loop):

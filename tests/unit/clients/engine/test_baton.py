@@ -13,7 +13,7 @@ def baton(driver: Driver = Driver.NOBODY, left_at: float | None = None) -> Baton
     made = Baton(GRACE)
     if left_at is not None:
         made.caller_comes()
-        made.caller_leaves(left_at, background_selects=False)
+        made.caller_leaves(left_at)
     made.driver = driver
     return made
 
@@ -36,14 +36,11 @@ def test_nobody_begins_to_drive_a_loop_that_ends() -> None:
     assert not state.caller_comes()
 
 
-@pytest.mark.parametrize(
-    ("background_selects", "driver"), [(False, Driver.NOBODY), (True, Driver.BACKGROUND)]
-)
-def test_a_caller_that_leaves_wakes_nobody(background_selects: bool, driver: Driver) -> None:
+def test_a_caller_that_leaves_wakes_nobody() -> None:
     state = baton(Driver.CALLER)
 
-    assert not state.caller_leaves(10, background_selects=background_selects)
-    assert state.driver is driver
+    assert not state.caller_leaves(10)
+    assert state.driver is Driver.NOBODY
 
 
 @pytest.mark.parametrize(
@@ -69,7 +66,7 @@ def test_callers_that_come_and_go_are_not_to_tell_the_background_thread() -> Non
     for now in range(10):
         state.caller_comes()
         assert state.background_looks(now) == GRACE
-        assert not state.caller_leaves(now, background_selects=False)
+        assert not state.caller_leaves(now)
 
 
 def test_a_caller_that_stays_has_to_tell_when_it_leaves() -> None:
@@ -78,10 +75,10 @@ def test_a_caller_that_stays_has_to_tell_when_it_leaves() -> None:
     assert state.background_looks(0) == GRACE
 
     assert state.background_looks(GRACE) is None
-    assert state.caller_leaves(60, background_selects=False)
+    assert state.caller_leaves(60)
 
     state.caller_comes()
-    assert not state.caller_leaves(61, background_selects=False)
+    assert not state.caller_leaves(61)
 
 
 def test_work_that_is_left_while_nobody_drives_ends_the_grace() -> None:
@@ -91,6 +88,7 @@ def test_work_that_is_left_while_nobody_drives_ends_the_grace() -> None:
 
     assert state.background_looks(10.001) == 0
     assert state.driver is Driver.BACKGROUND
+    assert state.background_looks(10.002) == 0, "it drives until a caller comes"
 
 
 @pytest.mark.parametrize("driver", [Driver.BACKGROUND, Driver.CALLER])

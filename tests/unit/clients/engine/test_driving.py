@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import signal
+import socket
 import sys
 import threading
 import time
@@ -436,6 +437,32 @@ def test_no_thread_is_woken_while_one_caller_comes_and_goes(thread: LoopThread) 
         thread.call(ident())
 
     assert len(pokes) < 20
+
+
+def test_a_caller_that_comes_back_handles_its_own_events(thread: LoopThread) -> None:
+    near, far = socket.socketpair()
+    ran_in: list[int] = []
+
+    async def ask() -> None:
+        answered = asyncio.Event()
+
+        def read() -> None:
+            ran_in.append(threading.get_ident())
+            near.recv(10)
+            answered.set()
+
+        asyncio.get_running_loop().add_reader(near, read)
+        far.send(b"answer")
+        await answered.wait()
+
+    thread._baton.grace = 60.0  # however slowly this test runs
+    for _ in range(100):
+        thread.call(ask())
+
+    thread.close()
+    near.close()
+    far.close()
+    assert ran_in.count(threading.get_ident()) > 90
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
