@@ -59,7 +59,8 @@ class DeferredSignals:
         for number in [number for number in _SIGNALS if callable(getsignal(number))]:
             self._replaced.append((number, getsignal(number)))
             signal(number, self._note)
-        if wakeup_fd is not None:
+        # A program may handle no signal at all: one that runs in the background ignores SIGINT.
+        if self._replaced and wakeup_fd is not None:
             self._old_wakeup_fd = set_wakeup_fd(wakeup_fd, warn_on_full_buffer=False)
 
     def end(self) -> None:
@@ -85,8 +86,12 @@ class DeferredSignals:
                 self._restore()
 
     def _restore_wakeup_fd(self, old: int) -> None:
-        set_wakeup_fd(old)
         self._old_wakeup_fd = None
+        try:
+            set_wakeup_fd(old)
+        except (OSError, ValueError):  # its owner closed it and left it behind
+            set_wakeup_fd(-1)
+            return
         if old >= 0:
             for number, _ in self.pending:
                 with contextlib.suppress(OSError):

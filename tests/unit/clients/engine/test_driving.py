@@ -7,7 +7,9 @@ import os
 import random
 import signal
 import socket
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -415,9 +417,43 @@ def test_a_handler_that_is_replaced_meanwhile_is_left_alone() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signals.end()
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_a_program_that_handles_no_signals_keeps_no_wakeup_descriptor(thread: LoopThread) -> None:
+    # As a program is started in the background: SIGINT is ignored.
+    program = """
+        import asyncio, signal
+        from pyk.clients.engine.thread import LoopThread
+
+        thread = LoopThread("client")
+        thread.call(asyncio.sleep(0.001))
+        print(signal.set_wakeup_fd(-1))
+        thread.close()
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    ignored = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+
+    assert subprocess.run(command, capture_output=True, check=True, **ignored).stdout == b"-1\n"
+
+
+def test_a_wakeup_descriptor_that_its_owner_closed_is_not_put_back() -> None:
+    near, far = socket.socketpair()
+    far.setblocking(False)
+    before = signal.set_wakeup_fd(far.fileno())
+    handler = signal.signal(signal.SIGTERM, lambda *_: None)
+    signals = DeferredSignals()
+    try:
+        with near:
+            near.setblocking(False)
+            signals.begin(near.fileno())
+            far.close()
+            signals.end()
+        assert signal.set_wakeup_fd(-1) == -1
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+        signal.set_wakeup_fd(before)
 
 
 def test_no_thread_is_woken_while_one_caller_comes_and_goes(thread: LoopThread) -> None:
