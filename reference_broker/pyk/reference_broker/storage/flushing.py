@@ -68,12 +68,16 @@ class DirectoryAbove:
 
 
 class FlushQueue:
-    """The flushes of all logs, a few at a time, those that somebody waits for first."""
+    """The flushes of all logs, a few at a time, those that somebody waits for first.
+
+    Among those the oldest comes first, so a log that is always written to starves no other one.
+    """
 
     def __init__(self, disk: Disk) -> None:
         self.directory = DirectoryAbove()
         self._disk = disk
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._urgent: deque[WaitingFlush] = deque()
+        self._others: deque[WaitingFlush] = deque()
         self._running = 0
 
     def add(
@@ -82,34 +86,34 @@ class FlushQueue:
         done: Callable[[Flush | None, BaseException | None], None],
         *,
         is_urgent: bool,
-    ) -> None:
+    ) -> WaitingFlush:
         """Prepare a flush when its turn comes, run it, then tell ``done`` how it went."""
-        start = partial(self._start, prepare, done)
-        if is_urgent:
-            self._waiting.appendleft(start)
-        else:
-            self._waiting.append(start)
+        waiting = WaitingFlush(prepare, done)
+        (self._urgent if is_urgent else self._others).append(waiting)
         self._start_waiting()
+        return waiting
+
+    def hurry(self, waiting: WaitingFlush) -> None:
+        """Let somebody wait for a flush that nobody waited for when it was added."""
+        if waiting in self._others:
+            self._others.remove(waiting)
+            self._urgent.append(waiting)
 
     def _start_waiting(self) -> None:
-        while self._waiting and self._running < FLUSHES_AT_ONCE:
-            self._waiting.popleft()()
+        while (self._urgent or self._others) and self._running < FLUSHES_AT_ONCE:
+            self._start((self._urgent or self._others).popleft())
 
-    def _start(
-        self,
-        prepare: Callable[[], Flush | None],
-        done: Callable[[Flush | None, BaseException | None], None],
-    ) -> None:
+    def _start(self, waiting: WaitingFlush) -> None:
         try:
-            flush = prepare()
+            flush = waiting.prepare()
         except OSError as error:
-            done(None, error)
+            waiting.done(None, error)
             return
         if flush is None:
-            done(None, None)
+            waiting.done(None, None)
             return
         self._running += 1
-        self._disk.run(flush.run, partial(self._finish, flush, done))
+        self._disk.run(flush.run, partial(self._finish, flush, waiting.done))
 
     def _finish(
         self,
@@ -122,6 +126,14 @@ class FlushQueue:
             done(flush, error)
         finally:
             self._start_waiting()
+
+
+@attrs.frozen(eq=False)
+class WaitingFlush:
+    """One log's place in the queue."""
+
+    prepare: Callable[[], Flush | None]
+    done: Callable[[Flush | None, BaseException | None], None]
 
 
 class LogFlusher:
@@ -154,6 +166,7 @@ class LogFlusher:
         self._wanted = 0
         self._required = 0
         self._is_queued = False
+        self._waiting: WaitingFlush | None = None
         self._is_closed = False
         self._truncations = 0
         self._when_flushed: Callable[[], object] | None = None
@@ -179,10 +192,15 @@ class LogFlusher:
         """Have the log flushed up to an offset, when its turn comes."""
         self._wanted = max(self._wanted, up_to_offset)
         is_needed = self._wanted > self.recovery_point and self.failure is None
-        if is_needed and not self._is_queued and not self._is_closed:
+        if not is_needed or self._is_closed:
+            return
+        if self._is_queued:
+            if is_urgent and self._waiting is not None:
+                self._queue.hurry(self._waiting)
+        else:
             self._is_queued = True
             truncations = self._truncations
-            self._queue.add(
+            self._waiting = self._queue.add(
                 lambda: self._next(self._wanted),
                 lambda flush, error: self._done(flush, error, truncations),
                 is_urgent=is_urgent,

@@ -136,6 +136,45 @@ def test_flush_that_somebody_waits_for_comes_first(disk):
     assert urgent.recovery_point == 1
 
 
+def test_logs_that_are_always_written_to_starve_no_other_one(disk):
+    from pyk.reference_broker.storage import FlushQueue
+
+    queue = FlushQueue(disk)
+    filesystem = MemoryFileSystem()
+    logs = [
+        open_log(filesystem, directory=f"/data/orders-{n}", flushes=queue, flush_messages=1)
+        for n in range(2 * FLUSHES_AT_ONCE)
+    ]
+
+    for _ in range(2 * len(logs)):
+        for log in logs:
+            append(log, b"0")
+        disk.do_one()
+
+    assert all(log.recovery_point >= 1 for log in logs)
+
+
+def test_flush_that_waits_comes_sooner_once_somebody_waits_for_it(disk):
+    from pyk.reference_broker.storage import FlushQueue
+
+    queue = FlushQueue(disk)
+    filesystem = MemoryFileSystem()
+    logs = [
+        open_log(filesystem, directory=f"/data/orders-{n}", flushes=queue, flush_messages=2)
+        for n in range(2 * FLUSHES_AT_ONCE)
+    ]
+    for log in logs:
+        append(log, b"0")
+        log.flusher.request(1)
+
+    append(logs[-1], b"1")
+    disk.do_one()
+    for _ in range(FLUSHES_AT_ONCE):
+        disk.do_one()
+
+    assert logs[-1].recovery_point == 2
+
+
 def test_failed_flush_is_final_until_the_log_is_opened_again(caplog):
     memory = MemoryFileSystem()
     filesystem = FaultyFileSystem(memory)
