@@ -226,7 +226,8 @@ class FetchReader:
         iterator = self._iterate(span)
         count = 0
         try:
-            for record in iterator:
+            # Not a for loop: a StopIteration of a deserializer would look like the end of the span.
+            while (record := iterator.next_record()) is not None:
                 made.append(record)
                 count += 1
         except Exception as cause:

@@ -323,6 +323,16 @@ def test_a_refused_record_stays_next_in_polls() -> None:
         assert reader.position() == reader.finished() == 3
 
 
+def test_a_deserializer_that_stops_an_iteration_does_not_end_the_records() -> None:
+    reader = Reader(value_deserializer=lambda value: next(iter(())) if value == b"3" else value)
+    reader.fetch(batches(0, 6))
+
+    assert reader.poll() == [b"0", b"1", b"2"]
+    with pytest.raises(DeserializationError) as caught:
+        reader.poll()
+    assert caught.value.offset == 3
+
+
 def test_a_refused_record_stays_next_in_iteration() -> None:
     reader = Reader(value_deserializer=refuse_three)
     reader.fetch(batches(0, 6))
