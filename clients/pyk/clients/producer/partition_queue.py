@@ -144,7 +144,10 @@ class PartitionQueue:
         """The batch was written; if there was a gap before it, there was none after all."""
         position = self.unsettled.index(batch)
         for overtaken in self.unsettled[:position]:
-            overtaken.may_be_written = True
+            # Without sequences, order says nothing. What was never sent, a piece of a batch that
+            # was too large, is not written either way.
+            if self.sequence is not None and overtaken.attempts:
+                overtaken.may_be_written = True
         del self.unsettled[position]
         self._came_back(batch)
         self.has_gap = False
@@ -195,11 +198,11 @@ class PartitionQueue:
             self.due = None
         else:
             self.queued.popleft()
+        self.unsettled.append(batch)  # before it is sealed: if that fails, it still gets an outcome
         if self.sequence is not None:
             self.sequence.stamp(batch)
         else:
             batch.seal()
-        self.unsettled.append(batch)
 
     def _leave(self, batch: ProducerBatch) -> None:
         if batch.is_in_flight:

@@ -233,3 +233,27 @@ def test_without_idempotence_batches_have_no_places_but_keep_their_order():
     queue.keep(first, 0.0)
 
     assert send_all(queue) == [first]
+
+
+def test_a_batch_that_cannot_be_sealed_still_gets_an_outcome(monkeypatch):
+    queue = make_queue(make_batch(b"a"))
+    batch = queue.queued[0]
+
+    def refuse(*place: int) -> None:
+        raise ValueError("no such level")
+
+    monkeypatch.setattr(type(queue.sequence), "stamp", refuse)
+    with pytest.raises(ValueError, match="no such level"):
+        queue.send(batch, 1)
+
+    assert queue.unsettled == [batch]
+
+
+def test_without_sequences_a_later_batch_says_nothing_of_an_earlier_one():
+    queue = make_queue(make_batch(b"a"), make_batch(b"b"))
+    queue.sequence = None
+    first, second = send_all(queue)
+
+    queue.settle(second)
+
+    assert not first.may_be_written
