@@ -159,6 +159,16 @@ async def test_an_idle_connection_is_closed() -> None:
         assert await idle.is_cut_off()
 
 
+async def test_no_connection_is_idle_where_the_limit_is_off() -> None:
+    async with (
+        AsyncCluster(config={"connections.max.idle.ms": -1}) as cluster,
+        RawClient(cluster.bootstrap) as client,
+    ):
+        for _ in range(3):
+            await asyncio.sleep(0.1)
+            assert (await client.ask(HeartbeatRequest(group_id="g"))).error_code
+
+
 async def test_a_connection_that_waits_for_an_answer_is_not_idle() -> None:
     async with (
         AsyncCluster(config={"connections.max.idle.ms": 100}) as cluster,

@@ -433,9 +433,10 @@ class Broker:
 
 
 def _listener_limits(config: BrokerConfig) -> ListenerLimits:
+    max_idle_ms = config.connections_max_idle_ms
     return ListenerLimits(
         max_request_bytes=config.socket_request_max_bytes,
-        max_idle=config.connections_max_idle_ms / 1000,
+        max_idle=max_idle_ms / 1000 if max_idle_ms >= 0 else float("inf"),
         max_connections=config.max_connections,
         max_connections_per_ip=config.max_connections_per_ip,
     )

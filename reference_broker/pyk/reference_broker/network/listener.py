@@ -18,6 +18,7 @@ from .limits import ByteBudget, LogLimiter
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5.0
+SHORTEST_SWEEP_SECONDS = 0.05
 
 
 @attrs.frozen(kw_only=True)
@@ -120,7 +121,7 @@ class BrokerListener:
     # -- deadlines -------------------------------------------------------------------------------
 
     def _sweep_later(self) -> None:
-        seconds = min(SWEEP_SECONDS, self.limits.max_idle / 2)
+        seconds = max(SHORTEST_SWEEP_SECONDS, min(SWEEP_SECONDS, self.limits.max_idle / 2))
         self._sweep = asyncio.get_running_loop().call_later(seconds, self._close_overdue)
 
     def _close_overdue(self) -> None:
