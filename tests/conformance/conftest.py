@@ -1,4 +1,7 @@
-"""The brokers of every scenario: ours always, Apache Kafka (one and three nodes) when asked for."""
+"""The brokers of the scenarios: ours always, Apache Kafka of one and three nodes when asked for.
+
+The reference broker runs on one node: clusters of several are not in this release.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,6 @@ import pytest
 
 from support import apache_kafka
 from support.brokers import Kafka, RealKafka, ReferenceBroker, make_topic
-
-SCENARIOS_OF_THREE_NODES = {"test_leaders.py"}
 
 _numbers = itertools.count()
 
@@ -35,15 +36,6 @@ def kafka(
         pytest.skip(why)
     with RealKafka(nodes=1 if request.param == "apache" else 3) as real:
         yield real
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave three nodes to what is about several leaders; the rest expects one node."""
-    items[:] = [
-        item
-        for item in items
-        if "three nodes" not in item.name or item.path.name in SCENARIOS_OF_THREE_NODES
-    ]
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 
 from pyk.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from pyk.protocol.records import read_batches
-from support.broker_requests import fetch, produce_one
-from support.brokers import Kafka, make_topic
+from support.broker_requests import fetch, produce_one, until_led
+from support.brokers import Kafka, make_topic_of_node_0
 from support.raw_client import RawClient, batch
 
 KIB = 1024
@@ -24,9 +24,10 @@ async def client(kafka: Kafka) -> AsyncIterator[RawClient]:
 
 
 async def fill(client: RawClient, topic: str, *, partition: int = 0, size: int, count: int) -> None:
+    await until_led(client, topic, partitions=partition + 1)
     for _ in range(count):
-        while (await produce_one(client, bytes(size), topic=topic, partition=partition)).error_code:
-            pass  # its leader is not ready
+        produced = await produce_one(client, bytes(size), topic=topic, partition=partition)
+        assert produced.error_code == 0
 
 
 def fetch_all(topic: str, partitions: int, *, max_bytes: int, **more: int) -> FetchRequest:
@@ -57,7 +58,7 @@ async def batch_counts(client: RawClient, request: FetchRequest) -> list[int]:
 async def test_partitions_of_a_fetch_share_its_max_bytes(
     kafka: Kafka, client: RawClient, max_batches: float, expected: list[int]
 ) -> None:
-    topic = make_topic(kafka, "shared", partitions=3)
+    topic = make_topic_of_node_0(kafka, "shared", partitions=3)
     for partition in range(3):
         await fill(client, topic, partition=partition, size=KIB, count=2)
 
@@ -69,7 +70,7 @@ async def test_partitions_of_a_fetch_share_its_max_bytes(
 async def test_a_fetch_does_not_wait_for_more_than_its_max_bytes(
     kafka: Kafka, client: RawClient
 ) -> None:
-    topic = make_topic(kafka, "little")
+    topic = make_topic_of_node_0(kafka, "little")
     await fill(client, topic, size=KIB, count=2)
 
     request = fetch_all(topic, 1, max_bytes=KIB, min_bytes=1 << 30)
@@ -80,7 +81,7 @@ async def test_a_fetch_does_not_wait_for_more_than_its_max_bytes(
 async def test_a_fetch_does_not_wait_at_the_end_of_an_old_segment(
     kafka: Kafka, client: RawClient
 ) -> None:
-    topic = make_topic(kafka, "old", **{"segment.bytes": "1048576"})
+    topic = make_topic_of_node_0(kafka, "old", **{"segment.bytes": "1048576"})
     await fill(client, topic, size=700 * KIB, count=2)
 
     request = fetch_all(topic, 1, max_bytes=50 << 20, min_bytes=30 << 20)
@@ -89,7 +90,7 @@ async def test_a_fetch_does_not_wait_at_the_end_of_an_old_segment(
 
 
 async def test_a_fetch_waits_in_the_last_segment(kafka: Kafka, client: RawClient) -> None:
-    topic = make_topic(kafka, "last", **{"segment.bytes": "1048576"})
+    topic = make_topic_of_node_0(kafka, "last", **{"segment.bytes": "1048576"})
     await fill(client, topic, size=700 * KIB, count=2)
 
     async with RawClient(kafka.bootstrap) as waiting:

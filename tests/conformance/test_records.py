@@ -10,8 +10,8 @@ from pyk.clients import AsyncConsumer, AsyncProducer, Consumer, Producer, TopicP
 from pyk.protocol import ApiKey
 from pyk.protocol.records import Compression, read_batches
 from pyk.protocol.records.compression import compress
-from support.broker_requests import fetch, produce, produce_one
-from support.brokers import Kafka, make_topic
+from support.broker_requests import fetch, produce, produce_one, until_led
+from support.brokers import Kafka, make_topic, make_topic_of_node_0
 from support.raw_client import RawClient
 from support.record_batches import raw_batch
 from support.record_batches import record as encoded
@@ -116,13 +116,13 @@ def test_large_records_pass_when_both_sides_allow_them(kafka: Kafka) -> None:
 async def test_records_are_counted_whatever_offset_deltas_their_producer_wrote(
     kafka: Kafka, deltas: tuple[int, ...]
 ) -> None:
-    topic = make_topic(kafka, "uncounted")
+    topic = make_topic_of_node_0(kafka, "uncounted")
     records = b"".join(encoded(d, value=b"%d" % n) for n, d in enumerate(deltas))
     sent = raw_batch(records, len(deltas))
 
     async with RawClient(kafka.bootstrap) as client:
-        while (await produce_one(client, b"first", topic=topic)).error_code:
-            pass  # its leader is not ready
+        await until_led(client, topic)
+        await produce_one(client, b"first", topic=topic)
         results = [(await client.ask(produce(sent, topic=topic), 12)) for _ in range(2)]
         stored = (await client.ask(fetch(1, topic=topic), 12)).responses[0].partitions[0].records
 
@@ -139,19 +139,14 @@ async def test_records_are_counted_whatever_offset_deltas_their_producer_wrote(
 async def test_a_batch_that_the_broker_compresses_gets_the_right_offset_deltas(
     kafka: Kafka, source: str
 ) -> None:
-    topic = make_topic(kafka, "rebuilt", **{"compression.type": "lz4"})
+    topic = make_topic_of_node_0(kafka, "rebuilt", **{"compression.type": "lz4"})
     codec = Compression(source)
     records = compress(codec, encoded(0, value=b"0") + encoded(0, value=b"1"))
     sent = raw_batch(records, 2, attributes=codec.codec)
 
     async with RawClient(kafka.bootstrap) as client:
-        while (
-            (await client.ask(produce(sent, topic=topic), 12))
-            .responses[0]
-            .partition_responses[0]
-            .error_code
-        ):
-            pass  # its leader is not ready
+        await until_led(client, topic)
+        await client.ask(produce(sent, topic=topic), 12)
         stored = (await client.ask(fetch(0, topic=topic), 12)).responses[0].partitions[0].records
 
     (rebuilt,) = read_batches(stored)

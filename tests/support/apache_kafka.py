@@ -157,7 +157,7 @@ class ApacheKafka:
         clients = f"PLAINTEXT://127.0.0.1:{self._port}"
         controllers = [f"127.0.0.1:{port}" for port in self._controller_ports]
         replicas = str(min(3, len(controllers)))
-        in_sync = str(min(2, len(controllers)))
+        in_sync = str(min_insync_replicas(len(controllers)))
         return {
             "process.roles": "broker,controller",
             "node.id": str(self._node_id),
@@ -207,6 +207,10 @@ class ApacheKafkaCluster:
     def bootstrap(self) -> str:
         return ",".join(node.bootstrap for node in self.nodes)
 
+    @property
+    def min_insync_replicas(self) -> int:
+        return min_insync_replicas(len(self.nodes))
+
     def __enter__(self) -> ApacheKafkaCluster:
         try:
             for node in self.nodes:
@@ -222,6 +226,11 @@ class ApacheKafkaCluster:
     def __exit__(self, *_: object) -> None:
         for node in self.nodes:
             node.__exit__()
+
+
+def min_insync_replicas(nodes: int) -> int:
+    """Return ``min.insync.replicas``: one node of three may fail."""
+    return min(2, nodes)
 
 
 def free_ports(count: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from pyk.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -122,3 +123,24 @@ async def produce_one(client: RawClient, value: bytes, **more: Any) -> Any:
     """Produce one record and return the result of its partition."""
     produced = await client.ask(produce(batch(value), **more), 12)
     return produced.responses[0].partition_responses[0]
+
+
+async def until_led(client: RawClient, topic: str, *, partitions: int = 1) -> None:
+    """Wait until the node leads these partitions of a topic, which may just have been created."""
+    asked = [ListOffsetsPartition(partition_index=n, timestamp=-1) for n in range(partitions)]
+    request = ListOffsetsRequest(
+        replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=asked)]
+    )
+    async with asyncio.timeout(20):
+        while any(each.error_code for each in (await client.ask(request)).topics[0].partitions):
+            await asyncio.sleep(0.01)
+
+
+async def coordinator_of(client: RawClient, group: str) -> str:
+    """Return the address of a group's coordinator, once there is one."""
+    async with asyncio.timeout(20):
+        while True:
+            (found,) = (await client.ask(find_coordinator(group))).coordinators
+            if not found.error_code:
+                return f"{found.host}:{found.port}"
+            await asyncio.sleep(0.01)

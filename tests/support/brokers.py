@@ -18,9 +18,13 @@ _numbers = itertools.count()
 
 
 class Kafka(Protocol):
-    """A running broker, as a scenario sees it."""
+    """A running broker or cluster, as a scenario sees it."""
 
     bootstrap: str
+    """The addresses of all nodes, that of node 0 first."""
+    nodes: int
+    min_insync_replicas: int
+    """``min.insync.replicas`` of topics that do not set it."""
 
     def kill_and_restart(self) -> None:
         """End the process of a broker without a word, and start it again on the same data."""
@@ -31,6 +35,9 @@ class Kafka(Protocol):
 
 class ReferenceBroker:
     """pyk's own broker, on disk."""
+
+    nodes = 1
+    min_insync_replicas = 1
 
     def __init__(self, folder: Path) -> None:
         self._cluster = Cluster(data_dir=folder)
@@ -58,7 +65,9 @@ class RealKafka:
     """Apache Kafka, with a proxy in front of the second listener of each node."""
 
     def __init__(self, nodes: int = 1) -> None:
+        self.nodes = nodes
         self._kafka = ApacheKafkaCluster(nodes)
+        self.min_insync_replicas = self._kafka.min_insync_replicas
         to_lose: list[ApiKey] = []
         self._proxies = [
             Proxy(node.proxy_port, node.proxied_port, to_lose) for node in self._kafka.nodes
@@ -96,12 +105,26 @@ class RealKafka:
 def make_topic(kafka: Kafka, name: str, *, partitions: int = 1, **configs: str) -> str:
     """Create a topic and return its name, made unique.
 
-    It keeps records of any age: those that tests write with old timestamps would else be deleted
-    by the first check of retention.
+    It keeps records of any age: otherwise the first check of retention would delete those that
+    tests write with old timestamps.
     """
     unique = f"{name}-{next(_numbers)}"
-    with Admin(kafka.bootstrap) as admin:
-        admin.create_topics(
-            [NewTopic(unique, partitions=partitions, configs={"retention.ms": "-1", **configs})]
-        )
+    _create(kafka, NewTopic(unique, partitions, configs={"retention.ms": "-1", **configs}))
     return unique
+
+
+def make_topic_of_node_0(kafka: Kafka, name: str, *, partitions: int = 1, **configs: str) -> str:
+    """Create a topic as :func:`make_topic` does, with node 0 as the leader of every partition.
+
+    A :class:`RawClient` asks node 0 and does not look for leaders.
+    """
+    unique = f"{name}-{next(_numbers)}"
+    assignments = dict.fromkeys(range(partitions), tuple(range(kafka.nodes)))
+    configs = {"retention.ms": "-1", **configs}
+    _create(kafka, NewTopic(unique, configs=configs, assignments=assignments))
+    return unique
+
+
+def _create(kafka: Kafka, topic: NewTopic) -> None:
+    with Admin(kafka.bootstrap) as admin:
+        admin.create_topics([topic])

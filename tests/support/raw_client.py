@@ -12,7 +12,10 @@ from pyk.protocol.schema import Message
 
 
 class RawClient:
-    """A TCP connection that speaks in messages; ``client.reader`` and ``writer`` speak in bytes."""
+    """A TCP connection that speaks in messages; ``client.reader`` and ``writer`` speak in bytes.
+
+    It connects to the first address and looks for no leader and no coordinator.
+    """
 
     def __init__(self, bootstrap: str, client_id: str | None = "raw") -> None:
         self._address = bootstrap.split(",", maxsplit=1)[0].rsplit(":", 1)
