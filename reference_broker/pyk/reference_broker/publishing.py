@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from .controller.image import (
@@ -23,6 +24,7 @@ from .controller.image import (
     MetadataImage,
     PartitionCreated,
     TopicDeleted,
+    TopicImage,
 )
 from .controller.names import GROUP_METADATA_TOPIC
 from .coordinator.runtime import ShardLog
@@ -63,46 +65,58 @@ class MetadataPublisher:
         self._update_broker_config = update_broker_config
         self._timers = timers
         self._moment = moment
-        self._followed_in_turn = 0
-        self._waiting: deque[Change] = deque()
+        self._done_in_turn = 0
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._waiting_for_room: set[TopicPartition] = set()
         self._caught_up: Deferred[None] = Deferred()
 
     def when_caught_up(self, listener: Callable[[None], object]) -> None:
         """Call ``listener`` once no change waits for its turn, now if none does."""
-        if self._waiting:
+        if self._waiting or self._waiting_for_room:
             self._caught_up.when_done(listener)
         else:
             listener(None)
 
     def publish(self, change: Change) -> None:
-        """Follow a change of the image, in a later turn of the loop if there are many."""
-        if self._followed_in_turn == CHANGES_IN_A_TURN:
-            self._waiting.append(change)
+        """Follow a change of the image, in later turns of the loop if there is much to do."""
+        if isinstance(change, PartitionCreated):
+            self._in_turn(partial(self.follow, change.topic_partition))
+        elif isinstance(change, TopicDeleted):
+            for number in change.topic.partitions:
+                name = TopicPartition(change.topic.name, number)
+                self._in_turn(partial(self.follow, name))
+            self._in_turn(partial(self._topic_deleted, change.topic))
+        else:
+            self._in_turn(partial(self._config_changed, change))
+
+    def _in_turn(self, step: Callable[[], None]) -> None:
+        if self._done_in_turn == CHANGES_IN_A_TURN:
+            self._waiting.append(step)
             return
-        if self._followed_in_turn == 0:
+        if self._done_in_turn == 0:
             self._timers.schedule(self, self._moment().after(1), self._next_turn)
-        self._followed_in_turn += 1
-        self._follow_change(change)
+        self._done_in_turn += 1
+        step()
 
     def _next_turn(self, _: float) -> None:
-        self._followed_in_turn = 0
+        self._done_in_turn = 0
         for _turn in range(min(CHANGES_IN_A_TURN, len(self._waiting))):
-            self.publish(self._waiting.popleft())
-        if not self._waiting:
+            self._in_turn(self._waiting.popleft())
+        self._tell_if_caught_up()
+
+    def _tell_if_caught_up(self) -> None:
+        if not self._waiting and not self._waiting_for_room:
             caught_up, self._caught_up = self._caught_up, Deferred()
             caught_up.complete(None)
-
-    def _follow_change(self, change: Change) -> None:
-        if isinstance(change, PartitionCreated):
-            self.follow(change.topic_partition)
-        elif isinstance(change, TopicDeleted):
-            self._topic_deleted(change)
-        else:
-            self._config_changed(change)
 
     def follow(self, name: TopicPartition) -> None:
         """Bring one partition in line with the image."""
         self._steps.carry_out(f"opening or deleting {name}", lambda: self._follow(name))
+
+    def _room_made(self, name: TopicPartition) -> None:
+        self._waiting_for_room.discard(name)
+        self.follow(name)
+        self._tell_if_caught_up()
 
     def load_groups(self, partition: Partition) -> None:
         """Coordinate the groups of a partition of ``__consumer_offsets``."""
@@ -114,7 +128,8 @@ class MetadataPublisher:
     def _follow(self, name: TopicPartition) -> None:
         held = self._replicas.find(name)
         try:
-            self._replicas.follow(name)
+            if not self._replicas.follow(name, lambda: self._room_made(name)):
+                self._waiting_for_room.add(name)
         finally:
             now_held = self._replicas.find(name)
             if name.topic == GROUP_METADATA_TOPIC and now_held is not held:
@@ -130,12 +145,9 @@ class MetadataPublisher:
         for _ in self._groups().add_shard(number, shard_log, self._image.topics):
             pass
 
-    def _topic_deleted(self, change: TopicDeleted) -> None:
-        name = change.topic.name
-        for number in change.topic.partitions:
-            self.follow(TopicPartition(name, number))
+    def _topic_deleted(self, topic: TopicImage) -> None:
         self._steps.carry_out(
-            f"forgetting the offsets of {name}", lambda: self._forget_offsets(name)
+            f"forgetting the offsets of {topic.name}", lambda: self._forget_offsets(topic.name)
         )
 
     def _forget_offsets(self, topic: str) -> None:

@@ -57,16 +57,18 @@ class Replicas:
         found = [each for (name, _), each in self._partitions.items() if name == topic]
         return sorted(found, key=lambda partition: partition.topic_partition.partition)
 
-    def follow(self, name: TopicPartition) -> None:
+    def follow(self, name: TopicPartition, when_room: Callable[[], None]) -> bool:
         """Bring one partition in line with the image: open, reassign, retire or delete it.
 
+        Returns False if a new log has to wait; ``when_room`` is called when it is time to repeat.
         Raises ``LogError`` or ``OSError`` when the disk fails; it can be repeated.
         """
         self._offline.add((name.topic, name.partition))
-        self._follow(name)
+        is_done = self._follow(name, when_room)
         self._offline.discard((name.topic, name.partition))
+        return is_done
 
-    def _follow(self, name: TopicPartition) -> None:
+    def _follow(self, name: TopicPartition, when_room: Callable[[], None]) -> bool:
         topic = self._image.topics.get(name.topic)
         image = self._image.partition(name)
         held = self.find(name)
@@ -76,13 +78,16 @@ class Replicas:
             held = None
         if topic is None or image is None or not is_here:
             self._logs.delete(name)
-            return
+            return True
         if held is None:
+            if not self._logs.make_room(name, topic.topic_id, when_room):
+                return False
             opened = self._logs.get_or_create(name, self.log_config(name.topic), topic.topic_id)
             held = Partition(name, topic.topic_id, self._node_id, opened)
             held.add_listener(self._on_moved)
             self._partitions[name.topic, name.partition] = held
         held.become_leader(image.leader_epoch, image.replicas, image.isr)
+        return True
 
     def _retire(self, partition: Partition) -> None:
         name = partition.topic_partition

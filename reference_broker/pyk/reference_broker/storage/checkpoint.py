@@ -37,12 +37,23 @@ class OffsetCheckpoint:
         self._filesystem = filesystem
         self._path = path
         self._offsets = self._read()
+        self._names_in_file = frozenset(self._offsets)
+        self._names_being_written: frozenset[TopicPartition] = frozenset()
         self._is_written = True
         self._is_writing = False
 
     def get(self, partition: TopicPartition) -> int:
         """Return the offset of a partition, 0 if there is none."""
         return self._offsets.get(partition, 0)
+
+    def may_name(self, partition: TopicPartition) -> bool:
+        """Return whether the file may have an entry of a partition, forgotten or not."""
+        return partition in self._names_in_file or partition in self._names_being_written
+
+    @property
+    def may_name_forgotten(self) -> bool:
+        """Whether the file may still have an entry that was forgotten."""
+        return not (self._names_in_file | self._names_being_written) <= self._offsets.keys()
 
     def begin_update(self, offsets: Mapping[TopicPartition, int]) -> PendingWrite | None:
         """Return what writes these too; None if the file has them, or is being written.
@@ -61,16 +72,21 @@ class OffsetCheckpoint:
         )
         write = begin_write_lines(self._filesystem, self._path, lines)
         self._is_writing = self._is_written = True
+        self._names_being_written = frozenset(self._offsets)
         return write
 
     def end_update(self, error: BaseException | None) -> None:
         """Learn how the last write went."""
         self._is_writing = False
-        if error is not None:
+        if error is None:
+            self._names_in_file = self._names_being_written
+        else:  # the file may be the old one or the new one
             self._is_written = False
+            self._names_in_file |= self._names_being_written
+        self._names_being_written = frozenset()
 
     def forget(self, partition: TopicPartition) -> None:
-        """Leave a partition out, from the next write on."""
+        """Leave a partition out, from the next write on; ``may_name`` tells when that is done."""
         if self._offsets.pop(partition, None) is not None:
             self._is_written = False
 

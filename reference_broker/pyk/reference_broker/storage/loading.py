@@ -132,14 +132,18 @@ class _Repair:
     def run(self, recovery_point: int, log_start_offset: int, was_shut_down_cleanly: bool) -> int:
         """Repair what needs it and return the log end offset.
 
-        A log that ends before it starts has lost all that could be read; it is emptied.
+        A log that ends before it starts has lost all that could be read; it is emptied. As in
+        Kafka, its files have other names until the log is opened the next time.
         """
         active_from = self._segments.active.base_offset
         suspect_from = active_from if was_shut_down_cleanly else recovery_point
         self._rebuild_unsound_indexes(below=suspect_from)
         log_end_offset = self._find_end(suspect_from, was_shut_down_cleanly)
         if log_end_offset < log_start_offset:
-            self._remove(self._segments)
+            log.warning(
+                "Emptying a log that ends at %d, before %d", log_end_offset, log_start_offset
+            )
+            self._segments.set_aside()
         return max(log_end_offset, log_start_offset)
 
     def _rebuild_unsound_indexes(self, below: int) -> None:

@@ -30,6 +30,7 @@ from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.maintenance import MaintenanceSchedule, Task
 from pyk.reference_broker.storage.meta_properties import UNKNOWN_BROKER_EPOCH
 from pyk.reference_broker.storage.partition_metadata import read_topic_id, write_topic_id
+from pyk.reference_broker.storage.segment import LOG_SUFFIX
 from pyk.reference_broker.topic_partition import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -65,6 +66,7 @@ class LogManager:
         self._flushes = FlushQueue(disk)
         self._logs: dict[TopicPartition, Log] = {}
         self._topic_ids: dict[TopicPartition, UUID | None] = {}
+        self._waiting_for_room: dict[TopicPartition, Callable[[], object]] = {}
         self._deleted_directories: list[tuple[int, str]] = []
         self._recovery_points = OffsetCheckpoint(filesystem, f"{path}/{RECOVERY_POINT_FILE}")
         self._log_starts = OffsetCheckpoint(filesystem, f"{path}/{LOG_START_OFFSET_FILE}")
@@ -147,13 +149,16 @@ class LogManager:
     ) -> Log:
         """Return the log of a partition, opened, recovered and if need be created.
 
-        A log of a deleted topic of the same name makes room. Raises ``StorageError``.
+        A log of a deleted topic of the same name makes room. Raises ``StorageError``, also while
+        ``make_room`` has work to do.
         """
         existing = self._logs.get(partition)
         if existing is not None:
             return existing
         try:
-            self._settle_topic_id(partition, topic_id)
+            if not self.make_room(partition, topic_id):
+                raise StorageError(f"the checkpoints still name an earlier log of {partition}")
+            self._write_topic_id(partition, topic_id)
             opened = self._open(partition, config)
         except OSError as error:
             raise StorageError(f"cannot open the log of {partition}: {error}") from error
@@ -164,6 +169,35 @@ class LogManager:
         self._logs[partition] = opened
         self._unrecovered.discard(partition)
         return opened
+
+    def make_room(
+        self,
+        partition: TopicPartition,
+        topic_id: UUID | None,
+        when_made: Callable[[], object] = lambda: None,
+    ) -> bool:
+        """Return whether a log of this topic can be opened; if not, call ``when_made`` once it can.
+
+        A log of a deleted topic of the same name is deleted. A new log waits until no checkpoint
+        on the disk names an earlier one: after a crash it would begin, and count as flushed, where
+        that did. Raises ``OSError``.
+        """
+        if partition in self._logs:
+            return True
+        directory = self.data_directory.path_of(partition)
+        if self._filesystem.is_directory(directory):
+            known = self._topic_id(partition)
+            if None in (known, topic_id) or known == topic_id:
+                return True
+            log.warning("%s has a log of another topic of that name; deleting it", partition)
+            self.delete(partition)
+        for checkpoint, _ in self._checkpoints.values():
+            checkpoint.forget(partition)
+        self._write_checkpoints_of_forgotten()
+        if self._is_forgotten(partition):
+            return True
+        self._waiting_for_room[partition] = when_made
+        return False
 
     def delete(self, partition: TopicPartition) -> None:
         """Delete the log of a partition, opened or not; do nothing if there is none.
@@ -176,8 +210,8 @@ class LogManager:
             deleted.release()
             delay_ms = deleted.config.file_delete_delay_ms
         self._topic_ids.pop(partition, None)
-        for offsets in (self._recovery_points, self._log_starts, self._high_watermarks):
-            offsets.forget(partition)
+        for checkpoint, _ in self._checkpoints.values():
+            checkpoint.forget(partition)
         if not self._filesystem.is_directory(self.data_directory.path_of(partition)):
             return
         path = self.data_directory.rename(partition, self._new_id(), DELETE_SUFFIX)
@@ -194,9 +228,9 @@ class LogManager:
         for partition in self.stored_partitions():
             directory = self.data_directory.path_of(partition)
             try:
-                topic_id = read_topic_id(self._filesystem, directory)
-                self._topic_ids[partition] = topic_id
-                if not is_known(partition, topic_id):
+                topic_id = self._topic_id(partition)
+                has_lost_id = topic_id is None and self._may_have_lost_id(directory)
+                if has_lost_id or not is_known(partition, topic_id):
                     self.data_directory.rename(partition, self._new_id(), STRAY_SUFFIX)
                     self._unrecovered.discard(partition)
                     del self._topic_ids[partition]
@@ -208,6 +242,16 @@ class LogManager:
                 "records are not needed",
                 path,
             )
+
+    def _may_have_lost_id(self, directory: str) -> bool:
+        """Whether a log may be that of a deleted topic, whose id a power failure took.
+
+        The id is flushed with the first records, so nothing of such a log was.
+        """
+        return not self.data_directory.was_shut_down_cleanly and any(
+            name.endswith(LOG_SUFFIX) and self._filesystem.size(f"{directory}/{name}")
+            for name in self._filesystem.list_directory(directory)
+        )
 
     def due(self) -> list[Task]:
         """Return what is to be done now."""
@@ -308,18 +352,18 @@ class LogManager:
     def _new_id(self) -> UUID:
         return UUID(int=self._random.getrandbits(128), version=4)
 
-    def _settle_topic_id(self, partition: TopicPartition, topic_id: UUID | None) -> None:
-        directory = self.data_directory.path_of(partition)
-        if self._filesystem.is_directory(directory):
-            known = self._topic_ids.pop(partition, None)
-            if known is None:
-                known = read_topic_id(self._filesystem, directory)
-            if known is not None and topic_id is not None and known != topic_id:
-                log.warning("%s has a log of another topic of that name; deleting it", partition)
-                self.delete(partition)
-            elif known is not None:
-                return
-        if topic_id is not None:
+    def _topic_id(self, partition: TopicPartition) -> UUID | None:
+        """Return which topic the log on the disk belongs to, None if that is unknown."""
+        known = self._topic_ids.get(partition)
+        if known is None:
+            directory = self.data_directory.path_of(partition)
+            known = read_topic_id(self._filesystem, directory)
+            self._topic_ids[partition] = known
+        return known
+
+    def _write_topic_id(self, partition: TopicPartition, topic_id: UUID | None) -> None:
+        if topic_id is not None and self._topic_ids.pop(partition, None) is None:
+            directory = self.data_directory.path_of(partition)
             self._filesystem.make_directory(directory)
             write_topic_id(self._filesystem, directory, topic_id)
 
@@ -398,7 +442,33 @@ class LogManager:
         checkpoint, offsets = self._checkpoints[task]
         write = checkpoint.begin_update(offsets())
         if write is not None:
-            self._run(task.name, write.finish, checkpoint.end_update)
+
+            def written(error: BaseException | None) -> None:
+                checkpoint.end_update(error)
+                if error is None:
+                    self._tell_of_room()
+
+            self._run(task.name, write.finish, written)
+
+    def _is_forgotten(self, partition: TopicPartition) -> bool:
+        """Whether no checkpoint on the disk has an entry of a partition."""
+        return not any(each.may_name(partition) for each, _ in self._checkpoints.values())
+
+    def _write_checkpoints_of_forgotten(self) -> None:
+        for task, (checkpoint, _) in self._checkpoints.items():
+            if checkpoint.may_name_forgotten:
+                self._checkpoint(task)
+
+    def _tell_of_room(self) -> None:
+        """Open the logs that were waiting; a write that began before they did was too early.
+
+        One that failed is repeated when the next checkpoint is due.
+        """
+        made = [name for name in self._waiting_for_room if self._is_forgotten(name)]
+        for when_made in [self._waiting_for_room.pop(name) for name in made]:
+            when_made()
+        if self._waiting_for_room:
+            self._write_checkpoints_of_forgotten()
 
     def _log_starts_to_write(self) -> dict[TopicPartition, int]:
         # Where a log begins with its first segment, the name of that says it.

@@ -85,6 +85,12 @@ class LogSegments:
             self._filesystem.remove(path)
         self._filesystem.sync_directory(self._directory)
 
+    def set_aside(self) -> None:
+        """Remove all segments, durably; their files stay under other names."""
+        for segment in self:
+            self._forget(segment)
+        self._filesystem.sync_directory(self._directory)
+
     def delete(self, segment: LogSegment, remove_at_ms: int) -> None:
         """Remove a segment; its files stay until ``remove_at_ms``, under other names."""
         self._deleted_files += [(remove_at_ms, path) for path in self._forget(segment)]

@@ -456,3 +456,54 @@ def test_log_that_cannot_be_opened_says_why(filesystem):
 
     with pytest.raises(StorageError, match=r"cannot open the log of orders-0: .*Input/output"):
         manager.get_or_create(ORDERS, log_config(), ONE)
+
+
+def test_new_log_waits_until_no_checkpoint_names_a_deleted_one(filesystem):
+    disk = HeldDisk()
+    manager = open_manager(filesystem, disk=disk)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"0", b"1")
+    manager.perform(Task.CHECKPOINT_HIGH_WATERMARKS)  # in flight while the log is deleted
+    manager.delete(ORDERS)
+    made = []
+
+    assert not manager.make_room(ORDERS, TWO, lambda: made.append(True))
+    with pytest.raises(StorageError, match="the checkpoints still name an earlier log of orders-0"):
+        manager.get_or_create(ORDERS, log_config(), TWO)
+    manager.make_room(ORDERS, TWO, lambda: made.append(True))
+    disk.do_one()
+    assert made == []
+    disk.do_all()
+
+    assert made == [True]
+    assert manager.get_or_create(ORDERS, log_config(), TWO).log_end_offset == 0
+    path = "/data/replication-offset-checkpoint"
+    assert read_if_exists(filesystem, path) == b"0\n0\n"
+
+
+def test_new_log_waits_for_the_next_checkpoint_if_one_could_not_be_written(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    manager = open_manager(faulty)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"0", b"1")
+    manager.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
+    manager.delete(ORDERS)
+    faulty.on("rename", "*/replication-offset-checkpoint").once().fail()
+    made = []
+
+    assert not manager.make_room(ORDERS, TWO, lambda: made.append(True))
+    assert made == []
+    manager.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
+
+    assert made == [True]
+    assert manager.make_room(ORDERS, TWO)
+
+
+def test_log_whose_topic_id_a_power_failure_took_is_set_aside(filesystem):
+    append(open_manager(filesystem).get_or_create(ORDERS, log_config(), ONE), b"old")
+    filesystem.crash(loses_unflushed=False)
+    filesystem.open("/data/orders-0/partition.metadata").truncate(5)
+
+    manager = open_manager(filesystem)
+    manager.set_strays_aside(lambda *_: True)
+
+    assert manager.get_or_create(ORDERS, log_config(), TWO).log_end_offset == 0
+    assert [n for n in filesystem.list_directory("/data") if n.endswith("-stray")]

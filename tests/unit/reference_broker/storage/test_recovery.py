@@ -247,6 +247,7 @@ def test_log_start_offset_beyond_all_records_begins_a_new_log_there(filesystem):
 
     assert (log.log_start_offset, log.log_end_offset) == (5, 5)
     assert append(log, b"5") == 5
+    assert filesystem.size(LOG + ".deleted")
 
 
 def test_log_start_offset_is_not_before_the_first_segment(filesystem):
