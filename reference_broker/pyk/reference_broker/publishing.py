@@ -82,12 +82,20 @@ class MetadataPublisher:
         if isinstance(change, PartitionCreated):
             self._in_turn(partial(self.follow, change.topic_partition))
         elif isinstance(change, TopicDeleted):
-            for number in change.topic.partitions:
-                name = TopicPartition(change.topic.name, number)
+            names = [TopicPartition(change.topic.name, each) for each in change.topic.partitions]
+            for name in names:
+                self._retire(name)
+            for name in names:
                 self._in_turn(partial(self.follow, name))
             self._in_turn(partial(self._topic_deleted, change.topic))
         else:
             self._in_turn(partial(self._config_changed, change))
+
+    def _retire(self, name: TopicPartition) -> None:
+        """Take in no more records, now: a topic of the same name may be created before the turn."""
+        self._replicas.retire(name)
+        if name.topic == GROUP_METADATA_TOPIC:
+            self._groups().remove_shard(name.partition)
 
     def _in_turn(self, step: Callable[[], None]) -> None:
         if self._done_in_turn == CHANGES_IN_A_TURN:

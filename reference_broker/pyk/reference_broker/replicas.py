@@ -74,7 +74,7 @@ class Replicas:
         held = self.find(name)
         is_here = topic is not None and image is not None and self._node_id in image.replicas
         if held is not None and not (is_here and topic and held.topic_id == topic.topic_id):
-            self._retire(held)
+            self.retire(name)
             held = None
         if topic is None or image is None or not is_here:
             self._logs.delete(name)
@@ -89,11 +89,12 @@ class Replicas:
         held.become_leader(image.leader_epoch, image.replicas, image.isr)
         return True
 
-    def _retire(self, partition: Partition) -> None:
-        name = partition.topic_partition
-        del self._partitions[name.topic, name.partition]
-        # Whoever waits for it is told, and finds that it is gone.
-        partition.resign(-1, partition.leader_epoch)
+    def retire(self, name: TopicPartition) -> None:
+        """Serve a partition no longer; its log stays until ``follow`` deletes it."""
+        partition = self._partitions.pop((name.topic, name.partition), None)
+        if partition is not None:
+            # Whoever waits for it is told, and finds that it is gone.
+            partition.resign(-1, partition.leader_epoch)
 
     def log_config(self, topic: str) -> LogConfig:
         """Return the effective configuration of a topic; logs of one topic share it."""

@@ -50,6 +50,25 @@ async def test_a_topic_that_goes_before_it_is_open_leaves_nothing() -> None:
 
 
 @virtual_time
+async def test_a_topic_of_many_partitions_is_deleted_turn_by_turn() -> None:
+    async with running_broker(partitions=500) as broker:
+        stored = broker._logs.stored_partitions
+        gone = DeleteTopicState(name="orders")
+        delete_topics(broker, DeleteTopicsRequest(topics=[gone]), context(6))
+        while "orders" in broker.image.topics:
+            await asyncio.sleep(0)
+
+        assert broker.replicas.of_topic("orders") == []
+        assert 400 < len([each for each in stored() if each.topic == "orders"]) < 500
+        with pytest.raises(ApiError) as refused:
+            broker.partition("orders", 499)
+        assert refused.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+        await asyncio.sleep(1)
+        assert [each for each in stored() if each.topic == "orders"] == []
+
+
+@virtual_time
 async def test_whoever_creates_a_topic_here_finds_it_open() -> None:
     async with running_broker(partitions=300) as broker:
         assert len(broker.replicas.of_topic("orders")) == 300

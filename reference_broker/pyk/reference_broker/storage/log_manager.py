@@ -419,7 +419,7 @@ class LogManager:
             for path in opened.take_deleted_files(now_ms):
                 self._run("Removing a file", partial(self._filesystem.remove, path), _ignore)
         due = [path for due_ms, path in self._deleted_directories if due_ms <= now_ms]
-        self._deleted_directories = [e for e in self._deleted_directories if e[1] not in due]
+        self._deleted_directories = [e for e in self._deleted_directories if e[0] > now_ms]
         for path in due:
             self._remove_directory(path)
 
