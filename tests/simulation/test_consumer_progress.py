@@ -131,12 +131,22 @@ async def simulate(schedule: Sequence[tuple[Sequence[Any], float]]) -> None:
         assert last <= simulation.seen, (sorted(last - simulation.seen), consumer.health())
 
 
-# The same schedules in every run. Others are known that the law does not hold for yet: a node that
-# is killed and whose network is frozen while it is down.
-@settings(max_examples=20, derandomize=True)
+@settings(max_examples=20)
 @given(steps)
 @example([(("move", 0, 2, False), 0.0), (("move", 0, 3, False), 3.0)])
 @example([(("kill", 1), 4.0), (("kill", 2), 4.0), (("kill", 3), 4.0)])
+@example([(("kill", 1), 0.0), (("freeze", 1), 1.0)])
+@example(
+    [
+        (("lose leader", 4), 0.6),
+        (("kill", 2), 0.0),
+        (("fail", 2, ErrorCode.NOT_LEADER_OR_FOLLOWER), 0.0),
+        (("kill", 1), 2.0),
+        (("freeze", 2), 0.5),
+        (("lose leader", 1), 1.0),
+        (("kill", 1), 1.5),
+    ]
+)
 def test_every_readable_partition_progresses_within_two_seconds_after_faults(
     schedule: list[tuple[tuple[Any, ...], float]],
 ) -> None:

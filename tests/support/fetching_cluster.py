@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.io import MemoryNetwork
@@ -59,7 +60,7 @@ class FetchingCluster(ScriptedCluster):
         self.waits = True
         """Whether a fetch that finds nothing waits for records."""
         self.edit: Callable[[str, int, FetchPartition, PartitionData], PartitionData] | None = None
-        self._sessions: dict[int, dict[tuple[str, int], FetchPartition]] = {}
+        self._sessions: dict[int, dict[tuple[str | UUID, int], FetchPartition]] = {}
         self._news = asyncio.Event()
         self.on(FetchRequest, self._fetch_or_wait)
         self.on(ListOffsetsRequest, self.list_offsets)
@@ -119,7 +120,6 @@ class FetchingCluster(ScriptedCluster):
 
     def _session_of(self, request: FetchRequest) -> int:
         """Return the session of a request just received, and take note of what it changes."""
-        names = {topic.topic_id: name for name, topic in self.topics.items()}
         session_id = request.session_id
         if request.session_epoch == 0:
             session_id = len(self._sessions) + 1
@@ -127,18 +127,23 @@ class FetchingCluster(ScriptedCluster):
         session = self._sessions[session_id]
         for topic in request.forgotten_topics_data:
             for number in topic.partitions:
-                session.pop((topic.topic or names[topic.topic_id], number), None)
+                session.pop((topic.topic or topic.topic_id, number), None)
         for fetched in request.topics:
             for partition in fetched.partitions:
-                name = fetched.topic or names[fetched.topic_id]
-                session[name, partition.partition] = partition
+                session[fetched.topic or fetched.topic_id, partition.partition] = partition
         return session_id
 
     def _answer_of(self, node_id: int, session_id: int, request: FetchRequest) -> FetchResponse:
         session = self._sessions[session_id]
-        answers: dict[str, list[PartitionData]] = defaultdict(list)
+        names = {topic.topic_id: name for name, topic in self.topics.items()}
+        answers: dict[str | UUID, list[PartitionData]] = defaultdict(list)
         left, is_first = request.max_bytes, True
-        for (name, number), asked in list(session.items()):
+        for (topic, number), asked in list(session.items()):
+            name = topic if isinstance(topic, str) else names.get(topic)
+            if name is None:
+                code = ErrorCode.UNKNOWN_TOPIC_ID
+                answers[topic].append(PartitionData(partition_index=number, error_code=code))
+                continue
             limit = min(asked.partition_max_bytes, left)
             data = self.partition_data(node_id, name, asked, limit, is_first, request)
             self.served_by[name, number] = node_id
@@ -146,16 +151,11 @@ class FetchingCluster(ScriptedCluster):
                 data = self.edit(name, number, asked, data)
             if data.records:
                 is_first, left = False, max(0, left - len(data.records))
-                session[name, number] = session.pop((name, number))  # its turn was now
-            answers[name].append(data)
+                session[topic, number] = session.pop((topic, number))  # its turn was now
+            answers[topic].append(data)
         return FetchResponse(
             session_id=session_id,
-            responses=[
-                FetchableTopicResponse(
-                    topic=name, topic_id=self.topics[name].topic_id, partitions=partitions
-                )
-                for name, partitions in answers.items()
-            ],
+            responses=[_answer_for(topic, partitions) for topic, partitions in answers.items()],
         )
 
     def partition_data(
@@ -268,6 +268,12 @@ class FetchingCluster(ScriptedCluster):
         if leader_epoch > known.epochs[number]:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
         return ErrorCode.NONE
+
+
+def _answer_for(topic: str | UUID, partitions: list[PartitionData]) -> FetchableTopicResponse:
+    if isinstance(topic, str):
+        return FetchableTopicResponse(topic=topic, partitions=partitions)
+    return FetchableTopicResponse(topic_id=topic, partitions=partitions)
 
 
 def _epoch(data: bytes) -> int:

@@ -246,17 +246,17 @@ class ConsumerCore:
         self._topic_watch = TopicWatch()
         self.listener = listener
         if self.subscriptions.kind is SubscriptionKind.PATTERN:
-            self.client.use_topics(SUBSCRIPTION, ())
             self.client.use_all_topics()
             self.client.request_metadata_update()
             self.subscriptions.match(self.client.metadata)
         else:
             self.client.use_all_topics(enabled=False)
-            self.client.use_topics(SUBSCRIPTION, self.subscriptions.topics)
+        self.positions.keep_topics(self.subscriptions.topics)
         self._follow_topics(is_first=True)
 
     def _metadata_changed(self, image: MetadataImage) -> None:
-        has_changed = self.subscriptions.match(image)
+        gone = self._topic_watch.gone(self.client.clock.now())
+        has_changed = self.subscriptions.match(image, gone)
         self._watch_topics(image)
         if has_changed or (self.group is None and self.subscriptions.has_topics):
             self._follow_topics(is_first=False)
@@ -277,24 +277,26 @@ class ConsumerCore:
 
     def _follow_topics(self, *, is_first: bool) -> None:
         """Take part in reading the topics; without a group, read all of their partitions."""
-        topics = self.subscriptions.topics
+        subscribed, now = self.subscriptions.topics, self.client.clock.now()
+        self.client.use_topics(SUBSCRIPTION, subscribed)
         if self.group is not None:
-            self.group.coordinator.subscribe(topics)
+            self.group.coordinator.subscribe(subscribed)
             return
-        image = self.client.metadata
+        found = map(self.client.metadata.topic, subscribed - self._topic_watch.gone(now))
+        topics = {topic.name: topic for topic in found if topic is not None}
         partitions = {
             TopicPartition(name, partition.partition)
-            for name in topics - self._topic_watch.gone(self.client.clock.now())
-            if (topic := image.topic(name)) is not None
+            for name, topic in topics.items()
             for partition in topic.partitions
         }
-        known_topics = {partition.topic for partition in self.positions.partitions}
-        self.positions.unassign(self.positions.partitions - partitions)
-        added = self.positions.assign(partitions, self.client.clock.now(), has_group=False)
-        for place in added:
-            # Partitions that a topic gets while it is read are read from their beginning.
-            if not is_first and place.topic_partition.topic in known_topics:
-                self.positions.seek_to(place, OffsetSpec.EARLIEST)
+        unwanted = self.positions.partitions - partitions
+        if is_first:
+            self.positions.unassign(unwanted)
+        self.positions.set_aside(unwanted)
+        topic_ids = {name: topic.topic_id for name, topic in topics.items()}
+        self.positions.assign(
+            partitions, now, has_group=False, topic_ids=topic_ids, has_grown=not is_first
+        )
         self._look()
 
     async def unsubscribe(self) -> None:
@@ -303,6 +305,7 @@ class ConsumerCore:
         if self.group is not None and self.group.is_member:
             await self.group.leave("unsubscribed", self.deadline(None))
         self.positions.unassign(self.positions.partitions)
+        self.positions.keep_topics(())
         self.client.use_all_topics(enabled=False)
         self.client.use_topics(SUBSCRIPTION, ())
         self.subscriptions.clear()
@@ -317,6 +320,7 @@ class ConsumerCore:
         self.client.use_all_topics(enabled=False)
         self.client.use_topics(SUBSCRIPTION, {partition.topic for partition in wanted})
         self.positions.unassign(self.positions.partitions - set(wanted))
+        self.positions.keep_topics(())
         now = self.client.clock.now()
         self.positions.assign(wanted, now, has_group=self.group is not None)
         if self.group is not None:

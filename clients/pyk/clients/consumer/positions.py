@@ -16,21 +16,22 @@ after a seek, or after another assignment, finds another version and changes not
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
+from types import MappingProxyType
 from uuid import UUID
 
 import attrs
 
 from pyk.clients.consumer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.partition_buffer import UNKNOWN, PartitionBuffer
+from pyk.clients.consumer.position_errors import old_leader_error, truncated_error
+from pyk.clients.consumer.saved_positions import SavedPositions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import (
     KafkaError,
-    LogTruncatedError,
     NoOffsetForPartitionError,
-    NotLeaderOrFollowerError,
     OffsetOutOfRangeError,
 )
 from pyk.clients.offsets import OffsetSpec
@@ -101,12 +102,16 @@ class Place:
 
     def succeeded(self, now: float) -> None:
         """Take note of an answer that was no error."""
-        self.failures = 0
-        self.retry_at = 0.0
+        self.ask_at_once()
         self.failing_since = self.told_at = None
         self.error = None
         if not self.is_behind:
             self.progressed(now)
+
+    def ask_at_once(self) -> None:
+        """Forget the failures so far: whoever is asked next has no part in them."""
+        self.failures = 0
+        self.retry_at = 0.0
 
     def waits(self, error: KafkaError, now: float) -> None:
         """Take note of what keeps the partition from being read."""
@@ -171,6 +176,7 @@ class Positions:
         self._backoff = backoff
         self._chance = chance
         self._places: dict[TopicPartition, Place] = {}
+        self._saved = SavedPositions()
 
     def __contains__(self, topic_partition: object) -> bool:
         return topic_partition in self._places
@@ -197,9 +203,20 @@ class Positions:
     # -- assignment --------------------------------------------------------------------------------
 
     def assign(
-        self, partitions: Iterable[TopicPartition], now: float, *, has_group: bool
+        self,
+        partitions: Iterable[TopicPartition],
+        now: float,
+        *,
+        has_group: bool,
+        topic_ids: Mapping[str, UUID | None] = MappingProxyType({}),
+        has_grown: bool = False,
     ) -> list[Place]:
-        """Add partitions; where to begin is what the group committed, if there is a group."""
+        """Add partitions; where to begin is what the group committed, if there is a group.
+
+        Without one, a partition that was set aside is read on if its topic is still the same, and
+        one by which a topic ``has_grown`` while it was read is read from its beginning.
+        """
+        grown_topics = self._topics if has_grown else frozenset()
         state = PlaceState.COMMITTED if has_group else PlaceState.RESET
         added = []
         for partition in partitions:
@@ -207,20 +224,55 @@ class Positions:
                 place = Place(
                     self._buffer.add_partition(partition),
                     state,
+                    topic_id=topic_ids.get(partition.topic),
                     progressed_at=now,
                     answered_at=now,
                 )
                 self._places[partition] = place
                 added.append(place)
                 if not has_group:
-                    self._reset_by_policy(place, NoOffsetForPartitionError, "no group_id is given")
+                    self._begin(place, is_new=partition.topic in grown_topics)
         return added
 
+    def _begin(self, place: Place, *, is_new: bool) -> None:
+        """Choose where to begin without a group."""
+        saved = self._saved.take(place.topic_partition)
+        if saved is None and is_new:
+            self._reset_to(place, OffsetSpec.EARLIEST)
+        elif saved is None:
+            self._reset_by_policy(place, NoOffsetForPartitionError, "no group_id is given")
+        elif saved.topic_id == place.topic_id:
+            self._know(place, saved.offset, saved.epoch)
+        else:
+            self._begin_new_topic(place, saved.offset)
+
     def unassign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Remove partitions, and forget where they were read."""
         for partition in partitions:
-            place = self._places.pop(partition, None)
+            self._saved.take(partition)
+            self._remove(partition)
+
+    def set_aside(self, partitions: Iterable[TopicPartition]) -> None:
+        """Remove partitions that disappeared; they are read on if they come back."""
+        for partition in partitions:
+            place = self._remove(partition)
             if place is not None:
-                self._buffer.remove_partition(place.buffer)
+                self._saved.save(place.buffer, place.topic_id)
+
+    def _remove(self, partition: TopicPartition) -> Place | None:
+        place = self._places.pop(partition, None)
+        if place is not None:
+            self._buffer.remove_partition(place.buffer)
+        return place
+
+    @property
+    def _topics(self) -> frozenset[str]:
+        """The topics that are read, or were until they disappeared."""
+        return self._saved.topics.union(partition.topic for partition in self._places)
+
+    def keep_topics(self, topics: Collection[str]) -> None:
+        """Forget where other topics were read that disappeared."""
+        self._saved.keep_topics(topics)
 
     def in_state(self, state: PlaceState, now: float) -> list[Place]:
         """Return the places in a state whose next try is due."""
@@ -265,7 +317,10 @@ class Positions:
             return
         is_old_leader = end_offset < 0 and leader_epoch < place.fetched_epoch
         if is_old_leader and place.failures < OLD_LEADER_TRIES:
-            self.failed(place, version, _old_leader(place, leader_epoch), now)
+            error = old_leader_error(
+                place.topic_partition, place.buffer.fetch_offset, place.fetched_epoch, leader_epoch
+            )
+            self.failed(place, version, error, now)
             return
         self.cannot_validate(place, version, leader_epoch, now)
         if end_offset < place.buffer.fetch_offset:
@@ -311,7 +366,7 @@ class Positions:
             leader = image.leader(place.topic_partition)
             if leader != place.leader:
                 place.leader = leader
-                place.retry_at = 0.0  # the failures were those of another
+                place.ask_at_once()  # the failures were those of another
             epoch = image.leader_epoch(place.topic_partition)
             if epoch is not None:
                 self.leader_changed(place, epoch)
@@ -322,23 +377,31 @@ class Positions:
         All of it is news to who was reading the topic, so it is read from its beginning, whatever
         end the policy names.
         """
-        is_another = place.topic_id not in (None, topic_id)
+        former_id = place.topic_id
         place.topic_id = topic_id
-        if not is_another or place.state not in (PlaceState.KNOWN, PlaceState.VALIDATE):
+        if former_id in (None, topic_id):
             return
-        log.warning(
-            "Topic %s was deleted and created again; %s was read up to offset %d",
-            place.topic_partition.topic,
-            place.topic_partition,
-            place.buffer.position,
-        )
+        saved = self._saved.take(place.topic_partition)
+        if saved is not None and saved.topic_id == topic_id:  # the other id was a false one
+            self._know(place, saved.offset, saved.epoch)
+        elif place.state in (PlaceState.KNOWN, PlaceState.VALIDATE):
+            log.warning(
+                "Topic %s was deleted and created again; %s was read up to offset %d",
+                place.topic_partition.topic,
+                place.topic_partition,
+                place.buffer.position,
+            )
+            self._saved.save(place.buffer, former_id)
+            self._begin_new_topic(place, place.buffer.position)
+
+    def _begin_new_topic(self, place: Place, former_offset: int) -> None:
         place.readable_end = UNKNOWN
         place.preferred_node = None
         if self._policy is not None:
-            self.seek_to(place, OffsetSpec.EARLIEST)
+            self._reset_to(place, OffsetSpec.EARLIEST)
             return
         reason = "the topic was deleted and created again"
-        self._reset_by_policy(place, OffsetOutOfRangeError, reason, place.buffer.position)
+        self._reset_by_policy(place, OffsetOutOfRangeError, reason, former_offset)
 
     def leader_changed(self, place: Place, leader_epoch: int) -> None:
         """Make sure that the leader has what was read from another, or by another (KIP-320).
@@ -351,12 +414,13 @@ class Positions:
             place.state = PlaceState.VALIDATE
         else:
             place.leader_epoch = leader_epoch
-        place.retry_at = 0.0
+        place.ask_at_once()
 
     # -- what the application wants ----------------------------------------------------------------
 
     def seek(self, place: Place, offset: int, epoch: int) -> None:
         """Read on from ``offset``."""
+        self._saved.take(place.topic_partition)
         is_there = place.buffer.position == offset
         is_there &= epoch in (UNKNOWN, place.buffer.position_epoch)
         if is_there and place.state is PlaceState.KNOWN and not place.buffer.is_unreadable:
@@ -365,6 +429,10 @@ class Positions:
 
     def seek_to(self, place: Place, end: OffsetSpec) -> None:
         """Read on from an end of the log, EARLIEST or LATEST."""
+        self._saved.take(place.topic_partition)
+        self._reset_to(place, end)
+
+    def _reset_to(self, place: Place, end: OffsetSpec) -> None:
         self._buffer.set_position(place.buffer, UNKNOWN, UNKNOWN)
         place.state = PlaceState.RESET
         place.end = end
@@ -403,7 +471,6 @@ class Positions:
         self._buffer.fail(place.buffer, error, lasts=True)
 
     def _truncated(self, place: Place, end_offset: int) -> None:
-        topic, partition = place.topic_partition
         position = place.buffer.position
         log.warning(
             "The log of %s was truncated %s; it had been read up to offset %d, in epoch %d",
@@ -416,25 +483,8 @@ class Positions:
             self._know(place, min(position, end_offset), UNKNOWN)
             return
         if self._policy is not None:
-            self.seek_to(place, self._policy)
+            self._reset_to(place, self._policy)
             return
         place.state = PlaceState.FAILED
-        error = LogTruncatedError(
-            f"the log of {place.topic_partition} was truncated"
-            f"{f' to offset {end_offset}' if end_offset >= 0 else ''}, but was read up to "
-            f"{position}; seek to go on",
-            topic=topic,
-            partition=partition,
-            offset=end_offset if end_offset >= 0 else None,
-        )
+        error = truncated_error(place.topic_partition, position, end_offset)
         self._buffer.fail(place.buffer, error, lasts=True)
-
-
-def _old_leader(place: Place, leader_epoch: int) -> NotLeaderOrFollowerError:
-    topic, partition = place.topic_partition
-    return NotLeaderOrFollowerError(
-        f"the leader of {place.topic_partition} is in epoch {leader_epoch}, but offset "
-        f"{place.buffer.fetch_offset} was read in epoch {place.fetched_epoch}: metadata are old",
-        topic=topic,
-        partition=partition,
-    )

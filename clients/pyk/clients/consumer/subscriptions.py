@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import Enum
 
-from pyk.clients.engine.metadata import MetadataImage
-from pyk.clients.engine.topic_names import checked_topics
+from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
+from pyk.clients.engine.topic_names import checked_topics, is_topic_name
 from pyk.clients.errors import StateError
 from pyk.clients.topic_partition import TopicPartition, checked_partition
 
@@ -71,19 +71,30 @@ class Subscriptions:
     def has_topics(self) -> bool:
         return self.kind in (SubscriptionKind.TOPICS, SubscriptionKind.PATTERN)
 
-    def match(self, image: MetadataImage) -> bool:
-        """Take the topics that the pattern matches now, and tell whether they changed."""
+    def match(self, image: MetadataImage, gone: Collection[str] = ()) -> bool:
+        """Take the topics that the pattern matches now, and return whether they changed.
+
+        A topic that an answer calls unknown is kept until it is ``gone``: one broker that has just
+        started must not have everything read again.
+        """
         if self._pattern is None:
             return False
         matching = frozenset(
-            name
-            for name, topic in image.topics.items()
-            if self._pattern.fullmatch(name)
-            and not (topic.is_internal and self._excludes_internal_topics)
+            topic.name
+            for topic in image.topics.values()
+            if self._matches(topic)
+            and (not topic.is_missing or (topic.name in self.topics and topic.name not in gone))
         )
         has_changed = matching != self.topics
         self.topics = matching
         return has_changed
+
+    def _matches(self, topic: TopicMetadata) -> bool:
+        assert self._pattern is not None
+        is_hidden = topic.is_internal and self._excludes_internal_topics
+        # Metadata may name what no topic can be called, and they are asked for by name later.
+        is_match = self._pattern.fullmatch(topic.name) is not None
+        return is_match and not is_hidden and is_topic_name(topic.name)
 
     def _check(self, other: SubscriptionKind, call: str) -> None:
         if self.kind is other:

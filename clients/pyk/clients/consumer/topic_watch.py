@@ -29,7 +29,8 @@ class MissingTopics:
 
     def observe(self, topics: Iterable[str], image: MetadataImage, now: float) -> None:
         """Take note of which of the topics an answer calls unknown."""
-        missing = [name for name in topics if _is_missing(image.topic(name))]
+        found = map(image.topic, topics)
+        missing = [topic.name for topic in found if topic is not None and topic.is_missing]
         self._since = {name: self._since.get(name, now) for name in missing}
 
     def gone(self, now: float) -> frozenset[str]:
@@ -104,14 +105,10 @@ def unavailable(partition: TopicPartition, image: MetadataImage) -> KafkaError |
     return error
 
 
-def _is_missing(topic: TopicMetadata | None) -> bool:
-    return topic is not None and topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
-
 def _error(topic: TopicMetadata | None) -> KafkaError | None:
     if topic is None or topic.error_code == ErrorCode.NONE:
         return None
-    if _is_missing(topic):
+    if topic.is_missing:
         return UnknownTopicOrPartitionError(
             f"topic {topic.name!r} does not exist"
             f"{' any more' if topic.partitions else ': is its name right?'}",

@@ -1,6 +1,6 @@
 """What the client knows of the cluster: nodes, topics, leaders. Pure.
 
-An image never changes; each answer of a broker makes a new one from the last. Two rules keep an
+An image never changes; each answer of a broker makes a new one from the last. Three rules keep an
 answer that is older than what is known from doing harm:
 
 1. A partition goes back to no older leader epoch. Brokers answer from caches that lag, and from the
@@ -8,7 +8,11 @@ answer that is older than what is known from doing harm:
    that the answer does not have among the nodes: it came with an error, and cannot be reached.
 2. A topic that is said not to exist keeps its partitions, beside the error. For a moment after a
    broker starts it knows nothing of a topic; a producer that forgot its partitions for this would
-   start their sequence numbers again, and the broker would take new records for duplicates.
+   start their sequence numbers again, and the broker would take new records for duplicates. An
+   answer about all topics that leaves one out says that it does not exist.
+3. Another topic id means that the topic was deleted and created again, so what is known of it is
+   void. That takes a second answer in a row; for an id that the topic had before, which is most
+   likely that of a broker that lags, five seconds in which no answer says otherwise.
 """
 
 from __future__ import annotations
@@ -33,6 +37,9 @@ from pyk.protocol.messages.metadata import (
 )
 
 MAX_NODES = 10_000
+# How long all answers must name an id that a topic had before until it is believed.
+FORMER_ID_SECONDS = 5.0
+REMEMBERED_FORMER_IDS = 8
 TOPIC_MAX_LENGTH = 249
 
 
@@ -68,6 +75,15 @@ class PartitionMetadata:
 
 
 @attrs.frozen
+class ClaimedId:
+    """A topic id that an answer named and that is not believed yet."""
+
+    topic_id: UUID
+    since: float
+    """When the first of the answers in a row came that name it."""
+
+
+@attrs.frozen
 class TopicMetadata:
     """A topic and its partitions; ``partitions[n]`` is partition n."""
 
@@ -78,10 +94,19 @@ class TopicMetadata:
     is_internal: bool = False
     error_code: int = 0
     """What the last answer said; if it is not 0, the partitions are those of the last good one."""
+    former_ids: tuple[UUID, ...] = ()
+    """The ids of topics of this name that were deleted."""
+    claimed_id: ClaimedId | None = None
+    """Another id that the last answers named, until it is believed."""
 
     @property
     def partition_count(self) -> int:
         return len(self.partitions)
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the last answer said that the topic does not exist."""
+        return self.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @attrs.frozen
@@ -92,15 +117,17 @@ class MetadataAnswer:
     controller_id: int | None
     nodes: Mapping[int, Node]
     topics: tuple[TopicMetadata, ...]
+    names_all_topics: bool = False
+    """Whether a topic that is left out does not exist."""
 
     @classmethod
-    def of(cls, response: MetadataResponse) -> Self:
+    def of(cls, response: MetadataResponse, *, names_all_topics: bool = False) -> Self:
         """Return what a response says, or raise :class:`MalformedMessageError`."""
         nodes = _nodes(response.brokers)
         # One without a name was asked for by an id that no topic has.
         topics = tuple(_topic(topic, nodes) for topic in response.topics if topic.name is not None)
         controller_id = response.controller_id if response.controller_id in nodes else None
-        return cls(response.cluster_id, controller_id, nodes, topics)
+        return cls(response.cluster_id, controller_id, nodes, topics, names_all_topics)
 
 
 @attrs.frozen(eq=False)
@@ -131,6 +158,11 @@ class MetadataImage:
         known = map(self.topics.get, topics)
         return any(topic is None or ErrorCode(topic.error_code).retriable for topic in known)
 
+    @property
+    def has_claimed_ids(self) -> bool:
+        """Whether another answer has to confirm the id of a topic."""
+        return any(topic.claimed_id is not None for topic in self.topics.values())
+
     def partition(self, topic_partition: TopicPartition) -> PartitionMetadata | None:
         """Return what is known of a partition, None if it was never heard of."""
         topic = self.topics.get(topic_partition.topic)
@@ -149,16 +181,18 @@ class MetadataImage:
         return None if partition is None else partition.leader_epoch
 
     def updated(
-        self, answer: MetadataAnswer, tracked: Collection[str] | None, now: float
+        self, answer: MetadataAnswer, tracked: Collection[str], now: float
     ) -> MetadataImage:
         """Return the image after an answer.
 
-        ``tracked`` are the topics that somebody wants to know of, None for all; others are
-        forgotten.
+        ``tracked`` are the topics that somebody wants to know of by name; others are forgotten
+        unless they are part of the answer.
         """
-        topics = {n: t for n, t in self.topics.items() if tracked is not None and n in tracked}
+        topics = {name: topic for name, topic in self.topics.items() if name in tracked}
+        if answer.names_all_topics:
+            topics = {name: _missing(topic) for name, topic in topics.items()}
         for topic in answer.topics:
-            topics[topic.name] = _newer(self.topics.get(topic.name), topic, answer.nodes)
+            topics[topic.name] = _newer(self.topics.get(topic.name), topic, answer.nodes, now)
         return attrs.evolve(
             self,
             version=self.version + 1,
@@ -264,19 +298,28 @@ def _partition(answered: MetadataResponsePartition, nodes: Mapping[int, Node]) -
     )
 
 
-def _newer(
-    known: TopicMetadata | None, answered: TopicMetadata, nodes: Collection[int]
-) -> TopicMetadata:
-    """Return the newer of what is known and what was answered, partition by partition.
+def _missing(known: TopicMetadata) -> TopicMetadata:
+    return attrs.evolve(known, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
-    ``nodes`` are those of the answer.
+
+def _newer(
+    known: TopicMetadata | None, answered: TopicMetadata, nodes: Collection[int], now: float
+) -> TopicMetadata:
+    """Return what is known of a topic after an answer about it; ``nodes`` are those of the answer.
+
+    1. Nothing was known: the answer is all there is.
+    2. The answer is an error: what was known stays beside it.
+    3. It has another id: that has to be confirmed.
+    4. Otherwise it may be older in some partitions.
     """
-    if known is None or known.topic_id != answered.topic_id:
-        if known is not None and answered.error_code != ErrorCode.NONE:
-            return attrs.evolve(known, error_code=answered.error_code)
+    if known is None:
         return answered
     if answered.error_code != ErrorCode.NONE and not answered.partitions:
         return attrs.evolve(known, error_code=answered.error_code)
+    # A broker that is too old to know ids may be one of a cluster whose others do.
+    topic_id = answered.topic_id or known.topic_id
+    if known.topic_id not in (None, topic_id):
+        return _with_claimed_id(known, attrs.evolve(answered, topic_id=topic_id), now)
     partitions = [
         known.partitions[new.partition]
         if new.partition < len(known.partitions)
@@ -284,7 +327,25 @@ def _newer(
         else new
         for new in answered.partitions
     ]
-    return attrs.evolve(answered, partitions=tuple(partitions))
+    return attrs.evolve(
+        answered,
+        topic_id=topic_id,
+        partitions=tuple(partitions),
+        former_ids=known.former_ids,
+    )
+
+
+def _with_claimed_id(known: TopicMetadata, answered: TopicMetadata, now: float) -> TopicMetadata:
+    """Return the topic of another id once it is believed, what was known until then."""
+    assert known.topic_id is not None
+    assert answered.topic_id is not None
+    claimed = known.claimed_id
+    if claimed is None or claimed.topic_id != answered.topic_id:
+        return attrs.evolve(known, claimed_id=ClaimedId(answered.topic_id, now))
+    if answered.topic_id in known.former_ids and now - claimed.since < FORMER_ID_SECONDS:
+        return known
+    former_ids = (*known.former_ids, known.topic_id)[-REMEMBERED_FORMER_IDS:]
+    return attrs.evolve(answered, former_ids=former_ids)
 
 
 def _is_stale(

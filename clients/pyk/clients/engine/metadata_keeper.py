@@ -255,11 +255,12 @@ class MetadataKeeper:
         That is a question of its own, since the permission to create is for all topics of one:
         a deleted topic that is only remembered would come back (``auto.create.topics.enable``).
         """
-        answer = await self._answer(node_id, self._question())
+        topics = None if self._interest.wants_all else self._interest.topics
+        answer = await self._answer(node_id, topics)
         missing = {topic.name for topic in answer.topics if self._may_create(topic)}
         if not missing:
             return answer
-        created = await self._answer(node_id, _question_for(missing, may_create=True))
+        created = await self._answer(node_id, missing, may_create=True)
         others = [topic for topic in answer.topics if topic.name not in missing]
         return attrs.evolve(answer, topics=(*others, *created.topics))
 
@@ -276,7 +277,11 @@ class MetadataKeeper:
         )
         return self._allow_auto_topic_creation and is_wanted
 
-    async def _answer(self, node_id: int, question: VersionedRequest) -> MetadataAnswer:
+    async def _answer(
+        self, node_id: int, topics: Collection[str] | None, *, may_create: bool = False
+    ) -> MetadataAnswer:
+        """Ask a node for topics, all if they are None."""
+        question = _question_for(topics, may_create=may_create)
         connection = self._pool.connection(node_id, "main")
         timeout = self._shared.config.request_timeout_ms / 1000
         answered: asyncio.Future[MetadataResponse] = asyncio.get_running_loop().create_future()
@@ -290,14 +295,11 @@ class MetadataKeeper:
                 node_id=node_id,
             )
         try:
-            return MetadataAnswer.of(response)
+            return MetadataAnswer.of(response, names_all_topics=topics is None)
         except MalformedMessageError as error:
             raise MalformedResponseError(
                 f"{connection.node} gave metadata that cannot be true: {error}", node_id=node_id
             ) from error
-
-    def _question(self) -> VersionedRequest:
-        return _question_for(None if self._interest.wants_all else self._interest.topics)
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -323,18 +325,19 @@ class MetadataKeeper:
         """Make an answer the new image."""
         before, now = self.image, self._shared.clock.now()
         self.answers += 1
-        tracked = None if self._interest.wants_all else self._interest.topics
-        image = before.updated(answer, tracked, now)
+        image = before.updated(answer, self._interest.topics, now)
         if before.cluster_id and image.cluster_id != before.cluster_id:
             log.warning(
                 "Was connected to cluster %r, now to %r", before.cluster_id, image.cluster_id
             )
         if self._refresh.failing_since is not None:
-            log.info("Metadata are there again, %.1f s later", now - self._refresh.failing_since)
+            log.info("Metadata recovered after %.1f s", now - self._refresh.failing_since)
         self.last_error = None
         self._refresh.answered(
             now, self._shared.random.random(), has_news=image.differs_from(before)
         )
+        if image.has_claimed_ids:
+            self._refresh.request()
         self._set_image(image)
         self._pool.adopt_bootstrap()
 

@@ -10,6 +10,8 @@ from pyk.protocol.io.network import Address, ProtocolFactory
 
 FIRST_FREE_PORT = 49152
 WRITE_LIMIT_BYTES = 64 * 1024
+# How often a SYN that is not answered is sent again: what Linux (since 6.5) and macOS begin with.
+SYN_RETRY_SECONDS = 1.0
 
 
 class MemoryNetwork:
@@ -31,8 +33,8 @@ class MemoryNetwork:
     async def connect(self, factory: ProtocolFactory, address: Address) -> asyncio.BufferedProtocol:
         end = (address.host, address.port)
         await asyncio.sleep(self.latency)
-        if end in self._frozen:
-            await asyncio.get_running_loop().create_future()  # a SYN without an answer
+        while end in self._frozen:  # noqa: ASYNC110 - it is for the clock to say when
+            await asyncio.sleep(SYN_RETRY_SECONDS)
         listener = self._listeners.get(end)
         if listener is None or end in self._unreachable:
             raise ConnectionRefusedError(f"nothing listens on {address}")
@@ -60,7 +62,11 @@ class MemoryNetwork:
             transport.fail(ConnectionResetError("connection reset by peer"))
 
     def freeze(self, host: str, port: int) -> None:
-        """Let data to and from an address vanish, connections stay open: a half-open network."""
+        """Let data to and from an address vanish, connections stay open: a half-open network.
+
+        What was written meanwhile never arrives. A connect that is under way succeeds once the
+        address is healed, for its SYN is sent again.
+        """
         self._frozen.add((host, port))
 
     def heal(self, host: str, port: int) -> None:

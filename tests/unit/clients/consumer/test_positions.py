@@ -7,6 +7,7 @@ import pytest
 from pyk.clients.consumer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.positions import FoundOffset, Place, PlaceState, Positions
 from pyk.clients.engine.backoff import Backoff
+from pyk.clients.engine.metadata import MetadataImage, PartitionMetadata, TopicMetadata
 from pyk.clients.errors import (
     LogTruncatedError,
     NoOffsetForPartitionError,
@@ -216,6 +217,22 @@ def test_a_leader_in_an_older_epoch_than_was_read_is_asked_again_for_a_while() -
 
     assert tries > 3
     assert place.state is PlaceState.RESET
+
+
+def test_a_new_leader_does_not_pay_for_the_failures_of_the_old_one() -> None:
+    positions, place = known(epoch=3)
+    for _ in range(5):
+        positions.failed(place, place.version, NotLeaderOrFollowerError("moved"), 0.0)
+    positions.follow(image_with_leader(2, epoch=3))
+
+    positions.failed(place, place.version, NotLeaderOrFollowerError("moved again"), 0.0)
+
+    assert place.retry_at == 0.1
+
+
+def image_with_leader(node_id: int, epoch: int) -> MetadataImage:
+    topic = TopicMetadata("a", None, (PartitionMetadata(0, node_id, epoch),))
+    return MetadataImage(version=1, topics={"a": topic})
 
 
 def test_a_committed_epoch_is_validated_as_soon_as_the_leader_is_known() -> None:

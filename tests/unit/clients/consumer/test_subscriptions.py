@@ -13,6 +13,7 @@ from pyk.clients.consumer.subscriptions import (
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
 from pyk.clients.errors import InvalidTopicError, StateError
 from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.errors import ErrorCode
 
 
 def image(*names: str) -> MetadataImage:
@@ -42,6 +43,28 @@ def test_a_pattern_matches_whole_names_that_are_not_internal(pattern: str) -> No
     assert subscriptions.topics == {"orders"}
     assert not subscriptions.match(image("orders", "old-orders"))
     assert subscriptions.match(image("orders", "order2"))
+
+
+def test_a_matching_topic_is_kept_while_it_is_unknown_until_it_is_gone() -> None:
+    subscriptions = make_subscriptions()
+    subscriptions.subscribe(None, "order.*")
+    subscriptions.match(image("orders"))
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    missing = {name: TopicMetadata(name, None, error_code=unknown) for name in ("orders", "order2")}
+
+    assert not subscriptions.match(MetadataImage(topics=missing))
+    assert subscriptions.topics == {"orders"}
+    assert subscriptions.match(MetadataImage(topics=missing), gone={"orders"})
+    assert subscriptions.topics == frozenset()
+
+
+def test_a_pattern_matches_no_name_that_a_topic_cannot_have() -> None:
+    subscriptions = make_subscriptions()
+    subscriptions.subscribe(None, ".*")
+
+    subscriptions.match(image("orders", "not a topic"))
+
+    assert subscriptions.topics == {"orders"}
 
 
 def test_internal_topics_can_be_matched_if_they_are_wanted() -> None:

@@ -109,7 +109,7 @@ def test_the_same_leader_epoch_is_taken_because_replicas_may_have_changed() -> N
 def test_a_topic_that_was_made_again_begins_with_its_own_epochs() -> None:
     image = image_of(
         response(topic("orders", partition(0, 2, 8))),
-        response(topic("orders", partition(0, 1, 0), topic_id=SECOND_ID)),
+        *[response(topic("orders", partition(0, 1, 0), topic_id=SECOND_ID))] * 2,
     )
 
     assert image.leader(ORDERS) == 1
@@ -145,11 +145,49 @@ def test_topics_that_nobody_tracks_are_forgotten() -> None:
     assert set(image.topics) == {"orders"}
 
 
-def test_with_all_topics_tracked_those_that_are_gone_are_forgotten() -> None:
-    first = response(topic("orders", partition()), topic("payments", partition()))
-    image = image_of(first, response(topic("payments", partition())), tracked=None)
+def test_an_answer_about_all_topics_says_of_those_it_leaves_out_that_they_do_not_exist() -> None:
+    image = image_of(response(topic("orders", partition()), topic("payments", partition())))
+    answer = MetadataAnswer.of(response(), names_all_topics=True)
 
-    assert set(image.topics) == {"payments"}
+    image = image.updated(answer, {"orders"}, now=1.0)
+
+    (found,) = image.topics.values()
+    assert found.name == "orders"
+    assert found.is_missing
+    assert found.partition_count == 1
+
+
+def answer_with_id(topic_id: UUID) -> MetadataAnswer:
+    return MetadataAnswer.of(response(topic("orders", partition(0, 1, 0), topic_id=topic_id)))
+
+
+def id_after(*ids_at: tuple[UUID, float]) -> UUID | None:
+    """Return the id of a topic after answers that name an id, each at its time."""
+    image = MetadataImage()
+    for topic_id, now in ids_at:
+        image = image.updated(answer_with_id(topic_id), {"orders"}, now)
+    found = image.topic("orders")
+    assert found is not None
+    return found.topic_id
+
+
+def test_another_topic_id_is_believed_when_a_second_answer_names_it() -> None:
+    assert id_after((FIRST_ID, 0), (SECOND_ID, 1)) == FIRST_ID
+    assert id_after((FIRST_ID, 0), (SECOND_ID, 1), (SECOND_ID, 1.1)) == SECOND_ID
+    assert id_after((FIRST_ID, 0), (SECOND_ID, 1), (FIRST_ID, 2), (SECOND_ID, 3)) == FIRST_ID
+
+
+def test_the_id_of_a_deleted_topic_is_believed_after_five_seconds_of_nothing_else() -> None:
+    created_again = (FIRST_ID, 0), (SECOND_ID, 0), (SECOND_ID, 0)
+
+    assert id_after(*created_again, *[(FIRST_ID, n) for n in range(5)]) == SECOND_ID
+    assert id_after(*created_again, *[(FIRST_ID, n) for n in range(6)]) == FIRST_ID
+    contradicted = (FIRST_ID, 0), (SECOND_ID, 3), (FIRST_ID, 4), (FIRST_ID, 6)
+    assert id_after(*created_again, *contradicted) == SECOND_ID
+
+
+def test_an_answer_without_an_id_says_nothing_about_it() -> None:
+    assert id_after((FIRST_ID, 0), (UUID(int=0), 1), (UUID(int=0), 2)) == FIRST_ID
 
 
 def test_a_leader_that_is_not_among_the_brokers_is_none() -> None:

@@ -1,0 +1,187 @@
+"""Metadata that are wrong for a while: topics left out, called unknown, or named by an old id."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+import attrs
+import pytest
+
+from pyk.clients import AsyncConsumer
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from support.consuming import fetching, make_consumer, produce, reference_cluster
+from support.fetching_cluster import FetchingCluster
+from support.virtual_time import current_clock, virtual_time
+
+POLICIES = pytest.mark.parametrize("policy", ["earliest", "latest"])
+NEW_ID = UUID(int=0xBEEF)
+SUBSCRIPTIONS = pytest.mark.parametrize(
+    "subscription", [{"topics": ["orders"]}, {"pattern": "ord.*"}], ids=["names", "pattern"]
+)
+
+
+@asynccontextmanager
+async def reading(
+    **options: Any,
+) -> AsyncIterator[tuple[FetchingCluster, AsyncConsumer[Any, Any]]]:
+    """Run scripted brokers and a consumer that is not subscribed yet, unless options say so."""
+    async with fetching() as (cluster, _), make_consumer(cluster, **options) as consumer:
+        yield cluster, consumer
+
+
+async def poll(consumer: AsyncConsumer[Any, Any], seconds: float) -> list[bytes]:
+    values: list[bytes] = []
+    until = current_clock().now() + seconds
+    while current_clock().now() < until:
+        values += [record.value for record in await consumer.poll(0.1)]
+    return values
+
+
+def append_everywhere(cluster: FetchingCluster, values: range) -> list[bytes]:
+    """Write values to the partitions in turn and return them."""
+    written = [b"%d" % value for value in values]
+    partition_count = len(cluster.topics["orders"].leaders)
+    for value in values:
+        cluster.append([b"%d" % value], partition=value % partition_count)
+    return written
+
+
+def ask_for_metadata(consumer: AsyncConsumer[Any, Any]) -> None:
+    consumer._core.client.request_metadata_update()
+
+
+def without_topics(cluster: FetchingCluster) -> Any:
+    def answer(request: MetadataRequest) -> MetadataResponse:
+        response = cluster.metadata(request)
+        response.topics = []
+        return response
+
+    return answer
+
+
+@POLICIES
+@virtual_time
+async def test_a_pattern_survives_an_answer_that_leaves_the_topic_out(policy):
+    async with reading(auto_offset_reset=policy) as (cluster, consumer):
+        consumer.subscribe(pattern="ord.*")
+        await poll(consumer, 1)
+        before = append_everywhere(cluster, range(30))
+        assert sorted(await poll(consumer, 1)) == sorted(before)
+
+        cluster.once(MetadataRequest, without_topics(cluster))
+        ask_for_metadata(consumer)
+        after = append_everywhere(cluster, range(30, 60))
+
+        assert sorted(await poll(consumer, 3)) == sorted(after)
+        assert len(consumer.assignment()) == 3
+
+
+@virtual_time
+async def test_a_pattern_in_a_group_survives_an_answer_that_leaves_the_topic_out():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=2)
+        async with make_consumer(cluster, group_id="g", metadata_max_age_ms=1000) as consumer:
+            consumer.subscribe(pattern="ord.*")
+            await poll(consumer, 2)
+            generation = consumer._core.group.membership.generation_id
+
+            leave_out_topics_once(consumer)
+            await produce(cluster, "orders", 10, partitions=2)
+
+            assert len(await poll(consumer, 5)) == 10
+            assert consumer._core.group.membership.generation_id == generation
+
+
+def leave_out_topics_once(consumer: AsyncConsumer[Any, Any]) -> None:
+    """Let the next answer with metadata name no topics."""
+    keeper: Any = consumer._core.client._metadata
+    plain = keeper._ask
+
+    async def ask(node_id: int) -> Any:
+        keeper._ask = plain
+        return attrs.evolve(await plain(node_id), topics=())
+
+    keeper._ask = ask
+
+
+@SUBSCRIPTIONS
+@POLICIES
+@virtual_time
+async def test_a_topic_that_is_unknown_for_long_and_comes_back_is_read_on(policy, subscription):
+    async with reading(auto_offset_reset=policy) as (cluster, consumer):
+        consumer.subscribe(**subscription)
+        await poll(consumer, 1)
+        before = append_everywhere(cluster, range(30))
+        assert sorted(await poll(consumer, 1)) == sorted(before)
+
+        if "pattern" in subscription:
+            cluster.on(MetadataRequest, without_topics(cluster))
+        cluster.topics["orders"].error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        ask_for_metadata(consumer)
+        during = await poll(consumer, 10)
+        assert consumer.assignment() == set()
+        after = append_everywhere(cluster, range(30, 60))
+        cluster.topics["orders"].error_code = ErrorCode.NONE
+        cluster.on(MetadataRequest, cluster.metadata)
+
+        ask_for_metadata(consumer)
+        assert sorted(during + await poll(consumer, 5)) == sorted(after)
+
+
+@POLICIES
+@virtual_time
+async def test_a_topic_that_is_created_again_after_a_while_is_read_from_its_beginning(policy):
+    async with reading(topics=["orders"], auto_offset_reset=policy) as (cluster, consumer):
+        await poll(consumer, 1)
+        append_everywhere(cluster, range(30))
+        assert len(await poll(consumer, 1)) == 30
+
+        cluster.topics["orders"].error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        ask_for_metadata(consumer)
+        await poll(consumer, 10)
+        recreate(cluster)
+        written = append_everywhere(cluster, range(100, 106))
+
+        assert sorted(await poll(consumer, 5)) == sorted(written)
+
+
+def recreate(cluster: FetchingCluster) -> None:
+    cluster.logs.clear()
+    cluster.topics["orders"].topic_id = NEW_ID
+    cluster.topics["orders"].error_code = ErrorCode.NONE
+
+
+@POLICIES
+@pytest.mark.parametrize("count", [1, 2, 5])
+@virtual_time
+async def test_answers_with_the_id_of_a_deleted_topic_do_not_rewind_the_new_one(count, policy):
+    async with reading(topics=["orders"], auto_offset_reset=policy, metadata_max_age_ms=500) as (
+        cluster,
+        consumer,
+    ):
+        await poll(consumer, 1)
+        old_id = cluster.topics["orders"].topic_id
+        recreate(cluster)
+        await poll(consumer, 2)
+        before = append_everywhere(cluster, range(30))
+        assert sorted(await poll(consumer, 2)) == sorted(before)
+
+        cluster.once(MetadataRequest, *[with_topic_id(cluster, old_id)] * count)
+        ask_for_metadata(consumer)
+        after = append_everywhere(cluster, range(30, 60))
+
+        assert sorted(await poll(consumer, 10)) == sorted(after)
+
+
+def with_topic_id(cluster: FetchingCluster, topic_id: UUID) -> Any:
+    def answer(request: MetadataRequest) -> MetadataResponse:
+        response = cluster.metadata(request)
+        for topic in response.topics:
+            topic.topic_id = topic_id
+        return response
+
+    return answer
