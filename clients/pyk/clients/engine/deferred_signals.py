@@ -43,6 +43,9 @@ def is_main_thread() -> bool:
 class DeferredSignals:
     """Notes signals from :meth:`begin` to :meth:`end`."""
 
+    _active: DeferredSignals | None = None
+    """The one that holds handlers back now; the main thread has one at a time."""
+
     __slots__ = ("_old_wakeup_fd", "_replaced", "pending")
 
     def __init__(self) -> None:
@@ -56,6 +59,7 @@ class DeferredSignals:
         A byte is written to ``wakeup_fd`` for each signal, at once and whatever the thread does:
         one that is just about to wait would not hear of the signal otherwise.
         """
+        DeferredSignals._active = self
         for number in [number for number in _SIGNALS if callable(getsignal(number))]:
             self._replaced.append((number, getsignal(number)))
             signal(number, self._note)
@@ -64,13 +68,39 @@ class DeferredSignals:
             self._old_wakeup_fd = set_wakeup_fd(wakeup_fd, warn_on_full_buffer=False)
 
     def end(self) -> None:
-        """Put the handlers back and run those of the signals that came; what they raise, raises."""
-        if self._replaced:
-            handlers = dict(self._replaced)
+        """Put the handlers back and run those of the signals that came.
+
+        All of them run. If several raise, the last error is raised, with the one before it as its
+        context, as if each signal had come while the one before it was handled.
+        """
+        handlers = dict(self._replaced)
+        raised: BaseException | None = None
+        try:
             self._restore()
-            while self.pending:
-                number, frame = self.pending.pop(0)
+        except BaseException as error:  # of the handler of a signal that came just now
+            raised = error
+        DeferredSignals._active = None
+        while self.pending:
+            number, frame = self.pending.pop(0)
+            try:
                 handlers[number](number, frame)
+            except BaseException as error:
+                error.__context__ = raised
+                raised = error
+        if raised is not None:
+            raise raised
+
+    @classmethod
+    def restore_in_child(cls) -> None:
+        """Put the handlers back in a process that was forked off while they were held back.
+
+        The thread that was about to do so may not exist there. Signals that came before are the
+        parent's.
+        """
+        signals, cls._active = cls._active, None
+        if signals is not None:
+            signals.pending.clear()
+            signals._restore()
 
     def _restore(self) -> None:
         try:
@@ -99,3 +129,7 @@ class DeferredSignals:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.pending.append((number, frame))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=DeferredSignals.restore_in_child)

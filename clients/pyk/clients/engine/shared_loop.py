@@ -77,15 +77,17 @@ class SharedLoop(asyncio.SelectorEventLoop):
     def end(self, patience: float) -> None:
         """Do what was queued, cancel all tasks, and close; they get ``patience`` seconds."""
         self._until, self._rest = NEVER, Rest()
-        self.call_soon(self.stop)
-        self._run_alone(self.run_forever)
-        tasks = asyncio.all_tasks(self)
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            self._run_alone(self.run_until_complete, asyncio.wait(tasks, timeout=patience))
-        self._run_alone(self.run_until_complete, self.shutdown_asyncgens())
-        self.close()
+        try:
+            self.call_soon(self.stop)
+            self._run_alone(self.run_forever)
+            tasks = asyncio.all_tasks(self)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                self._run_alone(self.run_until_complete, asyncio.wait(tasks, timeout=patience))
+            self._run_alone(self.run_until_complete, self.shutdown_asyncgens())
+        finally:
+            self.close()
 
     def _run_alone(self, run: Callable[..., object], *arguments: Any) -> None:
         asyncio._set_running_loop(None)  # asyncio's own ways to run it set and reset it themselves

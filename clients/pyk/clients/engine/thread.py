@@ -21,25 +21,29 @@ drives the loop itself, in its own thread, until it has what it waits for:
 5. **A visit** runs one function between two turns, in the thread that asks for it, if the loop is
    at rest at this moment, else soon in the loop. Only the function runs, no callback of the
    application: it may be called while the application holds locks of its own.
-6. **Nobody is interrupted.** Handlers of signals wait until the main thread is out of the loop
+6. **A thread that must not run callbacks** of the application, because it is inside ``send``, waits
+   aside: it sleeps, and the background thread drives.
+7. **Nobody is interrupted.** Handlers of signals wait until the main thread is out of the loop
    (:class:`~pyk.clients.engine.deferred_signals.DeferredSignals`). What a callback raises is
    logged, and never surfaces in the caller that happened to drive.
-7. **A thread that runs an event loop of its own** does not drive this one; it sleeps.
+8. **A thread that runs an event loop of its own** does not drive this one; it sleeps.
+9. **A turn that fails** because of a bug, or for lack of memory, is logged, and the next one is
+   tried. If one after the other fails, the loop ends, and everybody who waits is told why.
 """
 
 from __future__ import annotations
 
 import asyncio
 import atexit
-import concurrent.futures
 import contextlib
 import contextvars
 import logging
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from pyk.clients.engine.baton import Baton, Driver
+from pyk.clients.engine.call import Call, Visit
 from pyk.clients.engine.deferred_signals import DeferredSignals, is_main_thread
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.shared_loop import NEVER, RelievedError, Rest, SharedLoop
@@ -50,10 +54,14 @@ R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
-# How long a call that was given up may take to clean up before its caller goes on without it.
+# How long a call that was interrupted may take to clean up before its caller goes on without it.
 CLEAN_UP_SECONDS = 1.0
+# The same for one whose time is over: its caller wants to be back.
+LATE_SECONDS = 0.2
 # For how long after a caller left the background thread leaves the loop alone.
 GRACE_SECONDS = 0.004
+# So many turns that fail in a row, and the loop is given up.
+MOST_FAILED_TURNS = 10
 
 
 class LoopThread:
@@ -63,16 +71,28 @@ class LoopThread:
     thread is a daemon, so a program that forgot to close a client still ends.
     """
 
-    def __init__(self, name: str, at_exit: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        at_exit: Callable[[], object] | None = None,
+        at_end: Callable[[], object] | None = None,
+    ) -> None:
         self.guard = ForkGuard(name)
         self.loop: SharedLoop | None = None
         self._name = name
         self._at_exit = at_exit
         """Called when the program ends and this was not closed."""
+        self._at_end = at_end
+        """Called in the loop when it ends, whatever ends it; must not wait."""
         self._state = threading.Lock()
         self._thread: threading.Thread | None = None
         self._last_task: asyncio.Task[object] | None = None
         self._is_closed = False
+        self._failed_turns = 0
+        self._failure: BaseException | None = None
+        """What ended the loop, if nobody closed it."""
+        self._calls: set[Call[Any]] = set()
         self._baton = Baton(GRACE_SECONDS)
         self._bell = Waiter()
         self._waiting: set[Waiter] = set()
@@ -90,31 +110,38 @@ class LoopThread:
         """Say whether this thread runs a turn of the loop now, and so must not wait for it."""
         return self.loop is not None and self.loop.is_here()
 
-    def call(self, coroutine: Coroutine[Any, Any, R], timeout: float | None = None) -> R:
+    def call(
+        self,
+        coroutine: Coroutine[Any, Any, R],
+        timeout: float | None = None,
+        *,
+        may_drive: bool = True,
+    ) -> R:
         """Run a coroutine in the loop, wait for it, and return its result or raise its error.
 
         Ctrl-C cancels the coroutine and raises ``KeyboardInterrupt``. So does ``timeout`` (seconds,
         None for no limit), with :class:`KafkaTimeoutError`; coroutines that keep deadlines of their
-        own need none here.
+        own need none here. Without ``may_drive`` this waits as :meth:`wait_aside`.
         """
-        call = _Call(coroutine, DrivingWaiter(self))
+        call = Call(coroutine, DrivingWaiter(self))
         try:
+            self._calls.add(call)
             self._enter()
-            is_in_time = self._wait(call.waiter, timeout, call.begin)
-        except StateError:
-            if not call.has_begun:
-                coroutine.close()  # it never got into the loop
-            raise
+            is_late = not self._wait(call.waiter, timeout, call.begin, may_drive=may_drive)
+            if is_late:
+                self._give_up(call, LATE_SECONDS, may_drive=may_drive)
+            if not is_late or call.ended_by_itself:
+                return call.result()
+        except asyncio.CancelledError:
+            raise self._closed("was closed while a call was under way") from None
         except BaseException:
-            self._give_up(call)  # Ctrl-C can come anywhere above
+            if not call.waiter.is_set:
+                self._give_up(call, CLEAN_UP_SECONDS)  # Ctrl-C can come anywhere above
             raise
-        if not is_in_time:
-            self._give_up(call)
-            raise KafkaTimeoutError(f"no result within {timeout} seconds")
-        try:
-            return call.result()
-        except concurrent.futures.CancelledError:
-            raise ClosedError(f"the {self._name} was closed while a call was under way") from None
+        finally:
+            self._calls.discard(call)
+            call.forget()
+        raise KafkaTimeoutError(f"no result within {timeout} seconds")
 
     def call_soon(self, function: Callable[..., object], *arguments: Any) -> None:
         """Have a function called in the loop, and do not wait for it."""
@@ -131,9 +158,21 @@ class LoopThread:
             return
         if loop.is_here():
             loop.call_soon(function)
-        elif not self._run_between_turns(loop, function):
-            with contextlib.suppress(ClosedError):
-                self._post(function)
+            return
+        visit = Visit(function)
+        try:
+            self._run_between_turns(loop, visit)
+        finally:  # also if the handler of a signal has raised before it came to that
+            if not visit.has_begun:
+                with contextlib.suppress(StateError):
+                    self._post(visit)
+
+    def wait_aside(self, waiter: Waiter, timeout: float | None = None) -> bool:
+        """Wait like ``waiter.wait``, but leave it to other threads to drive the loop meanwhile.
+
+        No callback of the application runs in this thread, which may hold locks that they take.
+        """
+        return waiter.is_set or self._wait(waiter, timeout, may_drive=False)
 
     def new_waiter(self) -> Waiter:
         """Return what a thread can wait for, driving the loop meanwhile."""
@@ -188,17 +227,26 @@ class LoopThread:
             )
         with self._state:
             if self._is_closed:
-                raise ClosedError(f"the {self._name} is closed")
-            if self.loop is None:
-                self.loop = self._start()
-            return self.loop
+                raise self._closed("is closed")
+            return self.loop or self._start()
+
+    def _closed(self, what: str) -> StateError:
+        """Return why the loop cannot be used any more; ``what`` happened if somebody closed it."""
+        if self._failure is None:
+            return ClosedError(f"the {self._name} {what}")
+        error = StateError(
+            f"the {self._name} has ended because of a bug in pyk, or for lack of memory: "
+            f"{self._failure!r}"
+        )
+        error.__cause__ = self._failure
+        return error
 
     def _post(self, function: Callable[..., object], *arguments: Any) -> None:
         """Give the loop work, and wake whoever is to do it."""
         # Inside the lock, so that it is queued before the loop is told to end.
         with self._state:
             if self._is_closed or self.loop is None:
-                raise ClosedError(f"the {self._name} is closed")
+                raise self._closed("is closed")
             self.loop.call_soon(function, *arguments)
         self._wake_driver(self.loop)
 
@@ -210,26 +258,26 @@ class LoopThread:
         if not is_needed or self._background_rest.is_on:
             loop.poke()
 
-    def _run_between_turns(self, loop: SharedLoop, function: Callable[[], object]) -> bool:
+    def _run_between_turns(self, loop: SharedLoop, visit: Visit) -> None:
+        """Make a visit if the loop is at rest at this moment, and this thread may use it."""
         if asyncio._get_running_loop() is not None:
-            return False
+            return
         signals = DeferredSignals()
         try:
             if is_main_thread():
                 signals.begin()
             if not loop.hold(wait=False):
-                return False
+                return
             try:
                 if self._is_closed:
-                    return True
-                self._context.run(function)
+                    return
+                self._context.run(visit)
                 loop.touched()
                 must_wake = loop.is_ready or self._oversleeps(loop)
             finally:
                 loop.let_go()
             if must_wake:
                 self._wake_driver(loop)
-            return True
         finally:
             signals.end()
 
@@ -243,17 +291,22 @@ class LoopThread:
     # -- waiting -----------------------------------------------------------------------------------
 
     def _wait(
-        self, waiter: Waiter, timeout: float | None, begin: Callable[[], object] | None = None
+        self,
+        waiter: Waiter,
+        timeout: float | None,
+        begin: Callable[[], object] | None = None,
+        *,
+        may_drive: bool = True,
     ) -> bool:
         """Wait for ``waiter``, once ``begin`` was called in the loop; return whether it is set."""
         self.guard.check()
         loop = self.loop
         assert loop is not None
         deadline = NEVER if timeout is None else loop.time() + timeout
-        self._waiting.add(waiter)
         try:
+            self._waiting.add(waiter)
             while not waiter.is_set and loop.time() < deadline:
-                if self._drive(loop, waiter, deadline, begin):
+                if may_drive and self._drive(loop, waiter, deadline, begin):
                     begin = None
                     continue  # it is set, or in time, or a signal came and was handled
                 if begin is not None:
@@ -316,7 +369,7 @@ class LoopThread:
             while not (waiter.is_set or signals.pending or self._baton.is_ending):
                 if loop.time() >= deadline:
                     break
-                _turn(loop, deadline, self._caller_rest)
+                self._turn(loop, deadline, self._caller_rest)
         finally:
             self._driving = None
             if self._baton.caller_leaves(loop.time()):
@@ -331,43 +384,92 @@ class LoopThread:
         if self._driving is waiter and loop is not None and not loop.is_here():
             loop.poke()
 
-    def _give_up(self, call: _Call[Any]) -> None:
+    def _give_up(self, call: Call[Any], patience: float, *, may_drive: bool = True) -> None:
         """Cancel a call, and give it a moment to leave its client in order."""
         with contextlib.suppress(StateError):
             self._enter()
-            self._wait(call.waiter, CLEAN_UP_SECONDS, call.cancel)
+            self._wait(call.waiter, patience, call.cancel, may_drive=may_drive)
 
-    # -- the background thread ---------------------------------------------------------------------
+    # -- driving -----------------------------------------------------------------------------------
+
+    def _turn(self, loop: SharedLoop, until: float, rest: Rest) -> None:
+        """Run a turn. With the loop's lock; raises :class:`RelievedError`."""
+        try:
+            loop.turn(until, rest)
+        except RelievedError:
+            raise
+        except (SystemExit, KeyboardInterrupt):
+            # Not a signal's: these are held back. asyncio has logged other errors of callbacks.
+            log.exception("A callback tried to end the program from within an event loop")
+        except BaseException as error:
+            self._failed_turns += 1
+            log.exception("A turn of the event loop of a %s failed", self._name)
+            if self._failed_turns >= MOST_FAILED_TURNS:
+                self._fail(error)
+        else:
+            self._failed_turns = 0
+
+    def _fail(self, error: BaseException) -> None:
+        """End the loop because it does not work any more."""
+        log.error("Ending a %s whose event loop fails again and again", self._name)
+        with self._state:
+            self._failure = error
+            self._is_closed = True
+        self._baton.end()
 
     def _start(self) -> SharedLoop:
-        loop = SharedLoop()
-        if self._at_exit is not None:
-            atexit.register(self._at_exit)
-        self._thread = threading.Thread(
-            target=self._run, args=(loop,), name=f"pyk-{self._name}", daemon=True
-        )
-        self._thread.start()
-        return loop
+        """Make the loop and its thread. With the lock of the state."""
+        signals = DeferredSignals()
+        try:
+            if is_main_thread():  # an interrupt would leave a thread that nobody knows
+                signals.begin()
+            loop = SharedLoop()
+            self._thread = threading.Thread(
+                target=self._run, args=(loop,), name=f"pyk-{self._name}", daemon=True
+            )
+            self._thread.start()
+            if self._at_exit is not None:
+                atexit.register(self._at_exit)
+            self.loop = loop
+            return loop
+        finally:
+            signals.end()
 
     def _run(self, loop: SharedLoop) -> None:
-        while not (self._baton.is_ending and self._baton.driver is not Driver.CALLER):
-            loop.hold(wait=True)
-            try:
-                nap = self._baton.background_looks(loop.time())
-                while nap == 0 and not self._baton.is_ending:
-                    _turn(loop, NEVER, self._background_rest)
-            except RelievedError:
-                nap = self._baton.background_looks(loop.time())
-            finally:
-                loop.let_go()
-            if nap != 0:
-                self._bell.wait(nap)
-                self._bell.clear()  # and only then look again what it rang for
+        try:
+            while not (self._baton.is_ending and self._baton.driver is not Driver.CALLER):
+                self._drive_in_background(loop)
+        finally:
+            self._end(loop)
+
+    def _drive_in_background(self, loop: SharedLoop) -> None:
+        """Drive until a caller comes or the loop is to end; then nap."""
         loop.hold(wait=True)
         try:
-            loop.end(CLEAN_UP_SECONDS)
+            nap = self._baton.background_looks(loop.time())
+            while nap == 0 and not self._baton.is_ending:
+                self._turn(loop, NEVER, self._background_rest)
+        except RelievedError:
+            nap = self._baton.background_looks(loop.time())
         finally:
             loop.let_go()
+        if nap != 0:
+            self._bell.wait(nap)
+            self._bell.clear()  # and only then look again what it rang for
+
+    def _end(self, loop: SharedLoop) -> None:
+        """Cancel what runs in the loop, and close it. Whoever waits for a call is told."""
+        loop.hold(wait=True)
+        try:
+            if self._at_end is not None:
+                self._at_end()
+        finally:
+            try:
+                loop.end(CLEAN_UP_SECONDS)
+            finally:
+                loop.let_go()
+                for call in list(self._calls):
+                    call.waiter.set()
 
 
 class DrivingWaiter(Waiter):
@@ -397,42 +499,3 @@ class _BackgroundRest(Rest):
     def ends(self) -> bool:
         super().ends()
         return self._baton.driver is not Driver.BACKGROUND
-
-
-class _Call(Generic[R]):
-    """A coroutine on its way through the loop; its outcome comes only when it has really ended."""
-
-    def __init__(self, coroutine: Coroutine[Any, Any, R], waiter: Waiter) -> None:
-        self.waiter = waiter
-        self.has_begun = False
-        self._coroutine = coroutine
-        self._task: asyncio.Task[R] | None = None
-
-    def begin(self) -> None:
-        self.has_begun = True
-        self._task = asyncio.get_running_loop().create_task(self._coroutine)
-        self._task.add_done_callback(self._end)
-
-    def cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-        else:  # interrupted before it could begin
-            self.has_begun = True
-            self._coroutine.close()
-            self.waiter.set()
-
-    def result(self) -> R:
-        if self._task is None or self._task.cancelled():
-            raise concurrent.futures.CancelledError
-        return self._task.result()
-
-    def _end(self, task: asyncio.Task[R]) -> None:
-        self.waiter.set()
-
-
-def _turn(loop: SharedLoop, until: float, rest: Rest) -> None:
-    try:
-        loop.turn(until, rest)
-    except (SystemExit, KeyboardInterrupt):
-        # Not a signal's: these are held back. asyncio has logged all other errors of callbacks.
-        log.exception("A callback tried to end the program from within an event loop")

@@ -1,0 +1,57 @@
+"""Ctrl-C at every point of a call where Python looks for signals.
+
+The interpreter looks when it enters a Python function, and after a call of one that is written in
+C. A profiler hears of both, and sends the signal there. Compiled modules are no Python functions:
+in them signals are heard only where they call Python.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+
+def interrupted_at(point: int, function: Callable[[], object]) -> tuple[bool, object]:
+    """Call a function and send SIGINT at one of its points; in the main thread only.
+
+    Returns whether it has so many points, and what it returned, None if it was interrupted.
+    """
+    points = 0
+
+    def count(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal points
+        if event not in {"call", "c_return"} or argument is sys.setprofile:
+            return
+        points += 1
+        if points == point:
+            signal.raise_signal(signal.SIGINT)
+
+    result = None
+    try:
+        sys.setprofile(count)
+        try:
+            result = function()
+        finally:
+            sys.setprofile(None)
+    except KeyboardInterrupt:
+        points = max(points, point)
+    return points >= point, result
+
+
+def interrupted_everywhere(
+    function: Callable[[], object], check: Callable[[object], None], *, step: int = 1
+) -> int:
+    """Interrupt a function at each of its points, one a call, and check what it left each time.
+
+    ``check`` gets what the function returned. Returns how many points there were.
+    """
+    point = 1
+    while True:
+        was_interrupted, result = interrupted_at(point, function)
+        check(result)
+        if not was_interrupted:
+            return point
+        point += step

@@ -1,0 +1,114 @@
+"""Handlers of signals that are held back, and put back whatever happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from pyk.clients.engine.deferred_signals import DeferredSignals
+from support.real_time import IN_TIME
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGUSR1)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+class ExitError(Exception):
+    """What the handler of SIGTERM raises."""
+
+
+class LimitError(Exception):
+    """What the handler of SIGUSR1 raises."""
+
+
+def raising(error: type[Exception]) -> object:
+    def handler(number: int, frame: object) -> None:
+        raise error
+
+    return handler
+
+
+@pytest.mark.usefixtures("handlers")
+def test_every_signal_that_came_is_handled_although_the_first_handler_raises() -> None:
+    handled: list[int] = []
+    signal.signal(signal.SIGTERM, raising(ExitError))
+    signal.signal(signal.SIGUSR1, lambda number, frame: handled.append(number))
+    signals = DeferredSignals()
+
+    signals.begin()
+    signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(signal.SIGUSR1)
+    with pytest.raises(ExitError):
+        signals.end()
+
+    assert handled == [signal.SIGUSR1]
+
+
+@pytest.mark.usefixtures("handlers")
+def test_the_last_of_several_errors_of_handlers_is_raised_with_the_others_as_its_context() -> None:
+    signal.signal(signal.SIGTERM, raising(ExitError))
+    signal.signal(signal.SIGUSR1, raising(LimitError))
+    signals = DeferredSignals()
+
+    signals.begin()
+    signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(signal.SIGUSR1)
+    with pytest.raises(LimitError) as raised:
+        signals.end()
+
+    assert isinstance(raised.value.__context__, ExitError)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.usefixtures("handlers")
+def test_a_child_that_another_thread_forks_meanwhile_has_the_handlers_of_the_program() -> None:
+    def handler(number: int, frame: object) -> None:
+        raise ExitError
+
+    signal.signal(signal.SIGTERM, handler)
+    statuses: list[int] = []
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+
+    def fork() -> None:
+        child = os.fork()
+        if child == 0:
+            is_restored = signal.getsignal(signal.SIGTERM) is handler
+            os._exit(0 if is_restored and signal.set_wakeup_fd(-1) == -1 else 1)
+        statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    signals = DeferredSignals()
+    try:
+        signals.begin(writing)
+        forking = threading.Thread(target=fork)
+        forking.start()
+        forking.join(IN_TIME)
+    finally:
+        signals.end()
+        os.close(reading)
+        os.close(writing)
+
+    assert statuses == [0]
+    assert signal.getsignal(signal.SIGTERM) is handler
+
+
+@pytest.mark.usefixtures("handlers")
+def test_what_was_forked_inside_of_the_region_leaves_it_without_a_second_restore() -> None:
+    signal.signal(signal.SIGTERM, raising(ExitError))
+    held_back = signal.getsignal(signal.SIGTERM)
+    signals = DeferredSignals()
+
+    signals.begin()
+    DeferredSignals.restore_in_child()
+    signals.end()
+
+    assert signal.getsignal(signal.SIGTERM) is held_back
