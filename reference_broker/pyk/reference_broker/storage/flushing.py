@@ -168,7 +168,7 @@ class LogFlusher:
         self._is_queued = False
         self._waiting: WaitingFlush | None = None
         self._is_closed = False
-        self._truncations = 0
+        self._changes = 0
         self._when_flushed: Callable[[], object] | None = None
 
     def appended(self, end_offset: int, flush_messages: int) -> None:
@@ -181,12 +181,20 @@ class LogFlusher:
 
     def truncated(self, end_offset: int) -> None:
         """Learn that the log ends here now. What is being flushed may be other records."""
-        self._truncations += 1
+        self._changes += 1
         self._end_offset = end_offset
         self.recovery_point = min(self.recovery_point, end_offset)
         self._required = min(self._required, end_offset)
         self._wanted = min(self._wanted, end_offset)
         self.safe_offset = min(self.safe_offset, end_offset)
+
+    def changed_from(self, offset: int) -> None:
+        """Learn that files of the log that are on the disk changed again, from an offset on.
+
+        What is being flushed may not include that, so it counts for nothing.
+        """
+        self._changes += 1
+        self.recovery_point = min(self.recovery_point, offset)
 
     def request(self, up_to_offset: int, *, is_urgent: bool = False) -> None:
         """Have the log flushed up to an offset, when its turn comes."""
@@ -199,10 +207,10 @@ class LogFlusher:
                 self._queue.hurry(self._waiting)
         else:
             self._is_queued = True
-            truncations = self._truncations
+            changes = self._changes
             self._waiting = self._queue.add(
                 lambda: self._next(self._wanted),
-                lambda flush, error: self._done(flush, error, truncations),
+                lambda flush, error: self._done(flush, error, changes),
                 is_urgent=is_urgent,
             )
 
@@ -236,12 +244,12 @@ class LogFlusher:
             return None
         return self._prepare(self.recovery_point, up_to_offset)
 
-    def _done(self, flush: Flush | None, error: BaseException | None, truncations: int) -> None:
+    def _done(self, flush: Flush | None, error: BaseException | None, changes: int) -> None:
         self._is_queued = False
         if not self._is_closed:  # otherwise the log is gone, and its files may be too
             if error is not None:
                 self._fail(error)
-            elif flush is not None and truncations == self._truncations:
+            elif flush is not None and changes == self._changes:
                 self._advance(flush)
             self.when_moved()
             self.request(self._wanted, is_urgent=self._required > self.recovery_point)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import attrs
 
@@ -137,7 +138,7 @@ class _Repair:
         """
         active_from = self._segments.active.base_offset
         suspect_from = active_from if was_shut_down_cleanly else recovery_point
-        self._rebuild_unsound_indexes(below=suspect_from)
+        self._rebuild_unsound_indexes(suspect_from, was_shut_down_cleanly)
         log_end_offset = self._find_end(suspect_from, was_shut_down_cleanly)
         if log_end_offset < log_start_offset:
             log.warning(
@@ -146,13 +147,21 @@ class _Repair:
             self._segments.set_aside()
         return max(log_end_offset, log_start_offset)
 
-    def _rebuild_unsound_indexes(self, below: int) -> None:
-        """Make indexes anew that cannot be right, of segments before the one of ``below``."""
+    def _rebuild_unsound_indexes(self, below: int, was_shut_down_cleanly: bool) -> None:
+        """Rebuild indexes that cannot be right, of segments before the one of ``below``.
+
+        A segment that ends at the recovery point may have been finished after it was flushed, so
+        that the last entry of its time index was not.
+        """
         first_suspect = self._segments.from_offset(below)[0]
-        for segment in self._segments:
+        for segment, behind in pairwise(self._segments):
             if segment is first_suspect:
                 break
-            if segment.size and not segment.has_sound_indexes:
+            is_doubtful = behind.base_offset == below and not was_shut_down_cleanly
+            is_sound = segment.has_sound_indexes and (
+                not is_doubtful or segment.has_complete_time_index
+            )
+            if segment.size and not is_sound:
                 log.warning("Rebuilding the indexes of %s, which are missing or damaged", segment)
                 self._scan(segment, below)
 

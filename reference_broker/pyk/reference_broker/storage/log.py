@@ -357,6 +357,7 @@ class Log:
         if self._segments.active.base_offset == base_offset:
             return
         try:
+            self._complete_active()
             self._segments.active.finish()
             self.producers.map_end_offset = base_offset
             self._snapshots.take(self.producers)
@@ -384,10 +385,19 @@ class Log:
         if self._segments.size:
             self.producers.map_end_offset = self.log_end_offset
             self._snapshots.take(self.producers)
-        if self.recovery_point < self.log_end_offset:
-            self._segments.active.complete()  # the flush writes the indexes
-        else:
-            self._segments.active.finish()
+        self._complete_active()
+        if self.recovery_point == self.log_end_offset:
+            self._segments.active.finish()  # otherwise the flush writes the indexes
+
+    def _complete_active(self) -> None:
+        """Complete the indexes of the active segment, which are believed once it is flushed.
+
+        A time index that a power failure shortened would let retention delete the segment.
+        """
+        active = self._segments.active
+        active.complete()
+        if not active.has_written_indexes:
+            self.flusher.changed_from(active.base_offset)
 
     def close(self) -> None:
         """Bring everything onto the disk and let go of the files."""

@@ -108,7 +108,26 @@ class LogSegment:
     @property
     def has_sound_indexes(self) -> bool:
         """Whether the files of both indexes can be those of this segment."""
-        return self.offset_index.is_sound(self.size) and self.time_index.is_sound()
+        if not (self.offset_index.is_sound(self.size) and self.time_index.is_sound()):
+            return False
+        newest_timestamp, _ = self.time_index.last_entry()
+        # A disk may know how long a file is and not what is in it: no entries, or zeros.
+        return newest_timestamp > 0 or not self._has_newer(newest_timestamp, self.batches())
+
+    @property
+    def has_complete_time_index(self) -> bool:
+        """Whether no batch behind the last entry of the time index is newer."""
+        timestamp, offset = self.time_index.last_entry()
+        return not self._has_newer(timestamp, self.batches(offset))
+
+    @property
+    def has_written_indexes(self) -> bool:
+        """Whether the files of both indexes hold all entries."""
+        return self.offset_index.entries.is_written and self.time_index.entries.is_written
+
+    @staticmethod
+    def _has_newer(timestamp: int, batches: Iterator[StoredBatch]) -> bool:
+        return any(batch.max_timestamp > timestamp for batch in batches)
 
     @property
     def largest_timestamp_ms(self) -> int:

@@ -9,6 +9,7 @@ import pytest
 from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import StorageError
 from support.logs import DIRECTORY, append, batch, open_log, values
+from support.virtual_time import START_MS
 
 LOG = f"{DIRECTORY}/{0:020d}.log"
 INDEX = f"{DIRECTORY}/{0:020d}.index"
@@ -52,11 +53,12 @@ def test_killed_process_loses_nothing(filesystem):
 def test_power_failure_loses_nothing_that_was_flushed(filesystem):
     log = filled(filesystem, segment_bytes=200)
     log.flush()
+    recovery_point = log.recovery_point
     for _ in range(5):
         append(log, b"lost")
     filesystem.crash(loses_unflushed=True)
 
-    log = open_log(filesystem, recovery_point=log.recovery_point, segment_bytes=200)
+    log = open_log(filesystem, recovery_point=recovery_point, segment_bytes=200)
 
     assert log.recovery_point == 10
     assert values(log) == expected(10)
@@ -372,3 +374,29 @@ def test_gap_below_the_recovery_point_stays(filesystem):
     log = open_log(filesystem, recovery_point=5)
 
     assert values(log) == [b"0", b"1", b"4", b"5"]
+
+
+def test_time_index_of_zeros_is_rebuilt(filesystem):
+    """A power failure can keep the length of a file and lose what is in it."""
+    log = filled(filesystem, segment_bytes=200)
+    log.close()
+    size = filesystem.size(TIME_INDEX)
+    filesystem.open(TIME_INDEX).write_at(0, [bytes(size)])
+
+    log = open_log(filesystem, recovery_point=10, segment_bytes=200)
+
+    assert log.find_timestamp(0)[0] == 0
+    assert log.delete_old_segments(START_MS) == 0
+
+
+def test_segment_that_is_finished_after_its_flush_is_flushed_again(filesystem):
+    log = filled(filesystem, count=3, segment_bytes=300, index_interval_bytes=10_000)
+    log.flush()
+    log.roll()
+    assert log.recovery_point == 0
+
+    log.flush()
+    filesystem.crash(loses_unflushed=True)
+
+    assert log.recovery_point == 3
+    assert filesystem.size(TIME_INDEX) == 12
