@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pyk.clients import TopicPartition
+from pyk.clients.errors import StateError
 from support.consumer_groups import Group
 from support.consuming import P0, make_consumer, produce, read, reference_cluster
 from support.virtual_time import current_clock, eventually, virtual_time
@@ -188,3 +189,27 @@ async def test_the_next_record_may_be_a_task_whether_or_not_it_is_at_hand():
             await once
             with pytest.raises(RuntimeError, match="already awaited"):
                 await once
+
+
+@virtual_time
+async def test_an_unsubscribe_that_is_cancelled_while_it_leaves_reads_nothing_more():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=2)
+        await produce(cluster, "orders", 10, partitions=2)
+        consumer = make_consumer(cluster, group_id="g", topics=["orders"])
+        other = make_consumer(cluster, group_id="g", topics=["orders"])
+        async with consumer, other:
+            await read(consumer, 10)
+            await consumer.poll(0)
+            with cluster.faults.on("LeaveGroup").delay(2000):
+                unsubscribing = asyncio.create_task(consumer.unsubscribe())
+                await asyncio.sleep(1)
+                unsubscribing.cancel()
+                await asyncio.wait({unsubscribing})
+
+                assert consumer.assignment() == set()
+                with pytest.raises(StateError, match="subscribe or assign first"):
+                    await consumer.poll(0.1)
+                await asyncio.sleep(2)
+            await produce(cluster, "orders", 10, partitions=2)
+            assert len(await read(other, 10, timeout=5)) == 10

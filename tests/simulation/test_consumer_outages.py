@@ -17,6 +17,8 @@ from pyk.clients.errors import (
 )
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
+from pyk.protocol.messages.list_offsets import ListOffsetsRequest
+from pyk.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from support.batches import batch
 from support.consuming import P0, fail_once, fetching, read
 from support.scripted_broker import CLOSE, SILENCE
@@ -44,6 +46,35 @@ async def test_an_error_that_passes_costs_only_a_moment(code):
         cluster.append([b"a"])
 
         assert await read(consumer, 1, timeout=2) == [b"a"]
+
+
+@pytest.mark.parametrize("request_class", [ListOffsetsRequest, OffsetForLeaderEpochRequest])
+@virtual_time
+async def test_a_node_that_is_silent_about_offsets_does_not_stop_the_others(request_class):
+    async with fetching() as (cluster, consumer):
+        for number in range(3):
+            cluster.append([b"first"], partition=number)
+        if request_class is OffsetForLeaderEpochRequest:
+            assert await read(consumer, 3) == [b"first"] * 3
+        plain = {
+            ListOffsetsRequest: cluster.list_offsets,
+            OffsetForLeaderEpochRequest: cluster.epoch_ends,
+        }[request_class]
+
+        async def silence() -> None:
+            await asyncio.sleep(3600)
+
+        cluster.on(
+            request_class,
+            lambda request: silence() if cluster.received[-1].node_id == 3 else plain(request),
+        )
+        for number, leader in enumerate((3, 1, 2)):
+            cluster.move(number, leader)
+            cluster.append([b"second"], partition=number)
+
+        values = await read(consumer, 2, timeout=3)
+
+        assert len(values) >= 2
 
 
 @virtual_time

@@ -12,7 +12,7 @@ from pyk.clients.errors import TopicAuthorizationFailedError
 from pyk.clients.offsets import OffsetSpec
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata import MetadataRequest
-from support.consuming import P0, fetching
+from support.consuming import P0, fetching, make_consumer, reference_cluster
 from support.virtual_time import current_clock, virtual_time
 
 
@@ -101,3 +101,32 @@ async def test_a_deleted_topic_does_not_come_back_because_it_is_read():
         await asyncio.sleep(5)
 
         assert "orders" not in cluster.topics
+
+
+@virtual_time
+async def test_a_consumer_that_leads_its_group_no_more_forgets_the_topics_of_the_others():
+    async with reference_cluster() as cluster:
+        for topic in ("orders", "payments"):
+            await cluster.create_topic(topic)
+        options = {"group_id": "g", "heartbeat_interval_ms": 500}
+        first = make_consumer(cluster, topics=["orders"], **options)
+        async with first, make_consumer(cluster, topics=["payments"], **options) as other:
+            leader, follower = first, other
+            await poll_both(first, other, lambda: has_topics(leader, {"orders", "payments"}))
+
+            await leader.unsubscribe()
+            leader.subscribe(["orders"])
+            await poll_both(first, other, lambda: has_topics(follower, {"orders", "payments"}))
+
+            await poll_both(first, other, lambda: has_topics(leader, {"orders"}))
+
+
+async def poll_both(first, other, until):
+    deadline = current_clock().now() + 60
+    while not until():
+        assert current_clock().now() < deadline
+        await asyncio.gather(first.poll(0.2), other.poll(0.2))
+
+
+def has_topics(consumer, topics):
+    return consumer._core.client._metadata._interest.topics == topics

@@ -179,7 +179,8 @@ class ConsumerCore:
         try:
             if self.group is not None and self.group.is_member:
                 leave_deadline = before(deadline, 1, self.client.clock.now())
-                await self.group.leave("consumer was closed", leave_deadline)
+                leave = self.group.leave("consumer was closed")
+                await self.group.coordinator.tell_coordinator(leave, leave_deadline)
         finally:
             self.buffer.call_attention(CLOSED)
             left = max(0.0, deadline - self.client.clock.now())
@@ -302,8 +303,9 @@ class ConsumerCore:
     async def unsubscribe(self) -> None:
         """Leave the group, and read nothing more; :meth:`begin_leaving` comes first."""
         self.check()
+        leave = None
         if self.group is not None and self.group.is_member:
-            await self.group.leave("unsubscribed", self.deadline(None))
+            leave = self.group.leave("unsubscribed")
         self.positions.unassign(self.positions.partitions)
         self.positions.keep_topics(())
         self.client.use_all_topics(enabled=False)
@@ -311,6 +313,8 @@ class ConsumerCore:
         self.subscriptions.clear()
         self._topic_watch = TopicWatch()
         self.listener = None
+        if self.group is not None:
+            await self.group.coordinator.tell_coordinator(leave, self.deadline(None))
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
         self.check()

@@ -1,9 +1,10 @@
-"""Find out where to read partitions of which that is not known, and keep fetching going."""
+"""Resolve unknown fetch positions, and keep fetching going."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection
 
 from pyk.clients.consumer.fetch_plan import places_without_leader
@@ -23,6 +24,8 @@ log = logging.getLogger(__name__)
 
 # How often to look whether anything stands still, if nothing happens.
 LOOK_SECONDS = 1.0
+# In the place of a node id: the coordinator of the group, whichever node that is.
+COORDINATOR = -1
 
 FetchCommitted = Callable[
     [Collection[TopicPartition], float],
@@ -33,8 +36,8 @@ FetchCommitted = Callable[
 class PositionKeeper:
     """Settles the places of partitions: asks the group, or leaders, and begins to fetch.
 
-    ``fetch_committed`` asks the group, None if there is none. Each kind of question is asked by a
-    task of its own, so that none waits for another.
+    ``fetch_committed`` asks the group, None if there is none. Each kind of question to each node is
+    asked by a task of its own, so that none waits for another.
     """
 
     def __init__(
@@ -52,7 +55,7 @@ class PositionKeeper:
         self._fetch_committed = fetch_committed
         self._wake = asyncio.Event()
         self._settled = asyncio.Event()
-        self._asking: dict[PlaceState, asyncio.Task[None]] = {}
+        self._asking: dict[tuple[PlaceState, int], asyncio.Task[None]] = {}
         client.add_metadata_listener(lambda image: self._wake.set())
 
     def look(self) -> None:
@@ -95,28 +98,41 @@ class PositionKeeper:
     # -- questions ---------------------------------------------------------------------------------
 
     def _ask(self, state: PlaceState, ask: Callable[[list[Place]], Awaitable[None]]) -> None:
-        """Begin to ask for the places in a state, unless that is under way.
+        """Begin to ask for the places in a state, each node unless it is being asked already.
 
-        Leaders can only be asked once they are known, which metadata tell soon.
+        One that is silent holds up nobody else. Leaders can only be asked once they are known,
+        which metadata tell soon.
         """
-        places = self._positions.in_state(state, self._client.clock.now())
-        if state is not PlaceState.COMMITTED:
-            leader = self._client.metadata.leader
-            places = [place for place in places if leader(place.topic_partition) is not None]
-        running = self._asking.get(state)
-        if places and (running is None or running.done()):
-            name = f"{state.value} ({len(places)} partitions)"
-            self._asking[state] = self._client.supervisor.spawn(name, self._settle(ask, places))
+        by_node: dict[int, list[Place]] = defaultdict(list)
+        for place in self._positions.in_state(state, self._client.clock.now()):
+            node = self._node_to_ask(state, place)
+            if node is not None:
+                by_node[node].append(place)
+        for node, places in by_node.items():
+            running = self._asking.get((state, node))
+            if running is None or running.done():
+                name = f"{state.value} ({len(places)} partitions)"
+                settling = self._settle(state, ask, places)
+                self._asking[state, node] = self._client.supervisor.spawn(name, settling)
+
+    def _node_to_ask(self, state: PlaceState, place: Place) -> int | None:
+        """Return the node that knows the position, None while that is unknown."""
+        if state is PlaceState.COMMITTED:
+            return COORDINATOR
+        return self._client.metadata.leader(place.topic_partition)
 
     async def _settle(
-        self, ask: Callable[[list[Place]], Awaitable[None]], places: list[Place]
+        self,
+        state: PlaceState,
+        ask: Callable[[list[Place]], Awaitable[None]],
+        places: list[Place],
     ) -> None:
         versions = [place.version for place in places]
         try:
             await ask(places)
         except KafkaError as error:
             for place, version in zip(places, versions, strict=True):
-                self._failed(place, version, error)
+                self._failed(state, place, version, error)
         self._settled.set()
         self._settled.clear()
         self._wake.set()
@@ -144,7 +160,7 @@ class PositionKeeper:
             raise error
         for place in places:
             if place not in others:
-                self._failed(place, place.version, error)
+                self._failed(PlaceState.COMMITTED, place, place.version, error)
         if others:
             await self._ask_group(others)
 
@@ -160,7 +176,7 @@ class PositionKeeper:
                 found = FoundOffset(answer.offset, _or_unknown(answer.leader_epoch), leader_epoch)
                 self._positions.found_offset(place, version, found, now)
             else:
-                self._failed(place, version, answer)
+                self._failed(PlaceState.RESET, place, version, answer)
 
     async def _ask_epochs(self, places: list[Place]) -> None:
         versions = {place.topic_partition: place.version for place in places}
@@ -180,7 +196,7 @@ class PositionKeeper:
             elif isinstance(answer, UnsupportedVersionError):
                 self._positions.cannot_validate(place, version, leader_epoch, now)
             else:
-                self._failed(place, version, answer)
+                self._failed(PlaceState.VALIDATE, place, version, answer)
 
     def _leader_epochs(self, places: list[Place]) -> dict[TopicPartition, int]:
         image = self._client.metadata
@@ -189,9 +205,12 @@ class PositionKeeper:
             for place in places
         }
 
-    def _failed(self, place: Place, version: int, error: KafkaError) -> None:
+    def _failed(self, state: PlaceState, place: Place, version: int, error: KafkaError) -> None:
+        """Take note that a place is still in a state, unless another node has answered since."""
+        if place.state is not state or place.version != version:
+            return
         self._positions.failed(place, version, error, self._client.clock.now())
-        if not error.retriable and place.version == version:
+        if not error.retriable:
             self._fetcher.tell(place, error)
 
 

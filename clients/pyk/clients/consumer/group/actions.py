@@ -33,6 +33,8 @@ class Divide:
     """Learn how many partitions these topics have, then call ``divided``: this member leads."""
 
     topics: frozenset[str]
+    uses_racks: bool
+    """Whether a member has a rack, so that those of the replicas matter."""
 
 
 @attrs.frozen

@@ -11,7 +11,7 @@ from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.assignment import Assignment
 from pyk.clients.consumer.fetch_buffer import EVENT, FetchBuffer
 from pyk.clients.consumer.fetch_reader import FetchReader
-from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
+from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Leave, Lose, Revoke
 from pyk.clients.consumer.group.assignors import (
     Assignor,
     CooperativeStickyAssignor,
@@ -208,13 +208,15 @@ class ConsumerGroup:
     def is_member(self) -> bool:
         return self.membership.state is not MemberState.UNSUBSCRIBED
 
-    async def leave(self, reason: str, deadline: float) -> None:
-        """Leave the group; what is assigned by it is dropped."""
+    def leave(self, reason: str) -> Leave | None:
+        """Drop what is assigned by the group, and return what is left to tell its coordinator."""
         self._events.clear()
         self._lost.clear()
-        await self.coordinator.leave(reason, deadline)
+        self._last_commit = None
+        action = self.coordinator.end_membership(reason)
         self._drop(self._positions.partitions)
         self._heard.clear()
+        return action
 
     # -- commits -----------------------------------------------------------------------------------
 

@@ -29,10 +29,10 @@ from pyk.clients.consumer.group.actions import (
 from pyk.clients.consumer.group.membership import NO_GENERATION, Membership, MemberState
 from pyk.clients.consumer.group.requests import MemberOptions
 from pyk.clients.consumer.group.subscription import TopicLayout
-from pyk.clients.consumer.topic_watch import MissingTopics
+from pyk.clients.consumer.group.topic_layouts import TopicLayouts
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
-from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
+from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, RequestTimeoutError
 from pyk.clients.offsets import Identity
 
@@ -71,8 +71,7 @@ class GroupCoordinator:
         self._seen_activity = -1
         self._asking: asyncio.Task[Any] | None = None
         self._wake = asyncio.Event()
-        self._watched: frozenset[str] = frozenset()
-        self._missing = MissingTopics()
+        self._layouts = TopicLayouts()
         self.membership = Membership(options, client.random.random, client.clock.now())
         client.add_metadata_listener(self._metadata_changed)
 
@@ -114,20 +113,31 @@ class GroupCoordinator:
         """Tell whether the member is on its way into another generation."""
         return self.membership.state in REBALANCING
 
-    async def leave(self, reason: str, deadline: float) -> None:
-        """Leave the group, and tell the coordinator if there is time."""
+    def end_membership(self, reason: str) -> Leave | None:
+        """Be no member any more at once; return what is left to tell the coordinator."""
         action = self.membership.leave(reason)
         if self._asking is not None:
             self._asking.cancel()
         self._wake.set()
+        return action
+
+    async def tell_coordinator(self, action: Leave | None, deadline: float) -> None:
+        """Tell the coordinator that the member has left, if there is time.
+
+        A caller that is cancelled meanwhile does not keep it from being told.
+        """
         if action is not None:
-            await self._send_leave(action, deadline)
+            leaving = self._client.supervisor.spawn(
+                "leave group", self._send_leave(action, deadline)
+            )
+            await asyncio.wait({leaving})
 
     # -- the loop ----------------------------------------------------------------------------------
 
     async def run(self) -> None:
         while True:
             self._observe_application()
+            self._forget_topics()
             action = self.membership.next_action(self._client.clock.now())
             if isinstance(action, Wait):
                 await self._wait_until(action.until)
@@ -165,7 +175,7 @@ class GroupCoordinator:
                 if response is not None:
                     self.membership.heartbeat_answered(response, self._client.clock.now())
             case Divide():
-                self.membership.divided(await self._layouts(action.topics))
+                self.membership.divided(await self._find_layouts(action))
             case ForgetCoordinator():
                 self._client.forget_coordinator(CoordinatorType.GROUP, self._options.group_id)
             case Leave():
@@ -226,35 +236,30 @@ class GroupCoordinator:
 
     # -- topics ------------------------------------------------------------------------------------
 
-    async def _layouts(self, topics: frozenset[str]) -> dict[str, TopicLayout]:
+    async def _find_layouts(self, action: Divide) -> dict[str, TopicLayout]:
         """Return the layouts of the topics that are known, or become known soon."""
-        self._client.use_topics("group leader", topics)
-        self._watched = topics
+        self._watch(action.topics, uses_racks=action.uses_racks)
         deadline = self._client.clock.now() + LAYOUT_SECONDS
-        while any(self._client.metadata.topic(topic) is None for topic in topics):
+        while any(self._client.metadata.topic(topic) is None for topic in action.topics):
             try:
                 await self._client.metadata_updated(self._client.metadata.version, deadline)
             except KafkaTimeoutError:
                 break
-        return self._known_layouts(self._client.metadata)
+        return self._layouts.observe(self._client.metadata, self._client.clock.now())
+
+    def _watch(self, topics: frozenset[str], *, uses_racks: bool = False) -> None:
+        self._client.use_topics("group leader", topics)
+        self._layouts.watch(topics, uses_racks=uses_racks)
+
+    def _forget_topics(self) -> None:
+        """Stop watching the topics of all members once another member leads the group."""
+        if self._layouts.topics and not self.membership.is_leader:
+            self._watch(frozenset())
 
     def _metadata_changed(self, image: MetadataImage) -> None:
         if self.membership.is_leader:
-            self._missing.observe(self._watched, image, self._client.clock.now())
-            if image.awaits(self._watched):
+            if image.awaits(self._layouts.topics):
                 self._client.request_metadata_update()
-            self.membership.layouts_changed(self._known_layouts(image))
+            layouts = self._layouts.observe(image, self._client.clock.now())
+            self.membership.layouts_changed(layouts)
             self._wake.set()
-
-    def _known_layouts(self, image: MetadataImage) -> dict[str, TopicLayout]:
-        there = self._watched - self._missing.gone(self._client.clock.now())
-        found = ((name, image.topic(name)) for name in there)
-        return {name: _layout(topic, image) for name, topic in found if topic is not None}
-
-
-def _layout(topic: TopicMetadata, image: MetadataImage) -> TopicLayout:
-    racks = []
-    for partition in topic.partitions:
-        nodes = (image.nodes.get(node_id) for node_id in partition.replicas)
-        racks.append(frozenset(node.rack for node in nodes if node is not None and node.rack))
-    return TopicLayout(topic.partition_count, tuple(racks) if any(racks) else ())

@@ -320,7 +320,8 @@ class Membership:
         self._members = leader.read_members(response.members)
         self._skips_assignment = response.skip_assignment
         self.state = MemberState.DIVIDING
-        self._actions.append(Divide(leader.topics_of(self._members)))
+        uses_racks = any(member.rack is not None for member in self._members)
+        self._actions.append(Divide(leader.topics_of(self._members), uses_racks))
 
     def divided(self, layouts: Mapping[str, TopicLayout]) -> None:
         """Take the layouts that a :class:`Divide` asked for."""
