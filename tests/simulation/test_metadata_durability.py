@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import errno
 from random import Random
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.coordinator.group.offsets import OffsetToCommit
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
@@ -47,6 +49,14 @@ async def change(node: Node, what: str, name: str, number: int) -> None:
         pass
 
 
+def partitions(image: MetadataImage) -> dict[str, tuple[UUID, dict[int, tuple[int, ...]]]]:
+    """Return topics and partitions without their leader epochs, which a restart raises."""
+    return {
+        name: (topic.topic_id, {number: each.replicas for number, each in topic.partitions.items()})
+        for name, topic in image.topics.items()
+    }
+
+
 @settings(max_examples=60)
 @given(changes=CHANGES, failing=st.integers(0, 60), times=st.integers(1, 4))
 def test_whatever_operation_fails_the_controller_is_what_a_restart_reads(changes, failing, times):
@@ -67,7 +77,7 @@ def test_whatever_operation_fails_the_controller_is_what_a_restart_reads(changes
         await node.broker.kill()
         async with running(memory) as again:
             read = again.broker.controller.shard.image
-            assert read.topics == decided.topics
+            assert partitions(read) == partitions(decided)
             assert read.configs == decided.configs
             assert again.image.topics == read.topics
             for name, each in read.topics.items():
@@ -384,3 +394,37 @@ async def test_each_of_two_topics_that_were_flushed_survives_a_power_failure() -
 
     async with running(memory) as again:
         assert (again.values("one"), again.values("two")) == ([b"one"], [b"two"])
+
+
+@virtual_time
+@pytest.mark.parametrize("cuts_power", [True, False])
+async def test_lost_records_end_with_their_leader_epoch(cuts_power) -> None:
+    memory = MemoryFileSystem()
+    async with running(memory) as node:
+        await node.create("one", 2)
+        node.append("one", b"flushed")
+        node.broker.partition("one", 0).log.flush()
+        node.append("one", b"lost")
+        before = node.broker.partition("one", 0).leader_epoch
+        memory.crash(loses_unflushed=cuts_power)
+
+    async with running(memory) as again:
+        partition = again.broker.partition("one", 0)
+        end = 1 if cuts_power else 2
+        assert partition.leader_epoch == before + 1
+        assert again.image.topics["one"].partitions[1].leader_epoch == before + 1
+        again.append("one", b"new")
+        assert partition.end_offset_of_epoch(before) == (before, end)
+        assert partition.end_offset_of_epoch(before + 1) == (before + 1, end + 1)
+
+
+@virtual_time
+async def test_leader_epochs_stay_after_a_clean_stop() -> None:
+    memory = MemoryFileSystem()
+    node = await Node(memory).start()
+    await node.create("one")
+    before = node.broker.partition("one", 0).leader_epoch
+    await node.broker.stop()
+
+    async with running(memory) as again:
+        assert again.broker.partition("one", 0).leader_epoch == before

@@ -281,6 +281,8 @@ class Broker:
         self.controller = await self._open_controller()
         for _ in self.controller.load():
             await asyncio.sleep(0)
+        if not self._logs.was_shut_down_cleanly:
+            await self._begin_leader_epochs()
         self.producer_ids = ProducerIds(self.controller, self.node_id, -1)
         self.replicas = Replicas(
             self.node_id, self._logs, self.layers, self.image, self._partition_moved
@@ -307,6 +309,16 @@ class Broker:
         if name == METADATA_PARTITION or topic is None or name.partition not in topic.partitions:
             return name == METADATA_PARTITION
         return topic_id in (None, topic.topic_id)
+
+    async def _begin_leader_epochs(self) -> None:
+        written: asyncio.Future[bool] = asyncio.Future()
+        self.controller.ask(
+            lambda shard, _: shard.begin_leader_epochs(self.node_id), lambda _: False
+        ).when_done(lambda result: written.set_result(result is None))
+        if not await written:
+            raise StorageError(
+                f"cannot begin leader epochs: {METADATA_PARTITION} cannot be written"
+            )
 
     async def _register(self, host: str, port: int) -> None:
         registration = BrokerRegistration(

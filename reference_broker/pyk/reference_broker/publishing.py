@@ -22,7 +22,7 @@ from .controller.image import (
     Change,
     ConfigChanged,
     MetadataImage,
-    PartitionCreated,
+    PartitionChanged,
     TopicDeleted,
     TopicImage,
 )
@@ -79,7 +79,7 @@ class MetadataPublisher:
 
     def publish(self, change: Change) -> None:
         """Follow a change of the image, in later turns of the loop if there is much to do."""
-        if isinstance(change, PartitionCreated):
+        if isinstance(change, PartitionChanged):
             self._in_turn(partial(self.follow, change.topic_partition))
         elif isinstance(change, TopicDeleted):
             names = [TopicPartition(change.topic.name, each) for each in change.topic.partitions]

@@ -62,29 +62,6 @@ class UnregisterControllerRecord(Message):
     controller_id: int = int32()
 
 
-@metadata_record(5, versions="0-2", flexible="0+")
-class PartitionChangeRecord(Message):
-    """Part of a partition's state has changed; what is not set stays as it was."""
-
-    partition_id: int = int32(default=-1)
-    topic_id: UUID = uuid()
-    isr: list[int] | None = array(int32, nullable="0+", tag=0, default=None)
-    leader: int = int32(tag=1, default=-2)
-    """-1: no leader; -2: unchanged."""
-    replicas: list[int] | None = array(int32, nullable="0+", tag=2, default=None)
-    removing_replicas: list[int] | None = array(int32, nullable="0+", tag=3, default=None)
-    adding_replicas: list[int] | None = array(int32, nullable="0+", tag=4, default=None)
-    leader_recovery_state: int = int8(tag=5, default=-1)
-    """-1: unchanged."""
-    directories: list[UUID] | None = array(uuid, versions="1+", nullable="1+", tag=8, default=None)
-    eligible_leader_replicas: list[int] | None = array(
-        int32, versions="2+", nullable="2+", tag=6, default=None
-    )
-    last_known_elr: list[int] | None = array(
-        int32, versions="2+", nullable="2+", tag=7, default=None
-    )
-
-
 @metadata_record(28, versions="0", flexible="0+")
 class ClearElrRecord(Message):
     """Eligible leader replicas are forgotten: the rule that made them so has changed (KIP-966)."""

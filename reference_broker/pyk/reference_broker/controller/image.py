@@ -10,6 +10,7 @@ import attrs
 from pyk.protocol.messages.metadata_records import (
     ConfigRecord,
     FeatureLevelRecord,
+    PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
@@ -24,6 +25,7 @@ from .names import unified_name
 
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
+UNCHANGED_LEADER = -2
 
 
 @attrs.frozen(kw_only=True)
@@ -59,8 +61,8 @@ class BrokerImage:
 
 
 @attrs.frozen
-class PartitionCreated:
-    """A partition exists."""
+class PartitionChanged:
+    """A partition exists, in this state."""
 
     topic_partition: TopicPartition
     topic_id: UUID
@@ -82,7 +84,7 @@ class ConfigChanged:
     resource_name: str
 
 
-Change = PartitionCreated | TopicDeleted | ConfigChanged
+Change = PartitionChanged | TopicDeleted | ConfigChanged
 
 
 @attrs.define
@@ -135,7 +137,23 @@ class MetadataImage:
         )
         topic.partitions[record.partition_id] = partition
         name = TopicPartition(topic.name, record.partition_id)
-        return [PartitionCreated(name, topic.topic_id, partition)]
+        return [PartitionChanged(name, topic.topic_id, partition)]
+
+    def _partition_change(self, record: PartitionChangeRecord) -> list[Change]:
+        topic = self.topics_by_id[record.topic_id]
+        known = topic.partitions[record.partition_id]
+        has_leader = record.leader != UNCHANGED_LEADER
+        partition = attrs.evolve(
+            known,
+            replicas=known.replicas if record.replicas is None else tuple(record.replicas),
+            isr=known.isr if record.isr is None else tuple(record.isr),
+            leader=record.leader if has_leader else known.leader,
+            leader_epoch=known.leader_epoch + has_leader,
+            partition_epoch=known.partition_epoch + 1,
+        )
+        topic.partitions[record.partition_id] = partition
+        name = TopicPartition(topic.name, record.partition_id)
+        return [PartitionChanged(name, topic.topic_id, partition)]
 
     def _remove_topic(self, record: RemoveTopicRecord) -> list[Change]:
         topic = self.topics_by_id.pop(record.topic_id)
@@ -183,6 +201,7 @@ class MetadataImage:
 _REPLAYS: dict[type[Message], Callable[..., list[Change]]] = {
     TopicRecord: MetadataImage._topic,
     PartitionRecord: MetadataImage._partition,
+    PartitionChangeRecord: MetadataImage._partition_change,
     RemoveTopicRecord: MetadataImage._remove_topic,
     ConfigRecord: MetadataImage._config,
     RegisterBrokerRecord: MetadataImage._register_broker,

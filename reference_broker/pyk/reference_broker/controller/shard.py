@@ -13,6 +13,7 @@ from pyk.protocol.messages.metadata_records import (
     BrokerFeature,
     ConfigRecord,
     FeatureLevelRecord,
+    PartitionChangeRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
 )
@@ -142,6 +143,19 @@ class ControllerShard:
             )
         )
         return epoch, _outcome(records)
+
+    def begin_leader_epochs(self, node_id: int) -> tuple[None, Outcome]:
+        """Let a node lead its partitions in a new epoch: it may have lost records that were read.
+
+        Clients find that out by the epoch (KIP-320). Kafka elects leaders again after each restart.
+        """
+        records = [
+            PartitionChangeRecord(partition_id=number, topic_id=topic.topic_id, leader=node_id)
+            for topic in self.image.topics.values()
+            for number, partition in topic.partitions.items()
+            if partition.leader == node_id
+        ]
+        return None, _outcome(records)
 
     def _min_insync_replicas(self) -> Message:
         # KIP-966: brokers may not differ in this, so Kafka sets it for all of them.

@@ -136,6 +136,11 @@ class LogManager:
         """The cluster that the data directory belongs to."""
         return self.data_directory.properties.cluster_id
 
+    @property
+    def was_shut_down_cleanly(self) -> bool:
+        """Whether the last broker wrote everything down. Otherwise records may have been lost."""
+        return self.data_directory.was_shut_down_cleanly
+
     def stored_partitions(self) -> list[TopicPartition]:
         """Return the partitions that have a log on the disk, opened or not."""
         return self.data_directory.partitions()
@@ -248,7 +253,7 @@ class LogManager:
 
         The id is flushed with the first records, so nothing of such a log was.
         """
-        return not self.data_directory.was_shut_down_cleanly and any(
+        return not self.was_shut_down_cleanly and any(
             name.endswith(LOG_SUFFIX) and self._filesystem.size(f"{directory}/{name}")
             for name in self._filesystem.list_directory(directory)
         )
@@ -378,7 +383,7 @@ class LogManager:
             flushes=self._flushes,
             recovery_point=self._recovery_points.get(partition),
             log_start_offset=self._log_starts.get(partition),
-            was_shut_down_cleanly=self.data_directory.was_shut_down_cleanly,
+            was_shut_down_cleanly=self.was_shut_down_cleanly,
         )
 
     def _for_each(self, task: Task, action: Callable[[Log], object]) -> None:

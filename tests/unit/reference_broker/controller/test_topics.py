@@ -6,7 +6,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.create_partitions import CreatePartitionsAssignment
 from pyk.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic
 from pyk.protocol.messages.delete_topics import DeleteTopicState
-from pyk.reference_broker.controller.image import TOPIC_RESOURCE, PartitionCreated, TopicDeleted
+from pyk.reference_broker.controller.image import TOPIC_RESOURCE, PartitionChanged, TopicDeleted
 from support.controllers import Controllers, topic
 
 
@@ -28,7 +28,7 @@ def test_brokers_learn_of_each_partition() -> None:
     controllers = Controllers()
     controllers.create(topic("orders", 2))
 
-    created = [each for each in controllers.changes if isinstance(each, PartitionCreated)]
+    created = [each for each in controllers.changes if isinstance(each, PartitionChanged)]
 
     assert [str(each.topic_partition) for each in created] == ["orders-0", "orders-1"]
     assert created[0].partition.leader == 0
