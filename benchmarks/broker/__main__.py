@@ -69,7 +69,7 @@ def reference_broker() -> Iterator[Broker]:
 @contextlib.contextmanager
 def real_kafka() -> Iterator[Broker]:
     started = time.perf_counter()
-    with apache_kafka.ApacheKafka() as kafka:
+    with apache_kafka.ApacheKafka(jvm_options=()) as kafka:
         yield Broker(kafka.bootstrap, kafka.pid, time.perf_counter() - started)
 
 

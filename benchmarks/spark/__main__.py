@@ -129,7 +129,7 @@ def main() -> None:
     if options.bootstrap:
         found = measure(options.bootstrap, options)
     else:
-        with apache_kafka.ApacheKafka(config={"num.partitions": "6"}) as kafka:
+        with apache_kafka.ApacheKafka(config={"num.partitions": "6"}, jvm_options=()) as kafka:
             found = measure(kafka.bootstrap, options)
     rows = medians(found)
     ratios = show(rows)

@@ -18,11 +18,15 @@ import tempfile
 import time
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 VERSION = "4.3.1"
 JARS = Path(os.environ.get("APACHE_KAFKA_JARS", Path.home() / ".cache" / "apache-kafka"))
 START_TIMEOUT = 90.0
+
+# For processes that live for seconds: most of their time is their start.
+QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 DEPENDENCIES = (
     ("org.apache.kafka:kafka_2.13", VERSION),
@@ -59,7 +63,7 @@ def fetch(version: str = VERSION) -> Path:
 def tool(main: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     """Run one of Kafka's command-line tools, named by its class, and return what it printed."""
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        command(main, *arguments),
+        command(main, *arguments, jvm_options=QUICK_START),
         capture_output=True,
         check=False,
         text=True,
@@ -77,6 +81,7 @@ class ApacheKafka:
     """One node, started in :meth:`__enter__` on free ports, with its data in a temporary folder.
 
     ``controller_ports`` are those of all nodes of its cluster, of which it is number ``node_id``.
+    A benchmark gives no ``jvm_options``: the default ones start quickly and run slowly.
     """
 
     def __init__(
@@ -86,7 +91,9 @@ class ApacheKafka:
         node_id: int = 0,
         controller_ports: Sequence[int] | None = None,
         cluster_id: str | None = None,
+        jvm_options: Sequence[str] = QUICK_START,
     ) -> None:
+        self._jvm_options = jvm_options
         self._config = config or {}
         self._folder = Path(tempfile.mkdtemp(prefix="apache-kafka-"))
         self._port, self.proxied_port, self.proxy_port, own_port = free_ports(4)
@@ -103,6 +110,10 @@ class ApacheKafka:
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
+
+    @property
+    def _properties_file(self) -> Path:
+        return self._folder / "server.properties"
 
     def data_folder(self) -> Path:
         return self._folder / "data"
@@ -130,7 +141,7 @@ class ApacheKafka:
         log = self._folder / "server.log"
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                command("kafka.Kafka", str(self._folder / "server.properties")),
+                command("kafka.Kafka", str(self._properties_file), jvm_options=self._jvm_options),
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             )  # fmt: skip
 
@@ -185,7 +196,7 @@ class ApacheKafka:
 
     def format(self) -> None:
         """Write the node's configuration, and prepare its data folder."""
-        file = self._folder / "server.properties"
+        file = self._properties_file
         file.write_text("".join(f"{k}={v}\n" for k, v in self._properties().items()))
         arguments = ("format", "-t", self._cluster_id, "-c", str(file))
         done = tool("kafka.tools.StorageTool", *arguments)
@@ -213,8 +224,9 @@ class ApacheKafkaCluster:
 
     def __enter__(self) -> ApacheKafkaCluster:
         try:
+            with ThreadPoolExecutor() as threads:
+                list(threads.map(ApacheKafka.format, self.nodes))
             for node in self.nodes:
-                node.format()
                 node.launch()
             for node in self.nodes:
                 node.wait()
@@ -242,10 +254,10 @@ def free_ports(count: int) -> list[int]:
         return [int(probe.getsockname()[1]) for probe in probes]
 
 
-def command(main: str, *arguments: str) -> list[str]:
+def command(main: str, *arguments: str, jvm_options: Sequence[str] = ()) -> list[str]:
     level = "info" if main == "kafka.Kafka" else "warn"
     quiet = f"-Dorg.slf4j.simpleLogger.defaultLogLevel={level}"
-    return ["java", "-Xmx512m", quiet, "-cp", f"{fetch()}/*", main, *arguments]
+    return ["java", "-Xmx512m", *jvm_options, quiet, "-cp", f"{fetch()}/*", main, *arguments]
 
 
 def _pom() -> str:

@@ -45,7 +45,7 @@ def produce(
     data = PartitionProduceData(index=partition, records=records)
     return ProduceRequest(
         acks=acks,
-        timeout_ms=1000,
+        timeout_ms=10_000,
         topic_data=[TopicProduceData(name=topic, partition_data=[data])],
     )
 

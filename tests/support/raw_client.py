@@ -9,6 +9,7 @@ from typing import Any, Self
 from pyk.protocol.connection import ClientConnection
 from pyk.protocol.records import RecordBatchBuilder
 from pyk.protocol.schema import Message
+from support.real_time import IN_TIME
 
 
 class RawClient:
@@ -37,7 +38,7 @@ class RawClient:
         _, parts = self.connection.send(request, version)
         self.writer.write(b"".join(bytes(part) for part in parts))
 
-    async def receive(self, timeout: float = 10.0) -> Any:
+    async def receive(self, timeout: float = IN_TIME) -> Any:
         """Return the response to the oldest request."""
         frame = await asyncio.wait_for(self.receive_frame(), timeout)
         return self.connection.receive(frame).response
