@@ -160,10 +160,11 @@ class FrameTransport(asyncio.BufferedProtocol):
 
     def write(self, parts: Iterable[bytes | bytearray | memoryview]) -> None:
         """Send a frame's parts, length prefix included, without waiting; nothing once closed."""
-        if self._transport is None:
-            return
+        transport = self._transport
         for part in _join_small(parts):
-            self._transport.write(part)
+            if transport is None or transport.is_closing():  # or asyncio logs each lost write
+                return
+            transport.write(part)
 
     async def send(self, parts: Iterable[Part]) -> None:
         """Send a frame's parts, file regions from the page cache; return when there is room again.

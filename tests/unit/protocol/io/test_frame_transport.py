@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import asyncio.constants
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,25 @@ async def test_a_size_that_no_frame_may_have_ends_the_connection(size: int) -> N
     assert connection.aborted
     assert isinstance(receiver.error, FrameSizeError)
     assert receiver.error.size == size
+
+
+async def test_a_large_frame_to_a_peer_that_has_gone_is_dropped_without_a_word(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """asyncio logs "socket.send() raised exception." for each write from the sixth on."""
+    receiver = Receiver()
+    near, far = socket.socketpair()
+    far.close()
+    loop = asyncio.get_running_loop()
+    _, transport = await loop.create_connection(
+        lambda: FrameTransport(receiver, max_frame_bytes=1000), sock=near
+    )
+
+    transport.write([bytes(100_000)] * 20)
+    transport.write([bytes(100_000)] * 20)
+    await receiver.lost.wait()
+
+    assert [each.getMessage() for each in caplog.records] == []
 
 
 class TransportOfALostPeer(asyncio.Transport):
