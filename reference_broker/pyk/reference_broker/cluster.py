@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Coroutine, Mapping
 from os import PathLike, fspath
@@ -202,6 +203,7 @@ class Cluster:
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._process = os.getpid()
 
     @property
     def bootstrap(self) -> str:
@@ -230,6 +232,7 @@ class Cluster:
 
     def open(self) -> None:
         """Start all nodes."""
+        self._process = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="pyk reference broker", daemon=True
@@ -242,8 +245,8 @@ class Cluster:
             raise
 
     def close(self) -> None:
-        """Stop all nodes and end the thread."""
-        if self._loop is None:
+        """Stop all nodes and end the thread; do nothing in a forked child."""
+        if self._loop is None or self._is_forked:
             return
         try:
             self._call(self._cluster.close())
@@ -279,10 +282,18 @@ class Cluster:
         return self._cluster.requests(api, client_id=client_id, node=node)
 
     def _call(self, coroutine: Coroutine[Any, Any, R]) -> R:
-        if self._loop is None:
+        if self._loop is None or self._is_forked:
             coroutine.close()
-            raise RuntimeError("the cluster is not open")
+            raise RuntimeError(
+                "the cluster is not open"
+                if self._loop is None
+                else f"the cluster runs in process {self._process}, not in this forked child"
+            )
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    @property
+    def _is_forked(self) -> bool:
+        return self._process != os.getpid()
 
     def _end_thread(self) -> None:
         assert self._loop is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import threading
 from pathlib import Path
@@ -142,3 +143,23 @@ async def test_another_port_may_be_advertised() -> None:
 def test_what_cannot_be_advertised_is_refused(advertise: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Cluster(advertise=advertise)
+
+
+def test_a_forked_child_is_told_that_the_cluster_is_its_parents() -> None:
+    with Cluster() as cluster:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                signal.alarm(20)  # The end of a child that hangs.
+                try:
+                    cluster.create_topic("orders")
+                except RuntimeError as error:
+                    status = 0 if "forked child" in str(error) else 2
+                cluster.close()
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        cluster.create_topic("orders")
+
+    assert os.waitstatus_to_exitcode(status) == 0
