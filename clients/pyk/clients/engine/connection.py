@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import attrs
 
 from pyk.clients.engine.metadata import Node
-from pyk.clients.engine.peer import FIRST_CORRELATION_ID, recognise
+from pyk.clients.engine.peer import FIRST_CORRELATION_ID, explain
 from pyk.clients.errors import (
     ClosedError,
     KafkaError,
@@ -245,9 +245,9 @@ class Connection:
             return error
         during = f" instead of answering {abandoned[0].api_key.api_name}" if abandoned else ""
         if isinstance(error, ProtocolError):
-            heard = recognise(error.first_bytes) if isinstance(error, FrameSizeError) else ""
+            cause = explain(error) if isinstance(error, FrameSizeError) else str(error)
             explained: KafkaError = MalformedResponseError(
-                f"{self.node} broke the protocol{during}: {heard or str(error)[:LONGEST_CAUSE]}",
+                f"{self.node} broke the protocol{during}: {cause[:LONGEST_CAUSE]}",
                 node_id=self.node.node_id,
             )
         else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pyk.protocol.io.frame_transport import FrameSizeError
+
 TLS_ALERT = b"\x15\x03"
 TLS_HANDSHAKE = b"\x16\x03"
 HTML = (b"<!doc", b"<html", b"<?xml", b"<head")
@@ -10,6 +12,17 @@ HTML = (b"<!doc", b"<html", b"<?xml", b"<head")
 # bytes, "\r\n\r\n", end a line for every protocol that reads lines. A web server that would wait
 # for the rest of its request line until somebody times out answers at once that it is none.
 FIRST_CORRELATION_ID = int.from_bytes(b"\r\n\r\n", "big")
+
+
+def explain(error: FrameSizeError) -> str:
+    """Return why a peer sends frames of a wrong size, as far as its first bytes tell."""
+    recognised = recognise(error.first_bytes)
+    if recognised or error.size <= error.limit:
+        return recognised or str(error)
+    return (
+        f"its response has {error.size} bytes, but max_response_bytes is {error.limit}: if it is a "
+        "Kafka broker, raise that option"
+    )
 
 
 def recognise(first_bytes: bytes) -> str:

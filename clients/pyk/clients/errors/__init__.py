@@ -400,13 +400,18 @@ def error_for(
     if code == ErrorCode.NONE:
         raise ValueError("code 0 is no error")
     known = BrokerError.by_code.get(code)
-    meaning = (known or UnknownCodeError).__doc__ or ""
-    text = f"{ErrorCode(code).name} ({code}): {_shown(message) if message else meaning.rstrip('.')}"
+    meaning = _shown(message) if message else _meaning(known or UnknownCodeError)
+    text = f"{ErrorCode(code).name} ({code}): {meaning}"
     error = (known or UnknownCodeError)(
         text, topic=topic, partition=partition, group_id=group_id, node_id=node_id
     )
     error.code = code
     return error
+
+
+def _meaning(kind: type[BrokerError]) -> str:
+    """Return a class's docstring as one line, without its markup."""
+    return " ".join((kind.__doc__ or "").split()).replace("``", "").rstrip(".")
 
 
 def _shown(message: str) -> str:

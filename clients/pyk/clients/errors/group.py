@@ -39,7 +39,11 @@ class UnknownMemberIdError(BrokerError, code=ErrorCode.UNKNOWN_MEMBER_ID):
 
 
 class InvalidSessionTimeoutError(BrokerError, code=ErrorCode.INVALID_SESSION_TIMEOUT):
-    """The session timeout is outside what the broker allows (``group.max.session.timeout.ms``)."""
+    """The session timeout is not what the broker allows.
+
+    Give a ``session_timeout_ms`` from its ``group.min.session.timeout.ms`` to its
+    ``group.max.session.timeout.ms``.
+    """
 
 
 class RebalanceInProgressError(BrokerError, code=ErrorCode.REBALANCE_IN_PROGRESS):
@@ -67,7 +71,7 @@ class GroupMaxSizeReachedError(BrokerError, code=ErrorCode.GROUP_MAX_SIZE_REACHE
 
 
 class FencedInstanceIdError(BrokerError, code=ErrorCode.FENCED_INSTANCE_ID):
-    """A newer member has taken over this ``group.instance.id``."""
+    """A newer member has this ``group_instance_id``: close this one, or give each its own."""
 
 
 class GroupSubscribedToTopicError(BrokerError, code=ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC):

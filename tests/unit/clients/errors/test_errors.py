@@ -247,3 +247,17 @@ def test_what_ends_a_client_and_what_ends_a_transaction_are_told_apart() -> None
     assert not ProducerFencedError.txn_requires_abort
     assert TransactionAbortableError.txn_requires_abort
     assert not NotLeaderOrFollowerError.txn_requires_abort
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_message_of_a_code_is_one_line_without_markup(code: ErrorCode) -> None:
+    message = str(error_for(code))
+
+    assert "``" not in message
+    assert "\n" not in message
+
+
+def test_the_errors_of_a_wrong_member_name_the_options_to_look_at() -> None:
+    assert "session_timeout_ms" in str(error_for(ErrorCode.INVALID_SESSION_TIMEOUT))
+    assert "group.min.session.timeout.ms" in str(error_for(ErrorCode.INVALID_SESSION_TIMEOUT))
+    assert "group_instance_id" in str(error_for(ErrorCode.FENCED_INSTANCE_ID))

@@ -461,7 +461,7 @@ class Membership:
                 self._actions.append(ForgetCoordinator())
             self._try_joining_again(now, f"{code.name} to its {request}")
         else:
-            self._fail(error_for(code))
+            self._fail(error_for(code, group_id=self._options.group_id))
 
     def _try_joining_again(self, now: float, reason: str) -> None:
         self._begin_joining(now, reason)
