@@ -6,15 +6,27 @@ from datetime import datetime
 from operator import index
 from typing import Any
 
+INT64_MAX = 2**63 - 1
+
 
 def milliseconds(given: Any, what: str) -> int:
-    """Return a time in milliseconds since 1970; raise ``TypeError`` for what is no int.
+    """Return a time in milliseconds since 1970.
 
-    A float is never taken: it is in seconds nearly always, as ``time.time()`` is, and would be read
-    as a moment in January 1970.
+    Raises ``TypeError`` unless it is an int, ``ValueError`` if it is negative or beyond 64 bits. A
+    float is an error because it nearly always holds seconds, as ``time.time()`` returns them: taken
+    for milliseconds it would be a moment in January 1970.
     """
-    if type(given) is int:
-        return given
+    number = given if type(given) is int else _as_int(given, what)
+    if number < 0:
+        raise ValueError(f"{what} is {number}, before 1970")
+    if number > INT64_MAX:
+        raise ValueError(
+            f"{what} is {number}, more than 64 bits hold: give milliseconds since 1970"
+        )
+    return number
+
+
+def _as_int(given: Any, what: str) -> int:
     if not isinstance(given, bool):
         try:
             return index(given)

@@ -182,7 +182,7 @@ def test_misuse_is_named(cluster, topic):
             consumer.seek((topic, 0), 1)
         with pytest.raises(StateError, match="without a group"):
             consumer.commit()
-        with pytest.raises(ValueError, match="at least one record"):
+        with pytest.raises(ValueError, match="max_records must be 1 or more"):
             consumer.poll(max_records=0)
         consumer.assign([(topic, 0)])
         with pytest.raises(StateError, match="call unsubscribe"):

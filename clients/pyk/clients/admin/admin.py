@@ -12,6 +12,7 @@ from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
 from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
 from pyk.clients.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
+from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import AdminConfig, AdminOptions
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.context import BlockingContext
@@ -72,6 +73,7 @@ class Admin(BlockingContext):
 
     def close(self, timeout: float = 5.0) -> None:
         """End all connections; always returns, within ``timeout`` seconds."""
+        checked_timeout(timeout)
         if self._thread.guard.is_forked or self._thread.is_closed:
             return
         try:

@@ -32,6 +32,7 @@ from pyk.clients.admin.routes import (
     ToNodes,
 )
 from pyk.clients.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
+from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import AdminConfig, AdminOptions
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.answers import answer_for_each, without_errors
@@ -111,6 +112,7 @@ class AsyncAdmin(AsyncContext):
 
     async def close(self, timeout: float = 5.0) -> None:
         """End all connections; always returns, within ``timeout`` seconds."""
+        checked_timeout(timeout)
         await self._client.close(timeout)
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyk.clients.admin.routes import Route
 from pyk.clients.admin.settling import Ask, settle
+from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import AdminConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError
@@ -33,13 +34,12 @@ class Calls:
     def deadline(self, timeout: float | None) -> float:
         """Return when a call must be over; by default ``default_api_timeout_ms`` from now.
 
-        Raises ``TypeError`` if ``timeout`` is not a number of seconds.
+        Raises ``TypeError`` or ``ValueError`` if ``timeout`` is not a number of seconds.
         """
-        if timeout is None:
-            timeout = self._config.default_api_timeout_ms / 1000
-        elif not isinstance(timeout, int | float):
-            raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
-        return self.client.clock.now() + timeout
+        seconds = checked_timeout(timeout)
+        if seconds is None:
+            seconds = self._config.default_api_timeout_ms / 1000
+        return self.client.clock.now() + seconds
 
     def remaining(self, deadline: float) -> float:
         """Return the seconds until a deadline."""

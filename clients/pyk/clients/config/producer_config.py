@@ -77,7 +77,7 @@ class ProducerConfig(ClientConfig):
         "Forget the metadata of a topic that was not sent to for this long.",
     )
     partitioner: Callable[..., int] | None = option(
-        Callback(),
+        Callback(instead="leave it out to choose partitions as Java's client does, by murmur2"),
         None,
         "Chooses partitions; None hashes keys as Kafka does, and fills batches without.",
     )

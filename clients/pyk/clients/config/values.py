@@ -217,10 +217,12 @@ class Callback:
 
     method: str | None = None
     """A method, called with the topic first, that an object may have instead."""
+    instead: str = "import it, and give the object as a keyword argument"
+    """What to do, who gave its name."""
 
     def parse(self, given: object) -> object:
         if isinstance(given, str):
-            raise ValueError(f"must be a Python object, not a name ({given!r}): give it as keyword")
+            raise ValueError(f"must be {self.describe()}, not {given!r}; {self.instead}")
         if given is None or callable(given) or (self.method and hasattr(given, self.method)):
             return given
         raise ValueError(f"must be {self.describe()}, not {type(given).__name__}")
@@ -247,7 +249,7 @@ class Servers:
     """Addresses ``host:port``; IPv6 addresses in brackets."""
 
     def parse(self, given: object) -> tuple[ServerAddress, ...]:
-        servers = [self._server(str(item).strip()) for item in items_of(given) if str(item).strip()]
+        servers = [self._server(text) for item in items_of(given) if (text := _named(item))]
         if not servers:
             raise ValueError("is empty; write 'host:port', or several joined by commas")
         return tuple(dict.fromkeys(servers))
@@ -271,10 +273,18 @@ class Servers:
         return ServerAddress(host, int(port))
 
 
+def _named(item: object) -> str:
+    if not isinstance(item, str):
+        raise ValueError(f"must name each as a str, 'host:port', not {item!r}")
+    return item.strip()
+
+
 def items_of(given: object) -> Iterable[object]:
     """Return the items of a list that was given as a sequence, or as one str with commas."""
     if isinstance(given, str):
         return given.split(",")
+    if isinstance(given, bytes):
+        raise ValueError(f"must be a str or a sequence of str, not {given!r}")
     if isinstance(given, Mapping):
         raise ValueError("cannot be a mapping: from_properties() takes one with all options")
     if isinstance(given, Iterable):

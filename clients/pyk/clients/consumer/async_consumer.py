@@ -184,10 +184,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         more finishes what the last poll returned. Raises what keeps a partition from being read;
         records before it came first.
         """
-        limit = self._core.config.max_poll_records if max_records is None else max_records
-        if limit < 1:
-            raise ValueError(f"max_records={limit}: a poll returns at least one record")
-        deadline = None if timeout is None else self._core.client.clock.now() + timeout
+        limit, deadline = self._core.poll_limit(max_records), self._core.poll_deadline(timeout)
         self._enter()
         try:
             await self._turn()

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
+from pyk.clients.arguments import checked_count, checked_timeout
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.closing import ClosingDeadlines, before, run_unattended
 from pyk.clients.consumer.deserializers import Deserializers
@@ -33,6 +34,7 @@ from pyk.clients.consumer.subscriptions import (
     SubscriptionKind,
     Subscriptions,
     checked_partitions,
+    named_topics,
 )
 from pyk.clients.consumer.topic_watch import TopicWatch
 from pyk.clients.engine.client import Client
@@ -73,7 +75,7 @@ class ConsumerCore:
         random: randomness.Random | None = None,
     ) -> None:
         self.config = config
-        self._topics = topics
+        self._topics = None if topics is None else named_topics(topics)
         self.client = Client(
             config,
             clock=clock,
@@ -203,7 +205,7 @@ class ConsumerCore:
 
     def closing(self, timeout: float | None) -> ClosingDeadlines:
         """Return how long a close that begins now may take."""
-        return ClosingDeadlines.of(self.client.clock.now(), timeout)
+        return ClosingDeadlines.of(self.client.clock.now(), checked_timeout(timeout))
 
     def hurried_closing(self) -> ClosingDeadlines:
         """Return how long a close may still take that is cancelled now."""
@@ -219,9 +221,9 @@ class ConsumerCore:
         if self._is_closed:
             raise ClosedError("the consumer is closed")
         if self.failure is not None:
-            raise StateError(f"the consumer failed by a mistake of pyk: {self.failure!r}") from (
-                self.failure
-            )
+            raise StateError(
+                f"the consumer failed because of a bug in pyk: {self.failure!r}"
+            ) from (self.failure)
 
     def check_reading(self) -> None:
         """Raise if the consumer cannot be used, or if no record could ever come."""
@@ -448,9 +450,6 @@ class ConsumerCore:
             checked_partition(partition): milliseconds(time, f"the time for {partition}")
             for partition, time in timestamps.items()
         }
-        for partition, timestamp in wanted.items():
-            if timestamp < 0:
-                raise ValueError(f"the time for {partition} is {timestamp}, before 1970")
         found = await self.lookup.find_times(wanted, self.deadline(timeout)) if wanted else {}
         return {partition: _with_timestamp(answer) for partition, answer in found.items()}
 
@@ -516,8 +515,21 @@ class ConsumerCore:
 
     def deadline(self, timeout: float | None) -> float:
         """Return when a call must end; without a limit of its own after the default for calls."""
-        seconds = self.config.default_api_timeout_ms / 1000 if timeout is None else timeout
+        seconds = checked_timeout(timeout)
+        if seconds is None:
+            seconds = self.config.default_api_timeout_ms / 1000
         return self.client.clock.now() + seconds
+
+    def poll_deadline(self, timeout: float | None) -> float | None:
+        """Return when a poll must end, None if it has no limit."""
+        seconds = checked_timeout(timeout)
+        return None if seconds is None else self.client.clock.now() + seconds
+
+    def poll_limit(self, max_records: int | None) -> int:
+        """Return how many records a poll may return."""
+        if max_records is None:
+            return self.config.max_poll_records
+        return checked_count(max_records, "max_records")
 
 
 def _with_timestamp(found: ListedOffset | None) -> OffsetAndTimestamp | None:

@@ -34,6 +34,9 @@ def check_listener(listener: RebalanceListener | None) -> None:
     """Raise ``TypeError`` for what could not be told of partitions when they come and go."""
     if listener is None:
         return
+    if isinstance(listener, type):
+        name = listener.__name__
+        raise TypeError(f"listener {name} is the class itself: give an object, {name}()")
     methods = (name for name in vars(RebalanceListener) if name.startswith("on_"))
     missing = [name for name in methods if not callable(getattr(listener, name, None))]
     if missing:

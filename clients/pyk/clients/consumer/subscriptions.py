@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from enum import Enum
+from typing import Any
 
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
 from pyk.clients.engine.topic_names import checked_topics, is_topic_name
@@ -42,13 +43,11 @@ class Subscriptions:
             raise ValueError("subscribe takes either topics or a pattern")
         self._check(SubscriptionKind.PARTITIONS, "subscribe")
         if pattern is not None:
-            self._pattern = re.compile(pattern)
+            self._pattern = compiled_pattern(pattern)
             self.kind, self.topics = SubscriptionKind.PATTERN, frozenset()
             return
         assert topics is not None
-        names = checked_topics([topics] if isinstance(topics, str) else topics)
-        if not names:
-            raise ValueError("subscribe takes at least one topic; to read nothing, unsubscribe")
+        names = named_topics(topics)
         self._pattern = None
         self.kind, self.topics = SubscriptionKind.TOPICS, names
 
@@ -101,6 +100,31 @@ class Subscriptions:
             raise StateError(
                 f"cannot {call}: the consumer reads {other.value}; call unsubscribe() first"
             )
+
+
+def named_topics(topics: Iterable[str]) -> frozenset[str]:
+    """Return the topics that an application named, one as a str or several.
+
+    Raises ``TypeError`` or :class:`InvalidTopicError` for a name that no topic can have, and
+    ``ValueError`` if there are none.
+    """
+    given: Any = topics
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise TypeError(f"topics must be a str or several str, not {type(given).__name__}")
+    names = checked_topics([topics] if isinstance(topics, str) else topics)
+    if not names:
+        raise ValueError("topics must name at least one topic; to read nothing, unsubscribe")
+    return names
+
+
+def compiled_pattern(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
+    """Return a pattern compiled; raise ``TypeError`` or ``ValueError`` if it cannot be."""
+    if not isinstance(getattr(pattern, "pattern", pattern), str):
+        raise TypeError(f"pattern must be a str or re.compile(str), not {pattern!r}")
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"pattern {pattern!r} is not a regular expression: {error}") from error
 
 
 def checked_partitions(partitions: Iterable[tuple[str, int]]) -> list[TopicPartition]:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ClientConfig
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.connection import Answer, VersionedRequest
@@ -97,11 +98,12 @@ class Client:
         Raises :class:`BootstrapError`, which says of every address how far it came, as soon as all
         of them have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
         """
+        seconds = checked_timeout(timeout)
         if self.is_started:
             return
         self._check_usable(may_be_unstarted=True)
         default = self.config.request_timeout_ms / 1000
-        await self._metadata.bootstrap(default if timeout is None else timeout)
+        await self._metadata.bootstrap(default if seconds is None else seconds)
         if not self.is_started:  # by a second call, meanwhile
             self.supervisor.spawn("keep metadata", self._metadata.run())
             self._loop = asyncio.get_running_loop()

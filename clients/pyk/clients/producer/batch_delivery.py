@@ -8,6 +8,7 @@ from typing import Any, overload
 
 import attrs
 
+from pyk.clients.arguments import checked_timeout
 from pyk.clients.errors import KafkaError
 from pyk.clients.producer.delivery import BatchResult, Delivery, RecordMetadata
 from pyk.clients.producer.row_source import RowSource
@@ -133,9 +134,10 @@ class BatchDelivery(Sequence[Delivery]):
         return next((leaf for leaf in self._leaves() if not leaf.is_done), None)
 
     def _wait(self, timeout: float | None) -> None:
-        deadline = None if timeout is None else self._now() + timeout
+        seconds = checked_timeout(timeout)
+        deadline = None if seconds is None else self._now() + seconds
         while (leaf := self._unsettled()) is not None:
-            Delivery(leaf, 0)._wait(None if deadline is None else deadline - self._now())
+            Delivery(leaf, 0)._wait(None if deadline is None else max(0.0, deadline - self._now()))
 
     def _raise_failure(self) -> None:
         for lot in self._lots:

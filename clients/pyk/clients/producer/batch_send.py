@@ -14,7 +14,7 @@ from pyk.clients.producer.core import ProducerCore
 from pyk.clients.producer.delivery import BatchResult
 from pyk.clients.producer.given import Circumstances, Given, read_given
 from pyk.clients.producer.given_table import GivenTable, is_table
-from pyk.clients.producer.send_path import choose_partition
+from pyk.clients.producer.send_path import check_topic, choose_partition
 from pyk.clients.producer.topic_batches import TopicBatches
 from pyk.protocol.records.murmur2 import partition_for_key
 
@@ -43,6 +43,7 @@ def send_records(core: ProducerCore, topic: str, records: Any) -> Steps:
     Raises at once what is wrong with the records. When a wait fails, what was not appended fails
     with it, in the result.
     """
+    check_topic(topic)
     given = _read(core, topic, records)
     core.accumulator.check_size(topic, given.largest_size)
     while core.lacks(topic, given.highest_partition):

@@ -8,6 +8,7 @@ import random as randomness
 import warnings
 from operator import itemgetter
 
+from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
@@ -113,6 +114,7 @@ class ProducerCore:
     async def flush(self, timeout: float | None = None) -> None:
         """Wait until every record that was accepted so far is settled, at most ``timeout`` s."""
         self.client.check_place()
+        timeout = checked_timeout(timeout)
         settled = Wakeup()
         flush = self.accumulator.begin_flush(settled.set)
         try:
@@ -241,7 +243,8 @@ class ProducerCore:
     async def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
         """Return the partitions of a topic."""
         self.client.check_place()
-        limit = self.max_block if timeout is None else timeout
+        seconds = checked_timeout(timeout)
+        limit = self.max_block if seconds is None else seconds
         deadline = self.client.clock.now() + limit
         await self.start()
         metadata = await self.client.topic(topic, deadline)

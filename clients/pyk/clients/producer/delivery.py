@@ -24,6 +24,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any
 
+from pyk.clients.arguments import checked_timeout
 from pyk.clients.engine.waiter import Engine, Waiter
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
 from pyk.clients.wording import counted
@@ -304,6 +305,8 @@ class Delivery:
         batch.is_observed = True
         if batch.is_done:
             return
+        if timeout is not None:
+            timeout = checked_timeout(timeout)
         engine = batch.engine
         if engine is not None and engine.is_here():
             raise StateError(

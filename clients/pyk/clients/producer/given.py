@@ -16,7 +16,7 @@ import attrs
 from pyk.clients.producer.accumulator import record_size
 from pyk.clients.producer.batch_delivery import Lot
 from pyk.clients.producer.row_source import Headers, PairRows, RecordRows, ValueRows
-from pyk.clients.producer.send_path import as_bytes, as_headers, serialized
+from pyk.clients.producer.send_path import as_bytes, as_headers, as_partition, serialized
 from pyk.clients.timestamps import milliseconds
 
 FIELDS = frozenset({"value", "key", "partition", "headers", "timestamp_ms"})
@@ -126,7 +126,7 @@ def read_given(
     topic: str, records: Iterable[Any], key_serializer: Any, value_serializer: Any
 ) -> Given:
     """Return what an iterable gives: values, (key, value) tuples, or mappings of the arguments of
-    ``send``. Texts and buffers become bytes; anything else is for the serializers.
+    ``send``. Str and buffers become bytes; anything else is for the serializers.
     """
     if isinstance(records, str | bytes | Mapping):
         raise TypeError(
@@ -207,7 +207,8 @@ def _record(topic: str, item: Any, key_serializer: Any, value_serializer: Any) -
     partition, timestamp_ms = item.get("partition"), item.get("timestamp_ms")
     if timestamp_ms is not None:
         timestamp_ms = milliseconds(timestamp_ms, "timestamp_ms")
-    check_numbers(partition, timestamp_ms)
+    if partition is not None:
+        partition = as_partition(partition)
     return GivenRecord(
         None if key is None else as_bytes(key, "key"),
         None if value is None else as_bytes(value, "value"),
@@ -222,7 +223,7 @@ def check_numbers(lowest_partition: int | None, lowest_timestamp: int | None) ->
     if lowest_partition is not None and lowest_partition < 0:
         raise ValueError(f"partition {lowest_partition}: must be 0 or more")
     if lowest_timestamp is not None and lowest_timestamp < 0:
-        raise ValueError(f"timestamp_ms={lowest_timestamp} is before 1970")
+        raise ValueError(f"timestamp is {lowest_timestamp}, before 1970")
 
 
 def _largest(values: Sequence[bytes | None]) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
+from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig, ProducerOptions
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.context import BlockingContext
@@ -148,7 +149,7 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
 
         Raises :class:`KafkaTimeoutError` after ``timeout`` seconds; the producer goes on.
         """
-        patience = _with_grace(timeout)  # first, so that what is no number leaves no coroutine
+        patience = _with_grace(timeout)  # Raises before there is a coroutine to leave behind.
         self._thread.call(self._core.flush(timeout), patience)
 
     def close(self, timeout: float | None = None) -> None:
@@ -256,4 +257,5 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
 
 
 def _with_grace(timeout: float | None) -> float | None:
-    return None if timeout is None else timeout + GRACE_SECONDS
+    seconds = checked_timeout(timeout)
+    return None if seconds is None else seconds + GRACE_SECONDS

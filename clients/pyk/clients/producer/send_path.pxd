@@ -31,7 +31,6 @@ cdef class SendPath:
         long long timestamp,
         RoomRequest room=*,
     )
-    @cython.locals(number=int)
     cdef int _choose(self, TopicBatches batches, bytes key, partition) except? -1
 
 
@@ -46,6 +45,9 @@ cdef class AsyncSendPath(SendPath):
     cdef object _async_send(
         self, topic, value, key, partition, headers, timestamp_ms, on_delivery
     )
+
+
+cpdef as_partition(given)
 
 
 cpdef serialized(serializer, str topic, given, str what)

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable,
 from operator import index
 from typing import Any
 
+from pyk.clients.arguments import INT32_MAX
 from pyk.clients.errors import SerializationError
 from pyk.clients.producer.accumulator import RecordAccumulator
 from pyk.clients.producer.budget import RoomRequest
@@ -64,6 +65,10 @@ class SendPath:
         timestamp_ms: int | None,
     ) -> Any:
         """Append a record, or leave it to ``_send_slowly``; return what either returns."""
+        if type(topic) is not str:
+            check_topic(topic)
+        if partition is not None:
+            partition = as_partition(partition)
         if self._serializes:
             key = serialized(self._key_serializer, topic, key, "key")
             value = serialized(self._value_serializer, topic, value, "value")
@@ -77,8 +82,6 @@ class SendPath:
         )
         delivery = self._append(topic, value, key, partition, given, timestamp)
         if delivery is None:
-            if not isinstance(topic, str):
-                raise TypeError(f"a topic is a text, not {type(topic).__name__}")
             return self._send_slowly(WaitingRecord(topic, value, key, partition, given, timestamp))
         return delivery
 
@@ -96,8 +99,6 @@ class SendPath:
         batches = self._topics.get(topic)
         if batches is None:
             return None
-        if timestamp < 0:
-            raise ValueError(f"timestamp_ms={timestamp} is before 1970")
         number = self._choose(batches, key, partition)
         if number >= batches.partition_count:
             return None
@@ -106,16 +107,12 @@ class SendPath:
     def _choose(self, batches: TopicBatches, key: bytes | None, partition: int | None) -> int:
         """Return the partition of a record, -1 for whichever is being filled."""
         if partition is not None:
-            number = partition
-        elif self._partitioner is not None:
-            number = choose_partition(self._partitioner, batches, key)
-        elif key is not None:
+            return partition
+        if self._partitioner is not None:
+            return choose_partition(self._partitioner, batches, key)
+        if key is not None:
             return partition_for_key(key, batches.partition_count)
-        else:
-            return -1
-        if number < 0:
-            raise ValueError(f"partition {number} of topic {batches.name!r}: must be 0 or more")
-        return number
+        return -1
 
     def _now_ms(self) -> int:
         if self._system_clock is not None:
@@ -254,6 +251,24 @@ def check_callback(function: Any) -> None:
         raise TypeError(f"on_delivery must be callable, not {type(function).__name__}")
 
 
+def check_topic(topic: Any) -> None:
+    """Raise ``TypeError`` for a topic that is not a str."""
+    if not isinstance(topic, str):
+        raise TypeError(f"topic must be a str, not {type(topic).__name__}")
+
+
+def as_partition(given: Any) -> int:
+    """Return the number of a partition; raise ``TypeError`` or ``ValueError`` for anything else."""
+    if type(given) is int and 0 <= given <= INT32_MAX:
+        return given
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise TypeError(f"partition must be an int, not {type(given).__name__}")
+    number = index(given)
+    if not 0 <= number <= INT32_MAX:
+        raise ValueError(f"partition must be from 0 to {INT32_MAX}, not {number}")
+    return number
+
+
 async def _and_call(sending: Awaitable[Delivery], on_delivery: OnDelivery) -> Delivery:
     delivery = await sending
     delivery.add_done_callback(on_delivery)
@@ -278,7 +293,7 @@ def choose_partition(partitioner: Partitioner, batches: TopicBatches, key: bytes
 
 
 def as_bytes(given: Any, what: str) -> bytes:
-    """Return a text as UTF-8 and anything else with a buffer as bytes; raise ``TypeError``."""
+    """Return a str as UTF-8 and anything else with a buffer as bytes; raise ``TypeError``."""
     if type(given) is bytes:
         return given
     if isinstance(given, str):
@@ -290,22 +305,24 @@ def as_bytes(given: Any, what: str) -> bytes:
     except TypeError:
         advice = "" if what == HEADER else f": give the producer a {what}_serializer"
         raise TypeError(
-            f"a {what} must be bytes or a text, not {type(given).__name__}{advice}"
+            f"{what} must be bytes or str, not {type(given).__name__}{advice}"
         ) from None
 
 
 def as_headers(given: HeadersLike) -> Headers:
-    """Return headers as pairs of text and bytes or None."""
+    """Return headers as pairs of str and bytes or None."""
     pairs: Any = given.items() if isinstance(given, Mapping) else given
     headers: list[tuple[str, bytes | None]] = []
     if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
-        raise TypeError(f"headers are a mapping or (name, value) pairs, not {type(pairs).__name__}")
+        raise TypeError(
+            f"headers must be a mapping or (name, value) pairs, not {type(pairs).__name__}"
+        )
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise TypeError(f"a header is a pair (name, value), not {pair!r}")
+            raise TypeError(f"a header must be a pair (name, value), not {pair!r}")
         name, value = pair
         if not isinstance(name, str):
-            raise TypeError(f"the name of a header must be a text, not {type(name).__name__}")
+            raise TypeError(f"header name must be a str, not {type(name).__name__}")
         headers.append((name, None if value is None else as_bytes(value, HEADER)))
     return tuple(headers)
 

@@ -87,9 +87,9 @@ class SenderLoop:
             self._fail(mistake)
 
     def _fail(self, mistake: Exception) -> None:
-        """After a mistake of ours: nobody shall wait for what will never be sent."""
+        """Fail all records after a bug in pyk: otherwise their callers would wait for ever."""
         self._client.supervisor.failed(TASK, mistake)
-        failure = StateError(f"the producer failed by a mistake of pyk: {mistake!r}")
+        failure = StateError(f"the producer failed because of a bug in pyk: {mistake!r}")
         self._accumulator.refuse(failure)
         self.stop(failure)
 
@@ -155,7 +155,7 @@ class SenderLoop:
             self._hand_out(settlements)
 
     def _hand_out(self, settlements: Iterable[Settlement]) -> None:
-        """Give results to who waits for them, callbacks of the application among them."""
+        """Set results: this wakes the threads that wait for them and runs delivery callbacks."""
         for end in settlements:
             batch = end.batch
             self._accumulator.release(batch)
@@ -253,8 +253,10 @@ class ProduceAnswer:
 
 
 def _as_kafka_error(error: BaseException) -> KafkaError:
-    """Return an error as callers of a producer know them; others are mistakes of ours."""
+    """Return an error as callers of a producer know them; any other one is a bug in pyk."""
     if isinstance(error, KafkaError):
         return error
-    log.error("A produce request failed by a mistake of pyk", exc_info=error)
-    return StateError(f"a produce request failed by a mistake of pyk: {error!r}", definite=False)
+    log.error("A produce request failed because of a bug in pyk", exc_info=error)
+    return StateError(
+        f"a produce request failed because of a bug in pyk: {error!r}", definite=False
+    )

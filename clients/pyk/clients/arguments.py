@@ -1,0 +1,36 @@
+"""Validate arguments that several calls take. Pure."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+from typing import Any
+
+INT32_MAX = 2**31 - 1
+
+
+def checked_timeout(timeout: Any) -> float | None:
+    """Return a timeout in seconds, or None; raise ``TypeError`` or ``ValueError`` for another one.
+
+    Call it before the first side effect: a wrong timeout must leave nothing half done.
+    """
+    if timeout is None:
+        return None
+    if isinstance(timeout, timedelta):
+        raise TypeError(
+            f"timeout must be a number of seconds, not {timeout!r}: use its total_seconds()"
+        )
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
+    if not math.isfinite(timeout) or timeout < 0:
+        raise ValueError(f"timeout must be None or a finite number from 0 on, not {timeout!r}")
+    return timeout
+
+
+def checked_count(count: Any, what: str) -> int:
+    """Return a number from 1 on; raise ``TypeError`` or ``ValueError`` for another one."""
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise TypeError(f"{what} must be an int, not {count!r}")
+    if count < 1:
+        raise ValueError(f"{what} must be 1 or more, not {count}")
+    return count

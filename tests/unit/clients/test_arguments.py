@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pyk.clients.arguments import checked_count, checked_timeout
+
+
+@pytest.mark.parametrize("timeout", [None, 0, 0.5, 60])
+def test_seconds_and_no_limit_are_timeouts(timeout: float | None) -> None:
+    assert checked_timeout(timeout) == timeout
+
+
+@pytest.mark.parametrize("timeout", ["1", b"1", True, [1], timedelta(seconds=1)])
+def test_a_timeout_of_another_type_is_refused(timeout: Any) -> None:
+    with pytest.raises(TypeError, match="timeout must be a number of seconds, not "):
+        checked_timeout(timeout)
+
+
+def test_the_error_for_a_timedelta_says_what_to_write() -> None:
+    with pytest.raises(TypeError, match=r"total_seconds\(\)"):
+        checked_timeout(timedelta(seconds=1))
+
+
+@pytest.mark.parametrize("timeout", [-1, -0.1, float("nan"), float("inf")])
+def test_a_number_that_is_not_a_timeout_is_refused(timeout: float) -> None:
+    with pytest.raises(ValueError, match="None or a finite number from 0 on, not "):
+        checked_timeout(timeout)
+
+
+def test_counts_are_ints_from_1_on() -> None:
+    assert checked_count(1, "max_records") == 1
+    with pytest.raises(ValueError, match="max_records must be 1 or more, not 0"):
+        checked_count(0, "max_records")
+
+
+@pytest.mark.parametrize("count", ["1", 1.0, True, None])
+def test_a_count_of_another_type_is_refused(count: Any) -> None:
+    with pytest.raises(TypeError, match="max_records must be an int, not "):
+        checked_count(count, "max_records")

@@ -1,0 +1,237 @@
+"""A wrong argument is named in the line that has it, before anything is connected or sent."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from pyk.clients import (
+    Admin,
+    AsyncConsumer,
+    AsyncProducer,
+    ConfigurationError,
+    Consumer,
+    Producer,
+    RebalanceListener,
+    TopicPartition,
+)
+
+NOWHERE = "127.0.0.1:1"
+NUMBER_OF_SECONDS = r"timeout must be a number of seconds, not '1'"
+FINITE = r"timeout must be None or a finite number from 0 on, not nan"
+NAN = float("nan")
+
+
+@pytest.fixture
+def producer() -> Iterator[Producer[Any, Any]]:
+    producer = Producer[Any, Any](NOWHERE)
+    yield producer
+    producer.close()
+
+
+@pytest.fixture
+async def async_producer() -> AsyncIterator[AsyncProducer[Any, Any]]:
+    producer = AsyncProducer[Any, Any](NOWHERE)
+    yield producer
+    await producer.close()
+
+
+@pytest.fixture
+def consumer() -> Iterator[Consumer[Any, Any]]:
+    consumer = Consumer[Any, Any](NOWHERE, group_id="readers")
+    yield consumer
+    consumer.close()
+
+
+@pytest.fixture
+async def async_consumer() -> AsyncIterator[AsyncConsumer[Any, Any]]:
+    consumer = AsyncConsumer[Any, Any](NOWHERE, group_id="readers")
+    yield consumer
+    await consumer.close()
+
+
+# -- timeouts --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", [Producer.start, Producer.flush])
+def test_a_producer_refuses_a_wrong_timeout(
+    producer: Producer[Any, Any], call: Callable[..., object]
+) -> None:
+    with pytest.raises(TypeError, match=NUMBER_OF_SECONDS):
+        call(producer, "1")
+    with pytest.raises(ValueError, match=FINITE):
+        call(producer, NAN)
+
+
+def test_partitions_for_refuses_a_wrong_timeout(producer: Producer[Any, Any]) -> None:
+    with pytest.raises(TypeError, match=NUMBER_OF_SECONDS):
+        producer.partitions_for("orders", "1")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("call", [AsyncProducer.start, AsyncProducer.flush])
+async def test_an_async_producer_refuses_a_wrong_timeout(
+    async_producer: AsyncProducer[Any, Any], call: Callable[..., Awaitable[object]]
+) -> None:
+    with pytest.raises(TypeError, match=NUMBER_OF_SECONDS):
+        await call(async_producer, "1")
+    with pytest.raises(ValueError, match=FINITE):
+        await call(async_producer, NAN)
+
+
+@pytest.mark.parametrize("call", [Consumer.start, Consumer.poll, Consumer.close])
+def test_a_consumer_refuses_a_wrong_timeout(
+    consumer: Consumer[Any, Any], call: Callable[..., object]
+) -> None:
+    consumer.subscribe(["orders"])
+
+    with pytest.raises(TypeError, match=NUMBER_OF_SECONDS):
+        call(consumer, "1")
+    with pytest.raises(ValueError, match=FINITE):
+        call(consumer, NAN)
+
+
+@pytest.mark.parametrize("call", [AsyncConsumer.start, AsyncConsumer.poll, AsyncConsumer.close])
+async def test_an_async_consumer_refuses_a_wrong_timeout(
+    async_consumer: AsyncConsumer[Any, Any], call: Callable[..., Awaitable[object]]
+) -> None:
+    async_consumer.subscribe(["orders"])
+
+    with pytest.raises(TypeError, match=NUMBER_OF_SECONDS):
+        await call(async_consumer, "1")
+    with pytest.raises(ValueError, match=FINITE):
+        await call(async_consumer, NAN)
+
+
+def test_an_admin_refuses_a_wrong_timeout() -> None:
+    admin = Admin(NOWHERE)
+
+    with pytest.raises(TypeError, match=NUMBER_OF_SECONDS):
+        admin.list_topics(timeout="1")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=FINITE):
+        admin.list_topics(timeout=NAN)
+    with pytest.raises(TypeError, match=NUMBER_OF_SECONDS):
+        admin.close("1")  # type: ignore[arg-type]
+    admin.close()
+
+
+# -- what to send ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("topic", [["orders"], 5, b"orders", None])
+def test_a_topic_to_send_to_is_a_str(producer: Producer[Any, Any], topic: Any) -> None:
+    expected = f"topic must be a str, not {type(topic).__name__}"
+    with pytest.raises(TypeError, match=expected):
+        producer.send(topic, b"value")
+    with pytest.raises(TypeError, match=expected):
+        producer.send_batch(topic, [b"value"])
+
+
+@pytest.mark.parametrize("partition", ["0", True, 1.0])
+def test_a_partition_to_send_to_is_an_int(producer: Producer[Any, Any], partition: Any) -> None:
+    expected = f"partition must be an int, not {type(partition).__name__}"
+    with pytest.raises(TypeError, match=expected):
+        producer.send("orders", b"value", partition=partition)
+    with pytest.raises(TypeError, match=expected):
+        producer.send_batch("orders", [{"value": b"value", "partition": partition}])
+
+
+@pytest.mark.parametrize("partition", [-1, 2**31, 2**70])
+def test_a_partition_that_cannot_exist_is_refused(
+    producer: Producer[Any, Any], partition: int
+) -> None:
+    expected = f"partition must be from 0 to 2147483647, not {partition}"
+    with pytest.raises(ValueError, match=expected):
+        producer.send("orders", b"value", partition=partition)
+    with pytest.raises(ValueError, match=expected):
+        producer.send_batch("orders", [{"value": b"value", "partition": partition}])
+
+
+@pytest.mark.parametrize("time", [2**63, 2**70])
+def test_a_time_beyond_64_bits_is_refused(producer: Producer[Any, Any], time: int) -> None:
+    expected = f"timestamp_ms is {time}, more than 64 bits hold: give milliseconds since 1970"
+    with pytest.raises(ValueError, match=expected):
+        producer.send("orders", b"value", timestamp_ms=time)
+    with pytest.raises(ValueError, match=expected):
+        producer.send_batch("orders", [{"value": b"value", "timestamp_ms": time}])
+
+
+def test_a_time_before_1970_is_refused(producer: Producer[Any, Any]) -> None:
+    with pytest.raises(ValueError, match="timestamp_ms is -1, before 1970"):
+        producer.send("orders", b"value", timestamp_ms=-1)
+
+
+def test_values_headers_and_their_names_are_bytes_or_str(producer: Producer[Any, Any]) -> None:
+    with pytest.raises(TypeError, match="value must be bytes or str, not int: give the producer"):
+        producer.send("orders", 5)
+    with pytest.raises(TypeError, match="header name must be a str, not int"):
+        producer.send("orders", b"value", headers={5: b""})  # type: ignore[dict-item]
+
+
+async def test_the_async_producer_refuses_the_same(
+    async_producer: AsyncProducer[Any, Any],
+) -> None:
+    with pytest.raises(TypeError, match="topic must be a str, not list"):
+        await async_producer.send(["orders"], b"value")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="partition must be an int, not bool"):
+        await async_producer.send("orders", b"value", partition=True)
+
+
+# -- what to read ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("records", ["1", 1.5, True])
+async def test_a_number_of_records_is_an_int(
+    consumer: Consumer[Any, Any], async_consumer: AsyncConsumer[Any, Any], records: Any
+) -> None:
+    with pytest.raises(TypeError, match="max_records must be an int, not "):
+        consumer.poll(max_records=records)
+    with pytest.raises(TypeError, match="max_records must be an int, not "):
+        await async_consumer.poll(max_records=records)
+
+
+@pytest.mark.parametrize("topics", [5, b"orders", [5], [None], TopicPartition("orders", 0)])
+def test_topics_to_read_are_str(topics: Any) -> None:
+    with pytest.raises(TypeError, match=r"topics? must be a"):
+        Consumer(NOWHERE, topics=topics)
+    with pytest.raises(TypeError, match=r"topics? must be a"):
+        AsyncConsumer(NOWHERE, topics=topics)
+    with pytest.raises(TypeError, match=r"topics? must be a"):
+        Consumer(NOWHERE).subscribe(topics)
+
+
+def test_a_pattern_that_is_not_a_regular_expression_is_named() -> None:
+    with pytest.raises(ValueError, match=r"pattern '\[' is not a regular expression: unterm"):
+        Consumer(NOWHERE).subscribe(pattern="[")
+
+
+@pytest.mark.parametrize("pattern", [5, b"orders"])
+def test_a_pattern_is_a_str(pattern: Any) -> None:
+    with pytest.raises(TypeError, match=r"pattern must be a str or re.compile\(str\), not "):
+        Consumer(NOWHERE).subscribe(pattern=pattern)
+
+
+def test_the_class_of_a_listener_is_not_a_listener() -> None:
+    class Listener(RebalanceListener):
+        pass
+
+    with pytest.raises(TypeError, match=r"is the class itself: give an object, Listener\(\)"):
+        Consumer(NOWHERE).subscribe(["orders"], listener=Listener)  # type: ignore[arg-type]
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+def test_bootstrap_servers_are_not_bytes() -> None:
+    with pytest.raises(ConfigurationError, match="bootstrap_servers must be a str or a sequence"):
+        Producer(b"localhost:9092")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="bootstrap_servers must name each as a str"):
+        Producer(["localhost:9092", 5])  # type: ignore[list-item]
+
+
+def test_a_partitioner_is_not_a_name() -> None:
+    with pytest.raises(
+        ConfigurationError, match="partitioner must be a callable, not 'murmur2'; leave it out"
+    ):
+        Producer(NOWHERE, partitioner="murmur2")  # type: ignore[arg-type]
