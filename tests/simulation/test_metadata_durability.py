@@ -282,6 +282,42 @@ async def test_offsets_that_could_not_be_forgotten_are_when_the_disk_is_well_aga
 
 
 @virtual_time
+async def test_offsets_of_a_recreated_topic_outlive_the_forgetting_of_the_old_ones() -> None:
+    faulty = FaultyFileSystem(MemoryFileSystem())
+    async with running(faulty) as node:
+        await node.create_groups_topic()
+        await node.create("one")
+        node.commit([OffsetToCommit(topic="one", partition=0, offset=7)])
+        fault = faulty.on("write", "*/__consumer_offsets-*").fail(errno.ENOSPC)
+        node.delete("one")
+        await node.create("one")
+
+        assert node.committed("one") is None
+        fault.heal()
+        assert node.commit([OffsetToCommit(topic="one", partition=0, offset=3)]) == ErrorCode.NONE
+        await asyncio.sleep(60)
+
+        assert node.committed("one") == 3
+
+
+@virtual_time
+async def test_recreated_topic_has_no_old_offsets_after_a_power_failure() -> None:
+    memory = MemoryFileSystem()
+    async with running(memory) as node:
+        await node.create_groups_topic()
+        await node.create("one")
+        node.commit([OffsetToCommit(topic="one", partition=0, offset=7)])
+        for runtime in node.broker.groups.shards:
+            runtime._log._partition.log.flush()
+        node.delete("one")  # what forgets the offset is not on the disk
+        await node.create("one")
+        memory.crash(loses_unflushed=True)
+
+    async with running(memory) as again:
+        assert again.committed("one") is None
+
+
+@virtual_time
 async def test_offsets_of_a_topic_deleted_just_before_a_crash_are_forgotten() -> None:
     memory = MemoryFileSystem()
     faulty = FaultyFileSystem(memory)

@@ -7,19 +7,29 @@ from collections.abc import AsyncIterator
 from random import Random
 from typing import Any
 
+import attrs
+
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.io import MemoryNetwork
 from pyk.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from pyk.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
 from pyk.reference_broker.broker import Broker, Seams
 from pyk.reference_broker.config import BrokerConfigLayers
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.coordinator.group.offsets import OffsetToCommit
+from pyk.reference_broker.coordinator.group.records import UNKNOWN_TOPIC_ID
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.filesystem import FileSystem
+from pyk.reference_broker.handlers.group_offsets import offset_fetch
 from support.controllers import topic
 from support.logs import batch, values
+from support.running_brokers import context
 from support.virtual_time import current_clock
 
 DATA = "/srv/kafka/data"
@@ -97,6 +107,11 @@ class Node:
         return values(self.broker.partition(name, partition).log)
 
     def commit(self, offsets: list[OffsetToCommit], group: str = GROUP) -> ErrorCode:
+        topic_ids = {name: each.topic_id for name, each in self.image.topics.items()}
+        offsets = [
+            attrs.evolve(each, topic_id=topic_ids.get(each.topic, UNKNOWN_TOPIC_ID))
+            for each in offsets
+        ]
         results = now(
             self.broker.group(group).ask(
                 lambda shard, moment: shard.commit_offsets(
@@ -110,9 +125,17 @@ class Node:
         return max(results.values())
 
     def committed(self, name: str, partition: int = 0, group: str = GROUP) -> int | None:
-        offsets = self.broker.group(group).shard.committed_offsets(group)
-        found = offsets.get(name, {}).get(partition)
-        return None if found is None else found.offset
+        """Return what OffsetFetch answers, None for no offset."""
+        asked = OffsetFetchRequestGroup(
+            group_id=group,
+            topics=[OffsetFetchRequestTopics(name=name, partition_indexes=[partition])],
+        )
+        request = OffsetFetchRequest(groups=[asked])
+        (found,) = offset_fetch(self.broker, request, context(8)).groups
+        if found.error_code:
+            raise ApiError(ErrorCode(found.error_code))
+        offset = found.topics[0].partitions[0].committed_offset
+        return None if offset < 0 else offset
 
 
 def now(deferred: Deferred[Any]) -> Any:

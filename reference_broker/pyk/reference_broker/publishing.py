@@ -24,7 +24,6 @@ from .controller.image import (
     MetadataImage,
     PartitionChanged,
     TopicDeleted,
-    TopicImage,
 )
 from .controller.names import GROUP_METADATA_TOPIC
 from .coordinator.runtime import ShardLog
@@ -87,7 +86,7 @@ class MetadataPublisher:
                 self._retire(name)
             for name in names:
                 self._in_turn(partial(self.follow, name))
-            self._in_turn(partial(self._topic_deleted, change.topic))
+            self._forget_offsets_of_deleted_topics()
         else:
             self._in_turn(partial(self._config_changed, change))
 
@@ -150,17 +149,15 @@ class MetadataPublisher:
             return  # it is gone
         number = partition.topic_partition.partition
         shard_log = self._shard_log(partition)
-        for _ in self._groups().add_shard(number, shard_log, self._image.topics):
+        for _ in self._groups().add_shard(number, shard_log, self._image.topic_id):
             pass
 
-    def _topic_deleted(self, topic: TopicImage) -> None:
-        self._steps.carry_out(
-            f"forgetting the offsets of {topic.name}", lambda: self._forget_offsets(topic.name)
-        )
+    def _forget_offsets_of_deleted_topics(self) -> None:
+        self._steps.carry_out("forgetting the offsets of deleted topics", self._forget_offsets)
 
-    def _forget_offsets(self, topic: str) -> None:
+    def _forget_offsets(self) -> None:
         if GROUP_METADATA_TOPIC in self._image.topics:
-            self._groups().topics_deleted([topic])
+            self._groups().forget_deleted_topics(self._image.topic_id)
 
     def _config_changed(self, change: ConfigChanged) -> None:
         topic = change.resource_name

@@ -111,6 +111,11 @@ class MetadataImage:
         topic = self.topics.get(topic_partition.topic)
         return topic.partitions.get(topic_partition.partition) if topic else None
 
+    def topic_id(self, name: str) -> UUID | None:
+        """Return the id of a topic, None if there is no topic of this name."""
+        topic = self.topics.get(name)
+        return None if topic is None else topic.topic_id
+
     def config(self, resource_type: int, resource_name: str) -> dict[str, str]:
         return self.configs.get((resource_type, resource_name), {})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -106,6 +106,7 @@ def _offsets_to_commit(
             if partition.partition_index in topic.partitions:
                 yield OffsetToCommit(
                     topic=topic.name,
+                    topic_id=topic.topic_id,
                     partition=partition.partition_index,
                     offset=partition.committed_offset,
                     leader_epoch=partition.committed_leader_epoch,
@@ -176,7 +177,7 @@ def _fetch_group(
             found = broker.image.topics_by_id.get(topic.topic_id)
             name = found.name if found else ""
             code = ErrorCode.NONE if found else ErrorCode.UNKNOWN_TOPIC_ID
-        known = offsets.get(name, {})
+        known = _of_topic(broker, offsets, name)
         answered.topics.append(
             OffsetFetchResponseTopics(
                 name=topic.name,
@@ -190,12 +191,22 @@ def _fetch_group(
     return answered
 
 
+def _of_topic(broker: Broker, offsets: GroupOffsets, name: str) -> Mapping[int, CommittedOffset]:
+    """Return a topic's offsets, without those of a deleted one that had its name."""
+    found = offsets.get(name, {})
+    topic_id = broker.image.topic_id(name)
+    if topic_id is None:
+        return found
+    return {number: each for number, each in found.items() if each.belongs_to(topic_id)}
+
+
 def _all_offsets(
     broker: Broker, offsets: GroupOffsets, *, uses_topic_ids: bool
 ) -> Iterator[OffsetFetchResponseTopics]:
-    for name, partitions in offsets.items():
+    for name in offsets:
         topic = broker.image.topics.get(name)
-        if topic is None and uses_topic_ids:
+        partitions = _of_topic(broker, offsets, name)
+        if not partitions or (topic is None and uses_topic_ids):
             continue
         answered = OffsetFetchResponseTopics(
             name=name, partitions=[_fetched(number, o) for number, o in partitions.items()]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from pyk.protocol.errors import ErrorCode
@@ -128,11 +130,29 @@ def test_a_deleted_topic_takes_its_offsets_along() -> None:
     groups = Groups()
     groups.commit(offset(1, "orders"), offset(2, "payments"))
 
-    groups.runtime.carry_out(groups.shard.topics_deleted({"orders"}))
+    existing = {"payments": UUID(int=2)}
+    groups.runtime.carry_out(groups.shard.forget_deleted_topics(existing.get))
     groups.restart()
 
     assert groups.committed("orders") is None
     assert groups.committed("payments") == 2
+
+
+def test_offsets_of_an_earlier_topic_of_that_name_are_forgotten_and_others_kept() -> None:
+    groups = Groups()
+    groups.commit(
+        offset(1, "orders", partition=0, topic_id=UUID(int=1)),
+        offset(2, "orders", partition=1, topic_id=UUID(int=2)),
+        offset(3, "orders", partition=2),
+    )
+    groups.restart()
+
+    existing = {"orders": UUID(int=2)}
+    groups.runtime.carry_out(groups.shard.forget_deleted_topics(existing.get))
+    groups.restart()
+
+    found = groups.shard.committed_offsets(GROUP)["orders"]
+    assert {number: each.offset for number, each in found.items()} == {1: 2, 2: 3}
 
 
 def test_only_an_empty_group_can_be_deleted() -> None:
@@ -232,7 +252,7 @@ def test_records_are_kafkas() -> None:
 
     assert key == b"\x00\x01" + b"\x00\x07readers" + b"\x00\x01t" + b"\x00\x00\x00\x01"
     assert value is not None
-    assert value[:14] == b"\x00\x03" + (258).to_bytes(8, "big") + b"\xff\xff\xff\xff"
+    assert value[:14] == b"\x00\x04" + (258).to_bytes(8, "big") + b"\xff\xff\xff\xff"
 
 
 def test_records_of_a_kind_that_is_not_known_are_skipped() -> None:

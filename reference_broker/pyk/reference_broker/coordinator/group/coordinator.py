@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 from uuid import UUID
 
@@ -63,7 +63,7 @@ class GroupCoordinator:
         return list(self._shards.values())
 
     def add_shard(
-        self, number: int, shard_log: ShardLog, existing_topics: Container[str]
+        self, number: int, shard_log: ShardLog, topic_id_of: Callable[[str], UUID | None]
     ) -> Iterator[int]:
         """Coordinate the groups of a partition; yield now and then while its log is read.
 
@@ -85,8 +85,7 @@ class GroupCoordinator:
         finally:
             self._loading.discard(number)
         self._shards[number] = runtime
-        gone = {topic for topic in runtime.shard.offsets.topics() if topic not in existing_topics}
-        runtime.carry_out(runtime.shard.topics_deleted(gone))
+        runtime.carry_out(runtime.shard.forget_deleted_topics(topic_id_of))
 
     def remove_shard(self, number: int) -> None:
         """Coordinate the groups of a partition no longer, and send their members elsewhere."""
@@ -115,15 +114,14 @@ class GroupCoordinator:
         if runtime is not None:
             runtime.high_watermark_moved()
 
-    def topics_deleted(self, topics: Iterable[str]) -> None:
+    def forget_deleted_topics(self, topic_id_of: Callable[[str], UUID | None]) -> None:
         """Forget the offsets that groups have committed for topics that are gone.
 
         Raises :class:`ApiError` where that could not be written; it can be repeated.
         """
-        gone = frozenset(topics)
         results: list[ErrorCode] = []
         for runtime in self._shards.values():
-            outcome = runtime.shard.topics_deleted(gone)
+            outcome = runtime.shard.forget_deleted_topics(topic_id_of)
             runtime.carry_out(attrs.evolve(outcome, when_written=results.append))
         for code in filter(None, results):
             raise ApiError(code)

@@ -5,7 +5,8 @@ Offsets change only by replaying records, so that a restart and a commit are the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from uuid import UUID
 
 import attrs
 
@@ -14,7 +15,7 @@ from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.timers import Moment
 
 from .classic_group import ClassicGroup, GroupState
-from .records import CommittedOffset, offset_record, offset_tombstone
+from .records import UNKNOWN_TOPIC_ID, CommittedOffset, offset_record, offset_tombstone
 
 GroupOffsets = Mapping[str, Mapping[int, CommittedOffset]]
 """Committed offsets by topic and partition."""
@@ -33,6 +34,7 @@ class OffsetToCommit:
     """One partition of an OffsetCommit."""
 
     topic: str
+    topic_id: UUID = UNKNOWN_TOPIC_ID
     partition: int
     offset: int
     leader_epoch: int = -1
@@ -63,6 +65,7 @@ class OffsetStore:
                 continue
             committed = CommittedOffset(
                 offset=each.offset,
+                topic_id=each.topic_id,
                 leader_epoch=each.leader_epoch,
                 metadata=each.metadata,
                 commit_timestamp_ms=moment.time_ms,
@@ -97,17 +100,21 @@ class OffsetStore:
             if is_gone(topic, committed)
         ]
 
-    def tombstones_of_topics(self, topics: Collection[str]) -> list[CoordinatorRecord]:
-        """Return tombstones for all offsets committed for topics that were deleted."""
-        return [
-            record
-            for group_id in self._groups
-            for record in self.tombstones(group_id, lambda topic, _: topic in topics)
-        ]
+    def tombstones_of_deleted_topics(
+        self, topic_id_of: Callable[[str], UUID | None]
+    ) -> list[CoordinatorRecord]:
+        """Return tombstones for all offsets of topics that exist no longer under their id.
 
-    def topics(self) -> set[str]:
-        """Return the topics for which any group has committed offsets."""
-        return {topic for topics in self._groups.values() for topic in topics}
+        ``topic_id_of`` is asked for the id of a topic that exists, None if there is none.
+        """
+
+        def is_gone(topic: str, committed: CommittedOffset) -> bool:
+            topic_id = topic_id_of(topic)
+            return topic_id is None or not committed.belongs_to(topic_id)
+
+        return [
+            record for group_id in self._groups for record in self.tombstones(group_id, is_gone)
+        ]
 
     def expired(self, group: ClassicGroup, moment: Moment) -> list[CoordinatorRecord]:
         """Return tombstones for a group's offsets that have outlived their retention (KIP-211).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from uuid import UUID
 
 import attrs
 
@@ -19,11 +20,13 @@ from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from .classic_group import ClassicGroup, GroupState
 from .member import Member
 
-# The highest versions that are not flexible: Kafka itself writes these, since older brokers can
-# still read them.
+# What Kafka itself writes: of groups the highest version that is not flexible, of offsets the one
+# with topic ids.
 _GROUP_METADATA_VERSION = 3
-_OFFSET_COMMIT_VERSION = 3
+_OFFSET_COMMIT_VERSION = 4
 _OFFSET_COMMIT_VERSION_WITH_EXPIRY = 1  # the only one that carries an expire timestamp
+
+UNKNOWN_TOPIC_ID = UUID(int=0)
 
 
 @attrs.frozen(kw_only=True)
@@ -31,11 +34,20 @@ class CommittedOffset:
     """How far a group has come in a partition."""
 
     offset: int
+    topic_id: UUID = UNKNOWN_TOPIC_ID
+    """The topic that was read: another one of its name begins without offsets."""
     leader_epoch: int = -1
     metadata: str = ""
     commit_timestamp_ms: int
     expire_timestamp_ms: int | None = None
-    """Only where the commit asked for a retention of its own (OffsetCommit v2-4)."""
+    """Only where the commit asked for a retention of its own (OffsetCommit v2-4).
+
+    The record has no room for the topic's id then.
+    """
+
+    def belongs_to(self, topic_id: UUID) -> bool:
+        """Return whether the offset is of this topic, as far as is known."""
+        return self.topic_id in (UNKNOWN_TOPIC_ID, topic_id)
 
 
 def offset_record(
@@ -46,6 +58,7 @@ def offset_record(
         OffsetCommitKey(group=group_id, topic=topic, partition=partition),
         OffsetCommitValue(
             offset=committed.offset,
+            topic_id=committed.topic_id,
             leader_epoch=committed.leader_epoch,
             metadata=committed.metadata,
             commit_timestamp=committed.commit_timestamp_ms,
@@ -69,6 +82,7 @@ def committed_offset(value: OffsetCommitValue | LegacyOffsetCommitValue) -> Comm
         )
     return CommittedOffset(
         offset=value.offset,
+        topic_id=value.topic_id,
         leader_epoch=value.leader_epoch,
         metadata=value.metadata,
         commit_timestamp_ms=value.commit_timestamp,

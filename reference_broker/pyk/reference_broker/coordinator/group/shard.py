@@ -7,7 +7,7 @@ replaying its log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
@@ -108,9 +108,10 @@ class GroupShard:
                 records.append(group_tombstone(group_id))
         return Outcome(tuple(records), is_atomic=False)
 
-    def topics_deleted(self, topics: Collection[str]) -> Outcome:
-        """Forget the offsets of topics that are gone."""
-        return Outcome(tuple(self.offsets.tombstones_of_topics(topics)), is_atomic=False)
+    def forget_deleted_topics(self, topic_id_of: Callable[[str], UUID | None]) -> Outcome:
+        """Forget the offsets of topics that exist no longer under their id."""
+        tombstones = self.offsets.tombstones_of_deleted_topics(topic_id_of)
+        return Outcome(tuple(tombstones), is_atomic=False)
 
     # -- groups ----------------------------------------------------------------------------------
 
