@@ -7,7 +7,8 @@ from typing import TypeVar
 from pyk.clients.consumer.group.actions import Action, Assign, Heartbeat, Join, Sync
 from pyk.clients.consumer.group.assignors import CooperativeStickyAssignor, RangeAssignor
 from pyk.clients.consumer.group.embedded import encode_assignment
-from pyk.clients.consumer.group.membership import Membership, MemberState
+from pyk.clients.consumer.group.member_state import MemberState
+from pyk.clients.consumer.group.membership import Membership
 from pyk.clients.consumer.group.requests import MemberOptions
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode

@@ -498,7 +498,7 @@ class ConsumerCore:
         return ConsumerHealth(
             unreachable_nodes=tuple(node.told(now) for node in self._needed_but_unreachable()),
             group_state=member.state.value if member is not None else None,
-            group_error=self.failure or (member.error if member is not None else None),
+            group_error=self.failure or (self.group.problem(now) if self.group else None),
             partitions=partitions,
             topics=self._topic_watch.errors,
         )

@@ -22,7 +22,7 @@ from pyk.clients.consumer.group.assignors import (
 from pyk.clients.consumer.group.commits import AutoCommit, Finished, Offsets
 from pyk.clients.consumer.group.committer import Committer, is_ours_by, not_a_member
 from pyk.clients.consumer.group.coordinator import GroupCoordinator
-from pyk.clients.consumer.group.membership import MemberState
+from pyk.clients.consumer.group.member_state import MemberState
 from pyk.clients.consumer.group.requests import MemberOptions
 from pyk.clients.consumer.offsets_argument import OffsetsToCommit
 from pyk.clients.consumer.positions import Positions
@@ -196,6 +196,9 @@ class ConsumerGroup:
         error = self.membership.error
         if error is None:
             self._error_was_raised = False
+            lasting = self.membership.take_lasting_failure(self._client.clock.now())
+            if lasting is not None:
+                raise lasting.with_traceback(None)
         elif self._error_was_raised and not error.fatal:
             self._error_was_raised = False
             self.coordinator.retry()
@@ -203,6 +206,10 @@ class ConsumerGroup:
             self._error_was_raised = True
             self._buffer.call_attention(EVENT)
             raise error.with_traceback(None)
+
+    def problem(self, now: float) -> KafkaError | None:
+        """Return what has kept this member from its group for a while, None if nothing has."""
+        return self.membership.error or self.membership.failures.problem(now)
 
     @property
     def is_member(self) -> bool:
@@ -314,5 +321,6 @@ def member_options(client: Client, config: ConsumerConfig) -> MemberOptions:
         session_timeout=config.session_timeout_ms / 1000,
         heartbeat_interval=config.heartbeat_interval_ms / 1000,
         max_poll_interval=config.max_poll_interval_ms / 1000,
+        request_timeout=config.request_timeout_ms / 1000,
         backoff=client.retry_backoff,
     )

@@ -26,7 +26,8 @@ from pyk.clients.consumer.group.actions import (
     Sync,
     Wait,
 )
-from pyk.clients.consumer.group.membership import NO_GENERATION, Membership, MemberState
+from pyk.clients.consumer.group.member_state import MemberState
+from pyk.clients.consumer.group.membership import NO_GENERATION, Membership
 from pyk.clients.consumer.group.requests import MemberOptions
 from pyk.clients.consumer.group.subscription import TopicLayout
 from pyk.clients.consumer.group.topic_layouts import TopicLayouts
@@ -42,6 +43,7 @@ log = logging.getLogger(__name__)
 FIRST_LEAVE_VERSION = 3
 LEAVE_SECONDS = 3.0
 LAYOUT_SECONDS = 5.0
+FIND_SECONDS = 5.0
 REBALANCING = frozenset(
     {MemberState.REVOKING, MemberState.JOINING, MemberState.DIVIDING, MemberState.SYNCING}
 )
@@ -143,8 +145,21 @@ class GroupCoordinator:
                 await self._wait_until(action.until)
             else:
                 await self._do(action)
-                if self.membership.error is not None:
-                    self._on_failure()
+                self._tell_failures()
+
+    def _tell_failures(self) -> None:
+        """Let the log and the application know what keeps the member out of its group."""
+        now, membership = self._client.clock.now(), self.membership
+        warning = membership.failures.take_warning(now)
+        if warning is not None:
+            log.warning(
+                "Cannot join group %s for %.0f seconds, will go on trying: %s",
+                self._options.group_id,
+                membership.failures.seconds(now),
+                warning,
+            )
+        if membership.error is not None or membership.failures.must_raise(now):
+            self._on_failure()
 
     def _observe_application(self) -> None:
         activity = self._activity()
@@ -212,7 +227,9 @@ class GroupCoordinator:
         deadline = self._client.clock.now() + timeout_ms / 1000
         try:
             group_id = self._options.group_id
-            node = await self._client.coordinator(CoordinatorType.GROUP, group_id, deadline)
+            # Not until the deadline: what keeps the coordinator from being found must be told.
+            find_deadline = min(deadline, self._client.clock.now() + FIND_SECONDS)
+            node = await self._client.coordinator(CoordinatorType.GROUP, group_id, find_deadline)
             left_ms = int((deadline - self._client.clock.now()) * 1000)
             if left_ms <= 0:
                 raise RequestTimeoutError(f"no time left to ask the coordinator of {group_id!r}")

@@ -26,7 +26,6 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 
 from pyk.clients.consumer.group import leader
 from pyk.clients.consumer.group.actions import (
@@ -43,6 +42,16 @@ from pyk.clients.consumer.group.actions import (
     Wait,
 )
 from pyk.clients.consumer.group.embedded import decode_assignment
+from pyk.clients.consumer.group.join_failures import JoinFailures
+from pyk.clients.consumer.group.member_state import (
+    BEATING,
+    COORDINATOR_MOVED,
+    JOINING,
+    NOT_A_MEMBER,
+    OUTSIDE,
+    TRY_AGAIN,
+    MemberState,
+)
 from pyk.clients.consumer.group.requests import (
     NO_MEMBER_ID,
     PROTOCOL_TYPE,
@@ -73,32 +82,6 @@ log = logging.getLogger(__name__)
 
 NO_GENERATION = -1
 
-COORDINATOR_MOVED = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
-NOT_A_MEMBER = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
-TRY_AGAIN = COORDINATOR_MOVED | {
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.REBALANCE_IN_PROGRESS,
-    ErrorCode.REQUEST_TIMED_OUT,
-}
-
-
-class MemberState(Enum):
-    """Where the member stands; the diagram above shows the moves."""
-
-    UNSUBSCRIBED = "unsubscribed"
-    JOINING = "joining"
-    DIVIDING = "dividing"
-    SYNCING = "syncing"
-    STABLE = "stable"
-    REVOKING = "revoking"
-    AWAY = "away"
-    FAILED = "failed"
-
-
-# The coordinator expects heartbeats here. While a JoinGroup or SyncGroup waits there it does not.
-BEATING = frozenset({MemberState.DIVIDING, MemberState.STABLE, MemberState.REVOKING})
-OUTSIDE = frozenset({MemberState.UNSUBSCRIBED, MemberState.AWAY, MemberState.FAILED})
-
 
 class Membership:
     """One member of a group. ``chance`` gives numbers from 0 to 1 that spread retries."""
@@ -110,6 +93,7 @@ class Membership:
         self.owned: Partitions = frozenset()
         self.is_leader = False
         self.error: KafkaError | None = None
+        self.failures = JoinFailures(options.request_timeout)
         self._options = options
         self._chance = chance
         self._actions: deque[Action] = deque()
@@ -180,6 +164,7 @@ class Membership:
         self._actions.clear()
         self.owned = self._remembered = frozenset()
         self._failures = 0
+        self.failures.succeeded()
         self.error = None
         self.state = MemberState.UNSUBSCRIBED
         return request
@@ -208,6 +193,10 @@ class Membership:
         if self.is_leader and self._layouts != self._divided_layouts:
             self.request_rejoin("partitions of subscribed topics changed")
         return self._rejoin_reason is not None
+
+    def take_lasting_failure(self, now: float) -> KafkaError | None:
+        """Return why the member cannot join its group, when it is time to raise that."""
+        return self.failures.take_error(now) if self.state in JOINING else None
 
     def is_absent(self, now: float) -> bool:
         """Tell whether the application has been busy for so long that the member must leave."""
@@ -238,6 +227,7 @@ class Membership:
         request = leave(self._options, self.member_id, "application exceeded max.poll.interval.ms")
         self._reset_member()
         self._lose_partitions()
+        self.failures.succeeded()
         self.state = MemberState.AWAY
         if request is not None:
             self._actions.append(request)
@@ -358,6 +348,7 @@ class Membership:
             self._fail(MalformedResponseError(f"the leader's assignment cannot be read: {error}"))
             return
         self._failures = 0
+        self.failures.succeeded()
         self._session_answered(now)
         self._take_assignment(frozenset(p for p in assigned if p.topic in self._joined_topics))
 
@@ -420,10 +411,12 @@ class Membership:
         code = ErrorCode(response.error_code)
         if code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
             self._failures = 0
+            self.failures.succeeded()
             self._session_ends = now + self._options.session_timeout
             if code is ErrorCode.REBALANCE_IN_PROGRESS and self.state is MemberState.STABLE:
                 self.request_rejoin("group rebalances")
         elif code in TRY_AGAIN:
+            self.failures.failed(self._error_for(code), now)
             self._back_off_heartbeat(code, now)
         else:
             self._refused(code, now, "heartbeat")
@@ -444,13 +437,16 @@ class Membership:
         """Take note that the request under way got no answer."""
         if not error.retriable:
             self._fail(error)
-        elif self.state in BEATING:
+            return
+        self.failures.failed(error, now)
+        if self.state in BEATING:
             self._back_off_heartbeat(None, now)
         elif self.state not in OUTSIDE:
             self._actions.append(ForgetCoordinator())
             self._try_joining_again(now, "lost the coordinator")
 
     def _refused(self, code: ErrorCode, now: float, request: str) -> None:
+        self.failures.failed(self._error_for(code), now)
         if code in NOT_A_MEMBER:
             log.info("Group %s does not know this member: %s", self._options.group_id, code.name)
             self._reset_member(keep_id=code is ErrorCode.ILLEGAL_GENERATION)
@@ -461,7 +457,10 @@ class Membership:
                 self._actions.append(ForgetCoordinator())
             self._try_joining_again(now, f"{code.name} to its {request}")
         else:
-            self._fail(error_for(code, group_id=self._options.group_id))
+            self._fail(self._error_for(code))
+
+    def _error_for(self, code: ErrorCode) -> KafkaError:
+        return error_for(code, group_id=self._options.group_id)
 
     def _try_joining_again(self, now: float, reason: str) -> None:
         self._begin_joining(now, reason)
@@ -475,6 +474,7 @@ class Membership:
 
     def _fail(self, error: KafkaError) -> None:
         self.error = error
+        self.failures.succeeded()  # it is raised for itself
         self._failures += 1
         self._reset_member()
         self._lose_partitions()

@@ -33,6 +33,7 @@ class MemberOptions:
     session_timeout: float = 45.0
     heartbeat_interval: float = 3.0
     max_poll_interval: float = 300.0
+    request_timeout: float = 30.0
     backoff: Backoff = attrs.Factory(lambda: Backoff(0.1, 1.0))
 
     @property

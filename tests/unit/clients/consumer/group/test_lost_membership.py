@@ -14,7 +14,7 @@ from pyk.clients.consumer.group.actions import (
     Sync,
     Wait,
 )
-from pyk.clients.consumer.group.membership import MemberState
+from pyk.clients.consumer.group.member_state import MemberState
 from pyk.clients.errors import (
     FencedInstanceIdError,
     GroupAuthorizationFailedError,

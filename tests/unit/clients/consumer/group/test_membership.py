@@ -9,7 +9,7 @@ from pyk.clients.consumer.group.assignors import (
     StickyAssignor,
 )
 from pyk.clients.consumer.group.embedded import decode_subscription, encode_assignment
-from pyk.clients.consumer.group.membership import MemberState
+from pyk.clients.consumer.group.member_state import MemberState
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.sync_group import SyncGroupResponse

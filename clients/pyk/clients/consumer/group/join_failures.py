@@ -1,0 +1,70 @@
+"""For how long a member has had no success at its coordinator, and whom that must be told. Pure.
+
+One request that is refused is nothing: another member was quicker, a coordinator has just moved.
+Refusals that last are a problem in ``health()`` and a warning in the log, and a member that cannot
+join, so that its application gets nothing, raises them.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from pyk.clients.errors import KafkaError
+
+PROBLEM_SECONDS = 10.0
+WARNING_INTERVAL_SECONDS = 60.0
+
+
+@attrs.define
+class JoinFailures:
+    """The failures of a member since its last success."""
+
+    raise_after: float
+    """Seconds until the application is told, and between two times that it is."""
+    _since: float | None = None
+    _error: KafkaError | None = None
+    _warned_at: float | None = None
+    _raised_at: float | None = None
+
+    def failed(self, error: KafkaError, now: float) -> None:
+        """Take note of a request that was refused, or not answered."""
+        self._error = error
+        if self._since is None:
+            self._since = now
+
+    def succeeded(self) -> None:
+        """Take note that the member is in its group, or does not want to be."""
+        self._since = self._error = self._warned_at = self._raised_at = None
+
+    def problem(self, now: float) -> KafkaError | None:
+        """Return the last failure once they last for so long that somebody should know."""
+        return self._error if self.seconds(now) >= PROBLEM_SECONDS else None
+
+    def seconds(self, now: float) -> float:
+        """Return for how long there was no success."""
+        return 0.0 if self._since is None else now - self._since
+
+    def take_warning(self, now: float) -> KafkaError | None:
+        """Return what the log should say now: once a minute while it lasts."""
+        if _is_recent(self._warned_at, now, WARNING_INTERVAL_SECONDS):
+            return None
+        problem = self.problem(now)
+        if problem is not None:
+            self._warned_at = now
+        return problem
+
+    def must_raise(self, now: float) -> bool:
+        """Return whether it is time to tell the application."""
+        is_told = _is_recent(self._raised_at, now, self.raise_after)
+        return self._since is not None and self.seconds(now) >= self.raise_after and not is_told
+
+    def take_error(self, now: float) -> KafkaError | None:
+        """Return what to raise to the application, None if it is not time."""
+        if not self.must_raise(now):
+            return None
+        self._raised_at = now
+        return self._error
+
+
+def _is_recent(moment: float | None, now: float, interval: float) -> bool:
+    return moment is not None and now - moment < interval
