@@ -19,7 +19,7 @@ _NAMES = {
     METRICS: """auto.include.jmx.reporter metric.reporters metrics.num.samples
         metrics.recording.level metrics.sample.window.ms""",
     "pyk sends no metrics to brokers": "enable.metrics.push",
-    "values are taken as they are written, ${…} too": "config.providers",
+    "pyk takes values literally and replaces no ${…}": "config.providers",
     JAVA_CLASS: "interceptor.classes security.providers",
     "pyk asks brokers, not controllers": "bootstrap.controllers",
     "group_protocol is classic": "group.remote.assignor",
