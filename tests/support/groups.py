@@ -19,6 +19,7 @@ from pyk.protocol.messages.sync_group import (
     SyncGroupResponse,
 )
 from pyk.protocol.persisted import encode_versioned
+from pyk.reference_broker.coordinator.group.coordinator import group_write_error
 from pyk.reference_broker.coordinator.group.membership import Join
 from pyk.reference_broker.coordinator.group.offsets import OffsetConfig, OffsetToCommit
 from pyk.reference_broker.coordinator.group.rebalance import GroupConfig
@@ -136,6 +137,7 @@ class Groups:
                 timers,
                 self._new_uuid,
             ),
+            write_error=group_write_error,
         )
         for _ in runtime.load():
             pass

@@ -385,9 +385,7 @@ class Broker:
     # -- maintenance -----------------------------------------------------------------------------
 
     def _schedule_maintenance(self) -> None:
-        moment = self.moment()
-        wait_ms = max(0, self._logs.next_due_ms() - moment.time_ms)
-        self._timers.queue.schedule("maintenance", moment.after(wait_ms), self._run_maintenance)
+        self._timers.queue.schedule("maintenance", self._logs.next_due(), self._run_maintenance)
 
     def _run_maintenance(self, _: float) -> None:
         try:

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import asyncio
+
+from pyk.reference_broker.timer_driver import TimerDriver
 from pyk.reference_broker.timers import TimerQueue
+from support.virtual_time import current_clock, virtual_time
 
 
 class Recorder:
@@ -84,6 +88,20 @@ def test_an_event_may_schedule_the_next() -> None:
 
     assert timers.ran == [("second", 2)]
     assert timers.armed == [1, 2]
+
+
+@virtual_time
+async def test_a_closed_driver_runs_nothing_that_is_scheduled_later() -> None:
+    clock = current_clock()
+    driver = TimerDriver(clock)
+    ran: list[float] = []
+    driver.queue.schedule("before", 1, ran.append)
+
+    driver.close()
+    driver.queue.schedule("after", 0.5, ran.append)
+    await asyncio.sleep(2)
+
+    assert ran == []
 
 
 def test_an_event_that_fails_does_not_stop_those_after_it() -> None:

@@ -101,8 +101,16 @@ def _ignore(_: Sequence[ShardRecord]) -> None:
     return
 
 
+def _same(error: ErrorCode) -> ErrorCode:
+    return error
+
+
 class ShardRuntime(Generic[S]):
-    """One shard, its log and its clock. ``publish`` is told which records are committed."""
+    """One shard, its log and its clock.
+
+    ``publish`` is told which records are committed. ``write_error`` says what clients are answered
+    when the log refuses records.
+    """
 
     def __init__(
         self,
@@ -113,11 +121,13 @@ class ShardRuntime(Generic[S]):
         new_shard: Callable[[OutcomeTimers], S],
         *,
         publish: Callable[[Sequence[Any]], object] = _ignore,
+        write_error: Callable[[ErrorCode], ErrorCode] = _same,
     ) -> None:
         self._name = name
         self._log = shard_log
         self._moment = moment
         self._publish = publish
+        self._write_error = write_error
         self._waiting: deque[tuple[int, Outcome]] = deque()
         self.shard = new_shard(OutcomeTimers(name, timers, moment, self.carry_out))
 
@@ -184,7 +194,7 @@ class ShardRuntime(Generic[S]):
             next_offset = self._write(outcome)
         except ApiError as error:
             log.warning("Could not write to %s: %s", self._name, error)
-            outcome.when_written(error.code)
+            outcome.when_written(self._write_error(error.code))
             return
         self._waiting.append((next_offset, outcome))
         self.high_watermark_moved()
@@ -210,7 +220,7 @@ class ShardRuntime(Generic[S]):
             outcome.when_written(ErrorCode.NONE)
         failure = self._log.failure
         if failure is not None:
-            self.close(failure)
+            self.close(self._write_error(failure))
 
     def close(self, error: ErrorCode) -> None:
         """Answer all that waits with an error: the log is lost, or led elsewhere."""

@@ -82,7 +82,7 @@ class Log:
         self.high_watermark = loaded.log_start_offset
         self.producers: ProducerStates = loaded.producers
         self.leader_epochs: LeaderEpochs = loaded.leader_epochs
-        self.last_flush_ms = clock.time_ms()
+        self._last_flush = clock.now()
         self._clock = clock
         self._random = random
         self._segments = loaded.segments
@@ -180,7 +180,7 @@ class Log:
     @property
     def offset_to_flush(self) -> int:
         """Up to where it is time to flush: finished segments, and with ``flush.ms`` everything."""
-        is_due = self._clock.time_ms() - self.last_flush_ms >= self.config.flush_ms
+        is_due = (self._clock.now() - self._last_flush) * 1000 >= self.config.flush_ms
         return self.log_end_offset if is_due else self._segments.active.base_offset
 
     # Appending
@@ -373,7 +373,7 @@ class Log:
         self.flusher.flush_now()
 
     def _flushed(self) -> None:
-        self.last_flush_ms = self._clock.time_ms()
+        self._last_flush = self._clock.now()
 
     def begin_close(self) -> None:
         """Write everything but wait for nothing; raise ``OSError`` or ``StorageError``.
@@ -448,16 +448,20 @@ class Log:
             return 0
         if count == len(self._segments):
             self.roll()
+        remove_at = self._clock.now() + self.config.file_delete_delay_ms / 1000
         for segment in list(self._segments)[:count]:
-            self._segments.delete(segment, now_ms + self.config.file_delete_delay_ms)
+            self._segments.delete(segment, remove_at)
         self.log_start_offset = max(self.log_start_offset, self._segments.first.base_offset)
         self.leader_epochs.truncate_from_start(self.log_start_offset)
         self._snapshots.keep(self._segments.base_offsets)
         return count
 
-    def take_deleted_files(self, now_ms: int) -> list[str]:
-        """Return, once, the files of deleted segments whose delay is over: they can be removed."""
-        return self._segments.take_deleted_files(now_ms)
+    def take_deleted_files(self, now: float) -> list[str]:
+        """Return, once, the files of deleted segments whose delay is over: they can be removed.
+
+        ``now`` is in monotonic seconds.
+        """
+        return self._segments.take_deleted_files(now)
 
     def truncate_to(self, offset: int) -> None:
         """Cut off everything from ``offset`` on; do nothing if the log ends before."""

@@ -43,8 +43,8 @@ def _ignore(_: BaseException | None) -> None:
 class LogManager:
     """The logs in one data directory. Belongs to the broker's loop.
 
-    The broker drives its upkeep: ``for task in manager.due(): manager.perform(task)``, again when
-    the clock shows ``next_due_ms``. Whatever waits for the device is given to ``disk``.
+    The broker drives its maintenance: ``for task in manager.due(): manager.perform(task)``, again
+    at ``next_due``. Whatever waits for the device is given to ``disk``.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class LogManager:
         self._logs: dict[TopicPartition, Log] = {}
         self._topic_ids: dict[TopicPartition, UUID | None] = {}
         self._waiting_for_room: dict[TopicPartition, Callable[[], object]] = {}
-        self._deleted_directories: list[tuple[int, str]] = []
+        self._deleted_directories: list[tuple[float, str]] = []
         self._recovery_points = OffsetCheckpoint(filesystem, f"{path}/{RECOVERY_POINT_FILE}")
         self._log_starts = OffsetCheckpoint(filesystem, f"{path}/{LOG_START_OFFSET_FILE}")
         self._high_watermarks = OffsetCheckpoint(filesystem, f"{path}/{HIGH_WATERMARK_FILE}")
@@ -84,7 +84,7 @@ class LogManager:
                 lambda: {each.topic_partition: each.high_watermark for each in self},
             ),
         }
-        self._schedule = MaintenanceSchedule(config, clock.time_ms())
+        self._schedule = MaintenanceSchedule(config, clock.now())
         self._tasks: dict[Task, Callable[[], None]] = {
             Task.DELETE_OLD_SEGMENTS: self._delete_old_segments,
             Task.REMOVE_DELETED_FILES: self._remove_deleted_files,
@@ -221,7 +221,7 @@ class LogManager:
             return
         path = self.data_directory.rename(partition, self._new_id(), DELETE_SUFFIX)
         self._unrecovered.discard(partition)
-        self._deleted_directories.append((self._clock.time_ms() + delay_ms, path))
+        self._deleted_directories.append((self._clock.now() + delay_ms / 1000, path))
 
     def set_strays_aside(self, is_known: Callable[[TopicPartition, UUID | None], bool]) -> None:
         """Rename the logs that no metadata names, and say so: nobody else would find them.
@@ -260,11 +260,11 @@ class LogManager:
 
     def due(self) -> list[Task]:
         """Return what is to be done now."""
-        return self._schedule.due(self._clock.time_ms())
+        return self._schedule.due(self._clock.now())
 
-    def next_due_ms(self) -> int:
-        """Return when, on the wall clock, something is to be done again."""
-        return self._schedule.next_due_ms()
+    def next_due(self) -> float:
+        """Return when, in monotonic seconds, something is to be done again."""
+        return self._schedule.next_due()
 
     def perform(self, task: Task) -> None:
         """Do it for all logs. What fails is logged, and tried again the next time."""
@@ -419,19 +419,19 @@ class LogManager:
         self._for_each(Task.DELETE_OLD_SEGMENTS, delete)
 
     def _remove_deleted_files(self) -> None:
-        now_ms = self._clock.time_ms()
+        now = self._clock.now()
         for opened in self:
-            for path in opened.take_deleted_files(now_ms):
+            for path in opened.take_deleted_files(now):
                 self._run("Removing a file", partial(self._filesystem.remove, path), _ignore)
-        due = [path for due_ms, path in self._deleted_directories if due_ms <= now_ms]
-        self._deleted_directories = [e for e in self._deleted_directories if e[0] > now_ms]
+        due = [path for remove_at, path in self._deleted_directories if remove_at <= now]
+        self._deleted_directories = [e for e in self._deleted_directories if e[0] > now]
         for path in due:
             self._remove_directory(path)
 
     def _remove_directory(self, path: str) -> None:
         def again(error: BaseException | None) -> None:
             if error is not None:
-                self._deleted_directories.append((self._clock.time_ms(), path))
+                self._deleted_directories.append((self._clock.now(), path))
 
         self._run("Removing a deleted log", partial(self._filesystem.remove_tree, path), again)
 

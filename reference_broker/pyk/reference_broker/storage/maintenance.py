@@ -23,28 +23,31 @@ HOUSEKEEPING_INTERVAL_MS = 10_000
 
 
 class MaintenanceSchedule:
-    """Says which tasks are due. Times are in milliseconds, of any one clock."""
+    """Says which tasks are due.
 
-    def __init__(self, config: BrokerConfig, now_ms: int) -> None:
+    Times are monotonic seconds: a wall clock that is set back must not stop the maintenance.
+    """
+
+    def __init__(self, config: BrokerConfig, now: float) -> None:
         self._intervals = _intervals(config)
-        delay = config.log_initial_task_delay_ms
-        self._due = {task: now_ms + max(delay, every) for task, every in self._intervals.items()}
+        delay = config.log_initial_task_delay_ms / 1000
+        self._due = {task: now + max(delay, every) for task, every in self._intervals.items()}
         # Kafka looks for old segments right after the initial delay.
-        self._due[Task.DELETE_OLD_SEGMENTS] = now_ms + delay
+        self._due[Task.DELETE_OLD_SEGMENTS] = now + delay
 
-    def due(self, now_ms: int) -> list[Task]:
+    def due(self, now: float) -> list[Task]:
         """Return the tasks whose time has come, and plan their next time."""
-        tasks = [task for task, due_ms in self._due.items() if due_ms <= now_ms]
+        tasks = [task for task, due in self._due.items() if due <= now]
         for task in tasks:
-            self._due[task] = now_ms + self._intervals[task]
+            self._due[task] = now + self._intervals[task]
         return tasks
 
-    def next_due_ms(self) -> int:
+    def next_due(self) -> float:
         """Return when the next task is due."""
         return min(self._due.values())
 
 
-def _intervals(config: BrokerConfig) -> dict[Task, int]:
+def _intervals(config: BrokerConfig) -> dict[Task, float]:
     wanted = {
         Task.DELETE_OLD_SEGMENTS: config.log_retention_check_interval_ms,
         Task.REMOVE_DELETED_FILES: HOUSEKEEPING_INTERVAL_MS,
@@ -54,4 +57,4 @@ def _intervals(config: BrokerConfig) -> dict[Task, int]:
         Task.CHECKPOINT_HIGH_WATERMARKS: config.replica_high_watermark_checkpoint_interval_ms,
         Task.EXPIRE_PRODUCERS: config.producer_id_expiration_check_interval_ms,
     }
-    return {task: max(1, interval) for task, interval in wanted.items()}
+    return {task: max(1, interval) / 1000 for task, interval in wanted.items()}

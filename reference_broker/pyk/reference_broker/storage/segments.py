@@ -25,7 +25,7 @@ class LogSegments:
         self._filesystem = files.filesystem
         self._directory = directory
         self._segments: list[LogSegment] = []
-        self._deleted_files: list[tuple[int, str]] = []
+        self._deleted_files: list[tuple[float, str]] = []
 
     def __len__(self) -> int:
         return len(self._segments)
@@ -91,14 +91,14 @@ class LogSegments:
             self._forget(segment)
         self._filesystem.sync_directory(self._directory)
 
-    def delete(self, segment: LogSegment, remove_at_ms: int) -> None:
-        """Remove a segment; its files stay until ``remove_at_ms``, under other names."""
-        self._deleted_files += [(remove_at_ms, path) for path in self._forget(segment)]
+    def delete(self, segment: LogSegment, remove_at: float) -> None:
+        """Remove a segment; its files stay until ``remove_at``, under other names."""
+        self._deleted_files += [(remove_at, path) for path in self._forget(segment)]
 
-    def take_deleted_files(self, now_ms: int) -> list[str]:
+    def take_deleted_files(self, now: float) -> list[str]:
         """Return, once, the files of deleted segments whose time has come."""
-        due = [path for due_ms, path in self._deleted_files if due_ms <= now_ms]
-        self._deleted_files = [entry for entry in self._deleted_files if entry[0] > now_ms]
+        due = [path for remove_at, path in self._deleted_files if remove_at <= now]
+        self._deleted_files = [entry for entry in self._deleted_files if entry[0] > now]
         return due
 
     def _forget(self, segment: LogSegment) -> list[str]:

@@ -107,7 +107,7 @@ def test_a_commit_that_cannot_be_written_changes_nothing() -> None:
     groups.commit(offset(1))
     groups.log.fails_with = ErrorCode.KAFKA_STORAGE_ERROR
 
-    assert groups.commit(offset(2)) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert groups.commit(offset(2)) is ErrorCode.NOT_COORDINATOR
 
     assert groups.committed() == 1
 
@@ -242,6 +242,24 @@ def test_a_commit_may_ask_for_a_retention_of_its_own() -> None:
 
 
 # -- records ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("refused", "answered"),
+    [
+        (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_a_commit_that_the_log_refuses_is_answered_in_terms_of_coordinators(
+    refused: ErrorCode, answered: ErrorCode
+) -> None:
+    groups = Groups()
+    groups.log.fails_with = refused
+
+    assert groups.commit(offset(1)) is answered
 
 
 def test_records_are_kafkas() -> None:

@@ -128,6 +128,24 @@ def test_a_static_member_that_does_not_rejoin_keeps_its_place() -> None:
     assert set(groups.shard.groups[GROUP].static_members) == {"one", "two"}
 
 
+def test_a_static_member_that_waited_for_its_assignment_still_has_a_session() -> None:
+    groups = Groups()
+    one = groups.join(instance="one", session_s=6, rebalance_s=20)
+    two = groups.join(instance="two", session_s=6, rebalance_s=20)
+    groups.advance(9)
+    follower = two if one.response.leader == one.response.member_id else one
+    waiting = groups.sync(follower.response.member_id, 1)
+    leader = one if follower is two else two
+    for _ in range(6):  # the follower waits longer than its session; the leader does not assign
+        groups.heartbeat(leader.response.member_id, 1)
+        groups.advance(3)
+
+    assert waiting.error is ErrorCode.REBALANCE_IN_PROGRESS
+    groups.advance(30)  # it was dead all the time
+
+    assert groups.shard.groups[GROUP].static_members == {}
+
+
 def test_an_administrator_removes_a_static_member_by_its_instance_id() -> None:
     groups = Groups()
     stable_static(groups, "one", "two")

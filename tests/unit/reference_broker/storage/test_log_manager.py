@@ -234,11 +234,39 @@ def test_tasks_are_due_at_their_intervals():
     assert Task.DELETE_OLD_SEGMENTS in first
     assert Task.CHECKPOINT_HIGH_WATERMARKS in first
     assert manager.due() == []
-    assert manager.next_due_ms() == clock.time_ms() + 5_000
+    assert manager.next_due() == clock.now() + 5
     clock.advance(5)
     assert manager.due() == [Task.CHECKPOINT_HIGH_WATERMARKS]
     for task in Task:
         manager.perform(task)
+
+
+class TurnedBackClock(VirtualClock):
+    """Somebody sets the wall clock back by a day in its fifth second."""
+
+    def time_ms(self) -> int:
+        return super().time_ms() - (86_400_000 if self.seconds >= 5 else 0)
+
+
+def test_maintenance_goes_on_when_the_wall_clock_is_set_back(filesystem):
+    clock = TurnedBackClock()
+    manager = open_manager(filesystem, clock)
+    config = log_config(flush_ms=1000, file_delete_delay_ms=1000, retention_bytes=0)
+    log = manager.get_or_create(ORDERS, config, ONE)
+    append(log, b"0")
+    other = TopicPartition("other", 0)
+    manager.get_or_create(other, config, TWO)
+    manager.delete(other)
+    log.delete_old_segments(clock.time_ms())
+    append(log, b"1")
+
+    clock.advance(60)
+    for task in manager.due():
+        manager.perform(task)
+
+    assert log.recovery_point == 2
+    assert not any(name.endswith("-delete") for name in filesystem.list_directory("/data"))
+    assert f"{0:020d}.log.deleted" not in filesystem.list_directory(log.directory)
 
 
 def test_finished_segments_are_flushed_and_remembered(filesystem):

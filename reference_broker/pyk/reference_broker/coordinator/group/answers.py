@@ -42,28 +42,3 @@ def synced(group: ClassicGroup, member: Member) -> SyncGroupResponse:
         protocol_name=group.protocol_name,
         assignment=member.assignment,
     )
-
-
-def assign_with_error(group: ClassicGroup, error: ErrorCode) -> None:
-    for member in list(group.members.values()):
-        member.assignment = b""
-        member.complete_sync(SyncGroupResponse(error_code=error))
-
-
-def group_write_error(error: ErrorCode) -> ErrorCode:
-    """Return what a member is told when its group's record could not be written."""
-    if error in (
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.REQUEST_TIMED_OUT,
-    ):
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR):
-        return ErrorCode.NOT_COORDINATOR
-    if error in (
-        ErrorCode.MESSAGE_TOO_LARGE,
-        ErrorCode.RECORD_LIST_TOO_LARGE,
-        ErrorCode.INVALID_FETCH_SIZE,
-    ):
-        return ErrorCode.UNKNOWN_SERVER_ERROR
-    return error

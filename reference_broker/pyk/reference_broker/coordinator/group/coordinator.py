@@ -78,6 +78,7 @@ class GroupCoordinator:
             lambda timers: GroupShard(
                 self._group_config, self._offset_config, timers, self._new_uuid
             ),
+            write_error=group_write_error,
         )
         self._loading.add(number)
         try:
@@ -130,3 +131,22 @@ class GroupCoordinator:
         """Forget offsets and groups that nobody needs any more."""
         for runtime in self._shards.values():
             runtime.carry_out(runtime.shard.expire_offsets(self._moment()))
+
+
+def group_write_error(error: ErrorCode) -> ErrorCode:
+    """Return what clients are answered when records of groups could not be written, as in Kafka."""
+    if error in (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.REQUEST_TIMED_OUT,
+    ):
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR):
+        return ErrorCode.NOT_COORDINATOR
+    if error in (
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.INVALID_FETCH_SIZE,
+    ):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return error

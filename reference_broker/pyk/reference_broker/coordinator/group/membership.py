@@ -22,8 +22,6 @@ from pyk.reference_broker.timers import Moment
 from .answers import (
     JoinReply,
     SyncReply,
-    assign_with_error,
-    group_write_error,
     joined,
     refuse_join,
     refuse_sync,
@@ -258,16 +256,13 @@ class GroupMembership:
             ):
                 return
             if error:
-                assign_with_error(group, group_write_error(error))
+                self._rebalancer.refuse_assignment(group, error, moment)
                 reason = f"{error.name} when storing the assignment"
                 self._rebalancer.prepare_rebalance(group, reason, moment)
                 return
             group.assign(assignment, moment.time_ms)
             for member in list(group.members.values()):
-                if member.complete_sync(synced(group, member)):
-                    self._rebalancer.expect_heartbeat(
-                        group, member.member_id, member.session_timeout_ms, moment
-                    )
+                self._rebalancer.complete_sync(group, member, synced(group, member), moment)
 
         return Outcome((group_record(group, assignment),), when_written, replays=False)
 
@@ -371,7 +366,7 @@ def _keep_generation(
 
     def when_written(error: ErrorCode) -> None:
         if error:
-            member.complete_join(join_error(group_write_error(error)))
+            member.complete_join(join_error(error))
             return
         is_leader = group.is_leader(member.member_id)
         if join.can_skip_assignment:

@@ -19,7 +19,7 @@ from pyk.protocol.messages.sync_group import SyncGroupResponse
 from pyk.reference_broker.coordinator.outcome import NOTHING, Outcome
 from pyk.reference_broker.timers import Moment
 
-from .answers import assign_with_error, joined
+from .answers import joined
 from .classic_group import ClassicGroup, GroupState
 from .member import Member, join_error
 from .records import group_record
@@ -64,7 +64,7 @@ class Rebalancer:
 
     def prepare_rebalance(self, group: ClassicGroup, reason: str, moment: Moment) -> Outcome:
         if group.is_in(GroupState.COMPLETING_REBALANCE):
-            assign_with_error(group, ErrorCode.REBALANCE_IN_PROGRESS)
+            self.refuse_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS, moment)
         group.pending_sync.clear()
         self._timers.cancel(_sync_key(group))
         is_initial = group.is_in(GroupState.EMPTY)
@@ -178,6 +178,19 @@ class Rebalancer:
         group.pending_sync.discard(member.member_id)
         if not group.pending_sync:
             self._timers.cancel(_sync_key(group))
+
+    def refuse_assignment(self, group: ClassicGroup, error: ErrorCode, moment: Moment) -> None:
+        """Answer all that wait for the assignment with an error."""
+        for member in list(group.members.values()):
+            member.assignment = b""
+            self.complete_sync(group, member, SyncGroupResponse(error_code=error), moment)
+
+    def complete_sync(
+        self, group: ClassicGroup, member: Member, response: SyncGroupResponse, moment: Moment
+    ) -> None:
+        """Answer a member's SyncGroup if it waits; from then on it must send heartbeats again."""
+        if member.complete_sync(response):
+            self.expect_heartbeat(group, member.member_id, member.session_timeout_ms, moment)
 
     def forget_session(self, group: ClassicGroup, member_id: str) -> None:
         """Expect no more heartbeats of a member id."""
