@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
-from pyk.clients import OffsetAndMetadata
+from pyk.clients import ConcurrentUseError, OffsetAndMetadata
 from support.blocking_consuming import partitions, produce, read, reader
+from support.real_time import eventually
 
 
 def test_iteration_commits_what_the_loop_body_finished(cluster, topic):
@@ -80,3 +83,60 @@ def test_offsets_are_committed_in_every_form(cluster, topic):
         consumer.poll(5, max_records=3)
         consumer.commit()
         assert consumer.committed([first]) == {first: OffsetAndMetadata(7, "", 0)}
+
+
+def test_another_thread_commits_what_it_names_and_nothing_else(cluster, topic):
+    produce(cluster, topic, 30)
+    refusals = []
+
+    def commit_unnamed() -> None:
+        try:
+            consumer.commit()
+        except ConcurrentUseError as error:
+            refusals.append(str(error))
+
+    def in_a_thread(call) -> None:
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+
+    with reader(cluster, topic, group_id=topic, enable_auto_commit=False) as consumer:
+        record = next(consumer)
+        in_a_thread(commit_unnamed)
+        assert set(consumer.committed(partitions(topic)).values()) == {None}
+        in_a_thread(lambda: consumer.commit(record))
+        committed = consumer.committed(partitions(topic))
+
+    assert len(refusals) == 1
+    assert "name here what is finished" in refusals[0]
+    assert committed[record.topic, record.partition] == OffsetAndMetadata(1, leader_epoch=0)
+
+
+def test_closing_does_not_say_that_what_is_in_hand_is_finished(cluster, topic):
+    produce(cluster, topic, 30)
+    consumer = reader(cluster, topic, group_id=topic)
+
+    try:
+        for taken, _ in enumerate(consumer):
+            if taken == 2:
+                raise ValueError("the loop body fails")
+    except ValueError:
+        pass
+    consumer.close()
+
+    with reader(cluster, group_id=topic) as observer:
+        committed = observer.committed(partitions(topic))
+    assert sum(offset.offset for offset in committed.values() if offset is not None) == 2
+
+
+def test_an_application_that_was_slow_joins_its_group_as_soon_as_it_polls(cluster, topic):
+    produce(cluster, topic, 30)
+    # A member that looked once in a heartbeat interval whether it is polled would be late here.
+    patience = {"heartbeat_interval_ms": 100_000, "session_timeout_ms": 300_000}
+    with reader(
+        cluster, topic, group_id=topic, max_poll_interval_ms=300, max_poll_records=1, **patience
+    ) as consumer:
+        read(consumer, 1)
+        eventually(lambda: consumer.health().group_state == "away")
+
+        assert len(read(consumer, 20)) >= 20

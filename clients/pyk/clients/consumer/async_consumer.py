@@ -16,7 +16,7 @@ from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.consumer.closing import warn_of_dropped
 from pyk.clients.consumer.core import ConsumerCore
-from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, WAKEUP
+from pyk.clients.consumer.fetch_buffer import CLOSED, FORKED, WAKEUP
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
 from pyk.clients.consumer.health import ConsumerHealth, ConsumerStats
 from pyk.clients.consumer.offsets_argument import CommitArgument, offsets_to_commit
@@ -25,7 +25,7 @@ from pyk.clients.consumer.rebalance_listener import RebalanceListener
 from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
 from pyk.clients.engine.context import AsyncContext
-from pyk.clients.errors import ClosedError, ConcurrentUseError, WakeupError
+from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
@@ -40,8 +40,9 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
     finished, or what an earlier poll returned, is what gets committed: at least once. Options are
     Kafka's, with ``_`` for ``.``; the table is :class:`~pyk.clients.config.ConsumerConfig`.
 
-    All of it is used on one event loop, by one task at a time; ``close``, ``wakeup``, ``health``
-    and ``stats`` by any. Methods that wait for nothing act at once; awaiting them does no harm.
+    All of it is used on one event loop, by one task at a time; ``close``, ``wakeup``, ``health``,
+    ``stats`` and commits of named offsets by any. Methods that
+    wait for nothing act at once; awaiting them does no harm.
     ``clock``, ``network`` and ``random`` are its ways to the world, for tests.
     """
 
@@ -118,18 +119,16 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         Where no ``timeout`` is given, a coordinator that cannot be reached is waited for no longer
         than 5 seconds; what is not committed then is read again.
 
-        The record or batch in the application's hands counts as finished when its own task closes
-        the consumer, and not because of an exception.
+        The record, or the batch, that was handed out last does not count as finished: nothing tells
+        whether it is. ``commit()`` before says so, and so does leaving the ``async with`` block
+        without an exception. Any task of the consumer's event loop may close it; on another loop it
+        raises :class:`StateError`.
         """
-        await self._close(timeout, is_clean=self._is_done_with_records())
-
-    async def _close(self, timeout: float | None, *, is_clean: bool) -> None:
         core = self._core
         if core.is_closed:
             return
+        core.client.check_place()
         deadlines = core.closing(timeout)
-        if is_clean:
-            self._reader.settle()
         try:
             event = await core.begin_leaving(deadlines.commit)
             if event is not None:
@@ -140,13 +139,10 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         finally:
             await core.close(deadlines.end)
 
-    def _is_done_with_records(self) -> bool:
-        if sys.exception() is not None:
-            return False
+    def _is_taker(self) -> bool:
+        """Tell whether this task may say that what was handed out last is finished."""
         taker = self._taker
-        if taker is None or taker is asyncio.current_task():
-            return True
-        return taker.done() and not taker.cancelled() and taker.exception() is None
+        return taker is None or taker is asyncio.current_task() or taker.done()
 
     def __del__(self) -> None:
         core = getattr(self, "_core", None)
@@ -165,7 +161,9 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._close(None, is_clean=error is None and self._is_done_with_records())
+        if error is None and self._is_taker():
+            self._reader.settle()
+        await self.close()
 
     # -- records -----------------------------------------------------------------------------------
 
@@ -185,6 +183,12 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         records before it came first.
         """
         limit, deadline = self._core.poll_limit(max_records), self._core.poll_deadline(timeout)
+        records = await self._take(limit, deadline)
+        # From here to the end nothing is called: the handler of a signal would run after a call.
+        self._reader.is_under_way = False
+        return records
+
+    async def _take(self, limit: int, deadline: float | None) -> ConsumerRecords[K, V]:
         self._enter()
         try:
             await self._turn()
@@ -195,23 +199,20 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
                 if spans or not await self._wait(deadline):
                     return ConsumerRecords(spans, records)
         finally:
-            self._leave()
+            self._user = None
 
-    async def _next_slowly(self) -> ConsumerRecord[K, V]:
+    async def _open_next_span(self) -> None:
         self._enter()
         try:
             await self._turn()
             while True:
                 if self._buffer.attention:
                     await self._attend(None)
-                if not self._reader.open_span():
-                    await self._wait(None)
-                    continue
-                record: ConsumerRecord[K, V] | None = self._reader.next_record()
-                if record is not None:
-                    return record
+                if self._reader.open_span():
+                    return
+                await self._wait(None)
         finally:
-            self._leave()
+            self._user = None
 
     async def _turn(self) -> None:
         """Begin if need be; else let fetches go on, which records at hand would keep waiting."""
@@ -243,7 +244,6 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
             self._buffer.clear_attention(WAKEUP)
             raise WakeupError("wakeup() was called")
         self._reader.come_back()
-        self._buffer.clear_attention(EVENT)
         while (event := await self._core.begin_event(deadline)) is not None:
             try:
                 await self._call_listener(event)
@@ -265,13 +265,22 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
             await waiting
 
     def _enter(self) -> None:
-        task = asyncio.current_task()
-        if self._user is not None and self._user is not task:
-            raise ConcurrentUseError("another task is using this consumer; give each its own")
-        self._user = self._taker = task
+        self._refuse_nested_use()
+        self._user = self._taker = asyncio.current_task()
 
-    def _leave(self) -> None:
-        self._user = None
+    def _refuse_other_tasks(self) -> None:
+        """Raise on another event loop, and while another task is inside of the consumer."""
+        self._core.client.check_place()
+        if self._user is not None and self._user is not asyncio.current_task():
+            raise ConcurrentUseError("another task is using this consumer; give each its own")
+
+    def _refuse_nested_use(self) -> None:
+        """Raise while records are taken: by another task, or here, by a deserializer."""
+        self._refuse_other_tasks()
+        if self._user is not None and self._reader.is_under_way:
+            raise StateError(
+                "a deserializer cannot come for records or commit them while others are taken"
+            )
 
     def wakeup(self) -> None:
         """Have the poll or iteration under way, or the next one, raise :class:`WakeupError`."""
@@ -295,7 +304,11 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         return DONE
 
     async def unsubscribe(self) -> None:
-        """Read nothing more: commit what is finished, and leave the group."""
+        """Read nothing more: commit what is finished, and leave the group.
+
+        What was handed out last does not count as finished; ``commit()`` before says that it is.
+        """
+        self._refuse_other_tasks()
         event = await self._core.begin_leaving(self._core.deadline(None))
         if event is not None:
             await self._call_listener(event)
@@ -356,13 +369,23 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
     ) -> None:
         """Commit everything the application got so far, or a record, a batch, or given offsets.
 
-        Raises :class:`CommitFailedError` for what was handed out before the group took the
-        partition away, also if it came back since, and :class:`KafkaTimeoutError` after
-        ``timeout`` seconds (``default_api_timeout_ms``).
+        Any task may commit what it names. Without arguments it takes the task that came for records
+        last, for they are finished then; others get :class:`ConcurrentUseError`. Raises
+        :class:`CommitFailedError` for what was handed out before the group took the partition away,
+        also if it came back since, and :class:`KafkaTimeoutError` after ``timeout`` seconds
+        (``default_api_timeout_ms``).
         """
-        if offsets is None:
-            self._reader.settle()
-        await self._core.commit(None if offsets is None else offsets_to_commit(offsets), timeout)
+        if offsets is not None:
+            await self._core.commit(offsets_to_commit(offsets), timeout)
+            return
+        self._refuse_nested_use()
+        if not self._is_taker():
+            raise ConcurrentUseError(
+                f"{self._taker!r} came for records last: commit() there, or name here what is "
+                "finished, a record for instance"
+            )
+        self._reader.settle()
+        await self._core.commit(None, timeout)
 
     async def committed(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None

@@ -16,7 +16,7 @@ from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.consumer.closing import warn_of_dropped
 from pyk.clients.consumer.core import ConsumerCore
-from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, WAKEUP
+from pyk.clients.consumer.fetch_buffer import CLOSED, FORKED, WAKEUP
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
 from pyk.clients.consumer.health import ConsumerHealth, ConsumerStats
 from pyk.clients.consumer.offsets_argument import CommitArgument, offsets_to_commit
@@ -47,7 +47,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     and iteration.
 
     One thread at a time may use it; another one gets :class:`ConcurrentUseError`. ``close``,
-    ``wakeup``, ``health`` and ``stats`` may be called by any.
+    ``wakeup``, ``health``, ``stats`` and commits of named offsets may be called by any.
     """
 
     def __init__(
@@ -108,7 +108,10 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         self._core = core
         self._buffer = core.buffer
         self._use = threading.RLock()
-        self._taker: int | None = None
+        self._user: threading.Thread | None = None
+        """The thread that polls now."""
+        self._taker: threading.Thread | None = None
+        """The thread that came for records last."""
         self._thread.guard.on_fork = lambda error: core.forked()
 
     # -- life --------------------------------------------------------------------------------------
@@ -127,18 +130,14 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         Where no ``timeout`` is given, a coordinator that cannot be reached is waited for no longer
         than 5 seconds; what is not committed then is read again.
 
-        The record or batch in the application's hands counts as finished when its own thread closes
-        the consumer, and not because of an exception. Any thread may close it.
+        The record, or the batch, that was handed out last does not count as finished: nothing tells
+        whether it is. ``commit()`` before says so, and so does leaving the ``with`` block without
+        an exception. Any thread may close it.
         """
-        self._close(timeout, is_clean=self._is_done_with_records())
-
-    def _close(self, timeout: float | None, *, is_clean: bool) -> None:
         core = self._core
         if self._thread.guard.is_forked or core.is_closed:
             return
         deadlines = core.closing(timeout)
-        if is_clean:
-            self._reader.settle()
         try:
             event = self._thread.call(core.begin_leaving(deadlines.commit))
             if event is not None:
@@ -152,9 +151,10 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
             finally:
                 self._thread.close()
 
-    def _is_done_with_records(self) -> bool:
-        is_taker = self._taker is None or self._taker == threading.get_ident()
-        return is_taker and sys.exception() is None
+    def _is_taker(self) -> bool:
+        """Tell whether this thread may say that what was handed out last is finished."""
+        taker = self._taker
+        return taker is None or taker is threading.current_thread() or not taker.is_alive()
 
     def __del__(self) -> None:
         core = getattr(self, "_core", None)
@@ -173,7 +173,9 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._close(None, is_clean=error is None and self._is_done_with_records())
+        if error is None and self._is_taker():
+            self._reader.settle()
+        self.close()
 
     # -- records -----------------------------------------------------------------------------------
 
@@ -193,7 +195,15 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         records before it came first.
         """
         limit, deadline = self._core.poll_limit(max_records), self._core.poll_deadline(timeout)
-        self._enter()
+        self._refuse_nested_use()
+        with self._use:
+            records = self._take(limit, deadline)
+        # From here to the end nothing is called: the handler of a signal would run after a call.
+        self._reader.is_under_way = False
+        return records
+
+    def _take(self, limit: int, deadline: float | None) -> ConsumerRecords[K, V]:
+        self._user = self._taker = threading.current_thread()
         try:
             while True:
                 if self._buffer.attention:
@@ -203,24 +213,23 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
                 if spans or not self._wait(deadline):
                     return ConsumerRecords(spans, records)
         finally:
-            self._use.release()
+            self._user = None
 
-    def _next_slowly(self) -> ConsumerRecord[K, V]:
-        self._enter()
-        try:
-            while True:
-                if self._buffer.attention:
-                    self._attend(None)
-                has_span = self._reader.open_span()
-                self._fetch_on()
-                if not has_span:
+    def _open_next_span(self) -> None:
+        self._refuse_nested_use()
+        with self._use:
+            self._user = self._taker = threading.current_thread()
+            try:
+                while True:
+                    if self._buffer.attention:
+                        self._attend(None)
+                    has_span = self._reader.open_span()
+                    self._fetch_on()
+                    if has_span:
+                        return
                     self._wait(None)
-                    continue
-                record: ConsumerRecord[K, V] | None = self._reader.next_record()
-                if record is not None:
-                    return record
-        finally:
-            self._use.release()
+            finally:
+                self._user = None
 
     def _wait(self, deadline: float | None) -> bool:
         """Wait for records or anything else; return False at the deadline."""
@@ -256,7 +265,6 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
             self._buffer.clear_attention(WAKEUP)
             raise WakeupError("wakeup() was called")
         self._reader.come_back()
-        self._buffer.clear_attention(EVENT)
         while (event := self._thread.call(self._core.begin_event(deadline))) is not None:
             try:
                 self._call_listener(event)
@@ -281,10 +289,23 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         """Have the poll or iteration under way, or the next one, raise :class:`WakeupError`."""
         self._buffer.call_attention(WAKEUP)
 
-    def _enter(self) -> None:
-        if not self._use.acquire(blocking=False):
+    def _refuse_other_threads(self) -> None:
+        """Raise while another thread is inside of the consumer.
+
+        Nothing is held after this: the lock is taken with ``with``, which is the only way that the
+        handler of a signal cannot leave it locked.
+        """
+        if self._user not in (None, threading.current_thread()):
             raise ConcurrentUseError("another thread is using this consumer; give each its own")
-        self._taker = threading.get_ident()
+
+    def _refuse_nested_use(self) -> None:
+        """Raise while records are taken: in another thread, or here, by a deserializer."""
+        self._refuse_other_threads()
+        if self._user is not None and self._reader.is_under_way:
+            raise StateError(
+                "a deserializer, or the handler of a signal, cannot come for records or commit "
+                "them while others are taken"
+            )
 
     def _call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function of the core on its loop, while nobody else uses the consumer."""
@@ -292,12 +313,9 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         async def call() -> R:
             return function(*args, **kwargs)
 
-        if not self._use.acquire(blocking=False):
-            raise ConcurrentUseError("another thread is using this consumer; give each its own")
-        try:
+        self._refuse_other_threads()
+        with self._use:
             return self._thread.call(call())
-        finally:
-            self._use.release()
 
     # -- what to read ------------------------------------------------------------------------------
 
@@ -316,11 +334,16 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         self._call(self._core.subscribe, topics, pattern, listener)
 
     def unsubscribe(self) -> None:
-        """Read nothing more: commit what is finished, and leave the group."""
-        event = self._thread.call(self._core.begin_leaving(self._core.deadline(None)))
-        if event is not None:
-            self._call_listener(event)
-        self._thread.call(self._core.unsubscribe())
+        """Read nothing more: commit what is finished, and leave the group.
+
+        What was handed out last does not count as finished; ``commit()`` before says that it is.
+        """
+        self._refuse_other_threads()
+        with self._use:
+            event = self._thread.call(self._core.begin_leaving(self._core.deadline(None)))
+            if event is not None:
+                self._call_listener(event)
+            self._thread.call(self._core.unsubscribe())
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
         """Read these partitions and no others, without sharing them with a group."""
@@ -371,14 +394,24 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     ) -> None:
         """Commit everything the application got so far, or a record, a batch, or given offsets.
 
-        Raises :class:`CommitFailedError` for what was handed out before the group took the
-        partition away, also if it came back since, and :class:`KafkaTimeoutError` after
-        ``timeout`` seconds (``default_api_timeout_ms``).
+        Any thread may commit what it names. Without arguments it takes the thread that came for
+        records last, for they are finished then; others get :class:`ConcurrentUseError`. Raises
+        :class:`CommitFailedError` for what was handed out before the group took the partition away,
+        also if it came back since, and :class:`KafkaTimeoutError` after ``timeout`` seconds
+        (``default_api_timeout_ms``).
         """
-        if offsets is None:
+        if offsets is not None:
+            self._thread.call(self._core.commit(offsets_to_commit(offsets), timeout))
+            return
+        self._refuse_nested_use()
+        if not self._is_taker():
+            raise ConcurrentUseError(
+                f"the thread {self._taker!r} came for records last: commit() there, or name here "
+                "what is finished, a record for instance"
+            )
+        with self._use:
             self._reader.settle()
-        named = None if offsets is None else offsets_to_commit(offsets)
-        self._thread.call(self._core.commit(named, timeout))
+            self._thread.call(self._core.commit(None, timeout))
 
     def committed(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None

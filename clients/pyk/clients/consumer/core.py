@@ -336,13 +336,21 @@ class ConsumerCore:
     # -- rebalances --------------------------------------------------------------------------------
 
     async def begin_event(self, deadline: float | None) -> ApplicationEvent | None:
-        """Return what the application has to hear now, None if there is nothing."""
+        """Return what the application has to hear now, None if there is nothing.
+
+        Attention is called for again unless there is nothing: the application may be kept from
+        hearing the rest by an error, of its listener for instance.
+        """
         self.check()
+        self.buffer.clear_attention(EVENT)
         error = self._topic_watch.take_error()
         if error is not None:
-            self.buffer.call_attention(EVENT)  # there may be more
+            self.buffer.call_attention(EVENT)
             raise error
-        return None if self.group is None else await self.group.begin_event(deadline)
+        event = None if self.group is None else await self.group.begin_event(deadline)
+        if event is not None:
+            self.buffer.call_attention(EVENT)
+        return event
 
     def finish_event(self, event: ApplicationEvent) -> None:
         if self.group is not None:

@@ -197,8 +197,9 @@ class FetchBuffer:
     def enqueue(self, partition: PartitionBuffer) -> None:
         """Give a partition that has something its turn, behind the others."""
         if not partition.is_queued and partition.has_something():
-            partition.is_queued = True
+            # In this order: the handler of a signal may raise in between.
             self.queue.append(partition)
+            partition.is_queued = True
 
     def _void(self, partition: PartitionBuffer) -> None:
         self._interrupt(partition)

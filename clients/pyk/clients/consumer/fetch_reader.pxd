@@ -12,6 +12,7 @@ cdef class FetchReader:
     cdef readonly long long calls
     cdef readonly long long taken
     cdef readonly long long polled
+    cdef public bint is_under_way
     cdef FetchBuffer _buffer
     cdef object _deserializers
     cdef bint _deserializes
@@ -22,12 +23,14 @@ cdef class FetchReader:
     cdef list _handed
     cpdef ConsumerRecord next_record(self)
     cdef ConsumerRecord _next_deserialized(self)
-    @cython.locals(opened=OpenSpan, span=RecordSpan)
+    @cython.locals(opened=OpenSpan, span=RecordSpan, is_valid=bint)
     cdef bint _open_span_of(self, Reading reading) except -1
     @cython.locals(opened=OpenSpan)
     cpdef come_back(self)
     @cython.locals(opened=OpenSpan)
     cpdef settle(self)
+    @cython.locals(partition=PartitionBuffer)
+    cdef _go_back(self)
     @cython.locals(partition=PartitionBuffer)
     cdef _settle_handed(self)
     @cython.locals(partition=PartitionBuffer)
@@ -35,9 +38,9 @@ cdef class FetchReader:
     @cython.locals(partition=PartitionBuffer, whole=RecordSpan, taken=Py_ssize_t)
     cdef _close(self, OpenSpan opened)
     @cython.locals(partition=PartitionBuffer, part=Taken, has_more=bint)
-    cdef _take_from(self, Reading reading, Taken taken)
+    cdef Reading _take_from(self, Reading reading, Taken taken)
     @cython.locals(partition=PartitionBuffer)
-    cdef _take_back(self)
+    cdef _raise(self, Reading reading)
     @cython.locals(span=RecordSpan)
     cdef _read(self, Reading reading, Taken part)
     @cython.locals(iterator=RecordIterator, count=Py_ssize_t)
@@ -50,7 +53,6 @@ cdef class FetchReader:
     @cython.locals(partition=PartitionBuffer, is_valid=bint, has_room=bint)
     cdef bint _end(self, Reading reading, OpenSpan opened) except -1
     cdef bint _uses_room(self, PartitionBuffer partition) except -1
-    cdef _forget_error(self, PartitionBuffer partition, object error)
 
 
 @cython.final
@@ -67,6 +69,7 @@ cdef class Reading:
     cdef long long version
     cdef bint is_drained
     cdef RecordSpan whole
+    cdef object failure
     cdef long long _position
     cdef long _epoch
     cdef RecordSpan _unread

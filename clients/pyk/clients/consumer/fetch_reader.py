@@ -7,6 +7,11 @@ read is handed out.
 
 Iteration keeps a span open, record by record without a lock, until the span ends or the loop calls
 for attention. What is left of it then goes back to its partition, unless that has another position.
+
+**Interrupts.** The handler of a signal may raise in the middle of all this, and nothing is lost or
+repeated by it. Nothing has to be done at that moment, where another signal could come: whatever is
+taken stays ``is_under_way`` until the application has it, and the next call that finds something
+under way goes back to where the application is finished, and has the rest fetched again.
 """
 
 from __future__ import annotations
@@ -36,6 +41,9 @@ class FetchReader:
         """How many records it took one by one."""
         self.polled = 0
         """How many records it took with polls."""
+        self.is_under_way = False
+        """Whether something is taken that the application does not have yet. Whoever hands out what
+        :meth:`take` returned sets it to False, and then does nothing more but return it."""
         self._buffer = buffer
         self._deserializers = deserializers
         self._deserializes = bool(deserializers)
@@ -82,29 +90,30 @@ class FetchReader:
         """
         self.calls += 1
         self.come_back()
+        self.is_under_way = True
         for _ in range(len(self._buffer.queue)):
             reading = self._begin_next()
             if reading is None:
                 break
             if self._open_span_of(reading):
                 return True
+        self.is_under_way = False
         return False
 
     def _open_span_of(self, reading: Reading | None) -> bool:
         while reading is not None:
             opened: OpenSpan | None = None
-            try:
-                span = reading.next_span(self._max_span)
-                if span is not None:
-                    opened = OpenSpan(reading.partition, span, self._iterate(span))
-                    opened.whole = reading.whole
-                    opened.taken_before = self.taken
-            except Exception as error:
-                self._end(reading, None)
-                self._forget_error(reading.partition, error)
-                raise
-            if self._end(reading, opened) and opened is not None:
+            span = reading.next_span(self._max_span)
+            if span is not None:
+                opened = OpenSpan(reading.partition, span, self._iterate(span))
+                opened.whole = reading.whole
+                opened.taken_before = self.taken
+            is_valid = self._end(reading, opened)
+            if is_valid and reading.failure is not None:
+                self._raise(reading)
+            if is_valid and opened is not None:
                 self._open = opened
+                self.is_under_way = False
                 self._iterator = opened.iterator
                 return True
             reading = self._begin(reading.partition) if reading.is_drained else None
@@ -115,6 +124,8 @@ class FetchReader:
 
         All that it got is finished, and what is left of the span is handed out next.
         """
+        if self.is_under_way:
+            self._go_back()
         opened = self._open
         if not self._handed and opened.partition is None:
             return
@@ -126,12 +137,29 @@ class FetchReader:
 
     def settle(self) -> None:
         """Take everything the application got for finished: it says so."""
+        if self.is_under_way:
+            self._go_back()
         opened = self._open
         if not self._handed and opened.in_hand == UNKNOWN:
             return
         with self._buffer.lock:
             self._settle_handed()
             self._settle_open(opened)
+
+    def _go_back(self) -> None:
+        """Have what is taken, and never reached the application, fetched again."""
+        with self._buffer.lock:
+            self._open = self._nothing
+            self._iterator = self._nothing.iterator
+            self._handed.clear()
+            self._buffer.queue.clear()
+            for partition in self._buffer.partitions.values():
+                partition.is_queued = False
+                partition.open_span = None
+                if partition.is_opened or partition.next_offset != partition.finished:
+                    partition.rewind()
+                self._buffer.enqueue(partition)
+        self.is_under_way = False
 
     def _settle_handed(self) -> None:
         for partition in self._handed:
@@ -154,8 +182,8 @@ class FetchReader:
             if taken and whole is not None:
                 whole = whole.split(taken)[1] if taken < whole.count else None
             partition.unread = whole
-            partition.open_span = None
             self._buffer.enqueue(partition)
+            partition.open_span = None
         self._open = self._nothing
         self._iterator = self._nothing.iterator
 
@@ -166,62 +194,71 @@ class FetchReader:
         had to be made because there are deserializers.
 
         Coming for more says that what was taken before is finished. Raises the error of a partition
-        whose next record cannot be read, unless other records were found first.
+        whose next record cannot be read, unless other records were found first. What it returns is
+        under way until ``is_under_way`` is set to False.
         """
         self.calls += 1
         self.come_back()
+        self.is_under_way = True
         taken = Taken(max_records, [] if self._deserializes else None)
         for _ in range(len(self._buffer.queue)):
             reading = self._begin_next()
             if reading is None:
                 break
-            try:
-                self._take_from(reading, taken)
-            except Exception as error:
-                if taken.spans:
-                    break  # it is raised by the next poll
-                self._forget_error(reading.partition, error)
-                raise
-            except BaseException:  # Ctrl-C in a deserializer, for instance
-                self._take_back()
-                raise
-            if not taken.left:
-                break
+            failed = self._take_from(reading, taken)
+            if failed is not None and not taken.spans:
+                self._raise(failed)
+            if failed is not None or not taken.left:
+                break  # an error is raised by the next poll
         self.polled += max_records - taken.left
+        self.is_under_way = len(taken.spans) > 0
         return taken.spans, taken.records
 
-    def _take_from(self, reading: Reading | None, taken: Taken) -> None:
-        """Take spans of one partition; raises what keeps its next record from being read."""
+    def _take_from(self, reading: Reading | None, taken: Taken) -> Reading | None:
+        """Take spans of one partition; return the reading that failed, if one did."""
         while reading is not None:
             partition = reading.partition
             self._handed.append(partition)
             part = Taken(taken.left, None if taken.records is None else [])
-            try:
-                self._read(reading, part)
-            finally:
-                if self._end(reading, None):
-                    taken.add(part)
+            self._read(reading, part)
+            if not self._end(reading, None):
+                return None
+            taken.add(part)
+            if reading.failure is not None:
+                return reading
             has_more = reading.is_drained and taken.left > 0
             reading = self._begin(partition) if has_more else None
+        return None
 
-    def _take_back(self) -> None:
-        """Have what the application will not get, though it was taken, fetched again."""
+    def _raise(self, reading: Reading) -> None:
+        """Raise what keeps a partition from being read; forget it unless it lasts."""
+        failure, partition = reading.failure, reading.partition
+        assert failure is not None
         with self._buffer.lock:
-            for partition in self._handed:
-                partition.rewind()
-            self._handed.clear()
+            if failure is partition.error and not partition.error_lasts:
+                partition.error = None
+        self.is_under_way = False
+        reading.failure = None
+        try:
+            raise failure
+        finally:
+            del failure  # its traceback leads here
 
     def _read(self, reading: Reading, part: Taken) -> None:
         while part.left > 0:
             span = reading.next_span(part.left)
+            if span is not None and part.records is not None:
+                span = self._deserialized(reading, span, part.records)
             if span is None:
                 return
-            if part.records is not None:
-                span = self._deserialized(reading, span, part.records)
             part.spans.append(span)
             part.left -= span.count
+            if reading.failure is not None:
+                return
 
-    def _deserialized(self, reading: Reading, span: RecordSpan, made: list[Any]) -> RecordSpan:
+    def _deserialized(
+        self, reading: Reading, span: RecordSpan, made: list[Any]
+    ) -> RecordSpan | None:
         """Make records of a span; return the part before the first one that is refused."""
         iterator = self._iterate(span)
         count = 0
@@ -234,9 +271,9 @@ class FetchReader:
             offset = iterator.next_offset
             assert offset is not None
             reading.give_back(count, offset)
-            if count:
-                return span.split(count)[0]
-            raise deserialization_error(iterator.peek(), cause) from cause
+            reading.failure = deserialization_error(iterator.peek(), cause)
+            reading.failure.__cause__ = cause
+            return span.split(count)[0] if count else None
         return span
 
     def _iterate(self, span: RecordSpan) -> RecordIterator:
@@ -298,12 +335,6 @@ class FetchReader:
         self._buffer.wants_room = False
         return True
 
-    def _forget_error(self, partition: PartitionBuffer, error: Exception) -> None:
-        """Forget an error that the application is getting, unless it lasts."""
-        with self._buffer.lock:
-            if error is partition.error and not partition.error_lasts:
-                partition.error = None
-
 
 class Taken:
     """What one poll has found so far. ``records`` is None while nobody has to make them."""
@@ -334,6 +365,8 @@ class Reading:
         """Whether all of this is read; there may be more in another reading."""
         self.whole: RecordSpan | None = None
         """What the last span is the beginning of."""
+        self.failure: BaseException | None = None
+        """What keeps the next record from being read."""
         self._position = self.partition.next_offset
         self._epoch = self.partition.position_epoch
         self._unread = self.partition.unread
@@ -344,10 +377,7 @@ class Reading:
         self._was_misled = False
 
     def next_span(self, max_records: int) -> RecordSpan | None:
-        """Return the next span, None after the last.
-
-        Raises what keeps the partition from being read there.
-        """
+        """Return the next span, None after the last and where there is a ``failure``."""
         span: RecordSpan | None
         if self._unread is not None:
             self.whole = self._unread
@@ -365,7 +395,7 @@ class Reading:
         fetched = self._fetched
         if fetched is None:
             if self._error is not None:
-                raise self._error.with_traceback(None)
+                self.failure = self._error.with_traceback(None)
             return None
         if fetched.next_offset != self._position:
             self._was_misled = True  # a batch header lied about its offsets
@@ -374,9 +404,11 @@ class Reading:
             span = fetched.next_span(max_records)
         except RecordBatchError as error:
             self._is_unreadable = True
-            raise unreadable_records_error(
+            self.failure = unreadable_records_error(
                 self.partition.topic_partition, self._position, error
-            ) from error
+            )
+            self.failure.__cause__ = error
+            return None
         if span is None:
             self.is_drained = True
             self._position = fetched.next_offset

@@ -121,11 +121,10 @@ class PartitionBuffer:
 
     def rewind(self) -> None:
         """Go back to where the application is finished, and have it all fetched again."""
-        if self.next_offset != self.finished:
-            self.next_offset = self.finished
-            self.position_epoch = self.finished_epoch
-            self.unread = None
-            self.drop_fetches()
+        self.next_offset = self.finished
+        self.position_epoch = self.finished_epoch
+        self.unread = None
+        self.drop_fetches()
 
     def open_fetch(self) -> FetchedRecords | None:
         """Return the fetch that is read now, None if there is none."""

@@ -73,6 +73,8 @@ class PositionKeeper:
 
     async def run(self) -> None:
         while True:
+            # First, because a new leader epoch is something to ask about.
+            self._positions.follow(self._client.metadata)
             self._ask(PlaceState.COMMITTED, self._ask_group)
             self._ask(PlaceState.RESET, self._ask_offsets)
             self._ask(PlaceState.VALIDATE, self._ask_epochs)

@@ -17,4 +17,4 @@ cdef class AsyncReadPath:
 cdef class NextRecord:
     cdef AsyncReadPath _path
     cdef object _waiting
-    cdef object _send(self, object value)
+    cdef bint _is_over

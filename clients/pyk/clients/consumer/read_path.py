@@ -1,12 +1,15 @@
 """Taking one record after the other: the part of both consumers that runs once per record.
 
 As long as the open span has records, nothing else happens here. When it has none, or something is
-due besides records, the consumer's own ``_next_slowly`` takes over.
+due besides records, the consumer's own ``_open_next_span`` takes over.
+
+Taking the record is the last thing that happens before the application has it: the handler of a
+signal that raises in between would lose it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Generator
+from collections.abc import Generator
 from typing import Any
 
 from pyk.clients.consumer.fetch_reader import FetchReader
@@ -22,13 +25,14 @@ class BlockingReadPath:
         return self
 
     def __next__(self) -> Any:
-        record = self._reader.next_record()
-        if record is not None:
-            return record
-        return self._next_slowly()
+        while True:
+            record = self._reader.next_record()
+            if record is not None:
+                return record
+            self._open_next_span()
 
-    def _next_slowly(self) -> Any:
-        """Return the next record once there is one; the consumer knows how to wait."""
+    def _open_next_span(self) -> None:
+        """Return once there is a span to go on with; the consumer knows how to wait."""
         raise NotImplementedError
 
 
@@ -44,8 +48,8 @@ class AsyncReadPath:
     def __anext__(self) -> NextRecord:
         return NextRecord(self)
 
-    def _next_slowly(self) -> Awaitable[Any]:
-        """Return what awaits the next record; the consumer knows how to wait."""
+    def _open_next_span(self) -> Any:
+        """Return a coroutine that ends once there is a span to go on with."""
         raise NotImplementedError
 
 
@@ -57,8 +61,9 @@ class NextRecord:
     """
 
     def __init__(self, path: AsyncReadPath) -> None:
-        self._path: AsyncReadPath | None = path
+        self._path = path
         self._waiting: Any = None
+        self._is_over = False
 
     def __await__(self) -> Generator[Any, None, Any]:
         return self
@@ -67,33 +72,43 @@ class NextRecord:
         return self
 
     def __next__(self) -> Any:
-        path = self._path
-        if path is not None:
-            self._path = None
-            record = path._reader.next_record()
-            if record is not None:
-                raise StopIteration(record)
-            self._waiting = path._next_slowly()
-        return self._send(None)
+        return self.send(None)
 
     def send(self, value: Any) -> Any:
         """Go on, as a coroutine does."""
-        return self.__next__() if self._path is not None else self._send(value)
+        if self._is_over:
+            raise RuntimeError("cannot reuse already awaited __anext__()")
+        while True:
+            if self._waiting is None:
+                record = self._path._reader.next_record()
+                if record is not None:
+                    self._is_over = True
+                    raise StopIteration(record)
+                self._waiting = self._path._open_next_span()
+            try:
+                return self._waiting.send(value)
+            except StopIteration:
+                self._waiting = value = None
+            except BaseException:
+                self._is_over = True
+                raise
 
     def throw(self, *error: Any) -> Any:
         """Have an error raised where it waits, as a coroutine does."""
-        self._path = None
         if self._waiting is None:
+            self._is_over = True
             raise error[1] if len(error) > 1 and error[1] is not None else error[0]
-        return self._waiting.throw(*error)
+        try:
+            return self._waiting.throw(*error)
+        except StopIteration:
+            self._waiting = None
+        except BaseException:
+            self._is_over = True
+            raise
+        return self.send(None)
 
     def close(self) -> None:
-        """Wait no longer, as a coroutine does."""
-        self._path = None
+        """End the wait, as a coroutine does."""
+        self._is_over = True
         if self._waiting is not None:
             self._waiting.close()
-
-    def _send(self, value: Any) -> Any:
-        if self._waiting is None:
-            raise RuntimeError("cannot reuse already awaited __anext__()")
-        return self._waiting.send(value)

@@ -240,8 +240,9 @@ class RecordIterator:
         fields = self._span_fields[self._next]
         if self._deserializes:
             fields = self._deserialized(fields)
-        self._next += 1
-        return consumer_record(self._span.origin, fields)
+        record = consumer_record(self._span.origin, fields)
+        self._next += 1  # now, because the handler of a signal may have raised before
+        return record
 
     def _deserialized(self, fields: Fields) -> Fields:
         span, position = self._span, self._next

@@ -55,6 +55,7 @@ class Reader:
 
     def poll(self, max_records: int = 500) -> list[Any]:
         spans, records = self.reader.take(max_records)
+        self.reader.is_under_way = False
         if records is None:
             return [record.value for span in spans for record in span]
         return [record.value for record in records]
@@ -502,6 +503,7 @@ def test_records_belong_to_the_assignment_under_which_they_were_handed_out() -> 
     reader = Reader()
     reader.fetch(batches(0, 2))
     spans, _ = reader.reader.take(1)
+    reader.reader.is_under_way = False
     first = reader[A0].assignment
     reader.buffer.remove_partition(reader[A0])
     reader.buffer.set_position(reader.buffer.add_partition(A0), 0, -1)

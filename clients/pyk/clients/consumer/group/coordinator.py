@@ -90,7 +90,8 @@ class GroupCoordinator:
         self._wake.set()
 
     def notice_application(self) -> None:
-        """Look at once whether the application has come for records."""
+        """Take note that the application has come for records."""
+        self.membership.application_polled(self._client.clock.now())
         self._wake.set()
 
     def retry(self) -> None:

@@ -1,0 +1,54 @@
+"""A blocking consumer whose program is interrupted by signals all the time."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from support.blocking_consuming import partitions, produce, reader
+from support.interruptions import Interrupt
+
+INTERVALS = [0.0003 + 0.00007 * number for number in range(30)]
+
+
+@contextmanager
+def interrupted_after(seconds: float) -> Iterator[None]:
+    """Interrupt the block after a while, wherever it is, and swallow what that raises."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise Interrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield
+    except Interrupt:
+        pass
+    finally:
+        with suppress(Interrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
+def test_polls_that_are_interrupted_anywhere_lose_and_repeat_no_record(cluster, topic):
+    produce(cluster, topic, 3000)
+    polled = []
+    with reader(cluster, topic, group_id=topic, max_poll_records=20) as consumer:
+        consumer.poll(20, max_records=1)
+        consumer.seek_to_beginning()
+        for turn in range(3000):
+            if sum(map(len, polled)) >= 3000:
+                break
+            # Where the handler runs between the return of poll and append, the program itself
+            # loses the batch: there is nothing in between.
+            with interrupted_after(INTERVALS[turn % len(INTERVALS)]):
+                polled.append(consumer.poll(0.2))
+        committed = consumer.committed(partitions(topic))
+
+    read = sorted(int(record.value) for batch in polled for record in batch)
+    assert read == list(range(3000))
+    assert all(offset is None or offset.offset <= 1000 for offset in committed.values())

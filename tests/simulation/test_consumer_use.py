@@ -1,0 +1,232 @@
+"""What an application says is finished, from where it may say so, and what it hears."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
+
+import pytest
+
+from pyk.clients import AsyncConsumer, ConcurrentUseError, RebalanceListener, TopicPartition
+from pyk.clients.errors import StateError
+from support.consumer_groups import Group
+from support.consuming import P0, make_consumer, produce, read, reference_cluster
+from support.virtual_time import current_clock, eventually, virtual_time
+
+
+async def take_one(consumer: AsyncConsumer[Any, Any]) -> None:
+    """Take three records one by one, and fail at the third."""
+    taken = 0
+    async for _ in consumer:
+        taken += 1
+        if taken == 3:
+            raise ValueError("the loop body fails")
+
+
+async def take_a_batch(consumer: AsyncConsumer[Any, Any]) -> None:
+    """Take a batch of two, then another one, and fail."""
+    for _ in range(2):
+        assert len(await consumer.poll(5, max_records=2)) == 2
+    raise ValueError("the batch is not processed")
+
+
+@pytest.mark.parametrize("take", [take_one, take_a_batch])
+@virtual_time
+async def test_closing_does_not_say_that_what_is_in_hand_is_finished(
+    take: Callable[[AsyncConsumer[Any, Any]], Awaitable[None]],
+) -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        consumer = make_consumer(cluster, group_id="g", topics=["orders"])
+
+        with contextlib.suppress(ValueError):
+            await take(consumer)
+        await consumer.close()
+
+        assert await Group(cluster).committed() == {P0: 2}
+
+
+@virtual_time
+async def test_a_loop_that_was_left_has_finished_all_but_its_last_record() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        consumer = make_consumer(cluster, group_id="g", topics=["orders"])
+
+        async for record in consumer:
+            if record.offset == 4:
+                break
+        await consumer.close()
+
+        assert await Group(cluster).committed() == {P0: 4}
+
+
+@virtual_time
+async def test_leaving_the_block_in_order_says_that_what_is_in_hand_is_finished() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            await read(consumer, 10)
+
+        assert await Group(cluster).committed() == {P0: 10}
+
+
+@virtual_time
+async def test_leaving_the_block_by_an_error_does_not() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+
+        with pytest.raises(ValueError, match="loop body"):
+            async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+                await take_one(consumer)
+
+        assert await Group(cluster).committed() == {P0: 2}
+
+
+@virtual_time
+async def test_only_the_task_that_took_records_commits_them_without_naming_them() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            async for record in consumer:
+                with pytest.raises(ConcurrentUseError, match="name here what is finished"):
+                    await asyncio.create_task(consumer.commit())
+                if record.offset == 2:
+                    break
+
+            assert (await consumer.committed([P0]))[P0] is None
+            await asyncio.create_task(consumer.commit(record))
+            committed = (await consumer.committed([P0]))[P0]
+            assert committed is not None
+            assert committed.offset == 3
+            await consumer.commit()
+
+
+@virtual_time
+async def test_a_task_that_has_ended_leaves_its_records_to_others() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            await asyncio.create_task(read(consumer, 10))
+
+            await consumer.commit()
+
+        assert await Group(cluster).committed() == {P0: 10}
+
+
+@virtual_time
+async def test_no_other_task_unsubscribes_while_one_polls() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            polling = asyncio.create_task(consumer.poll(20))
+            await asyncio.sleep(10)
+
+            with pytest.raises(ConcurrentUseError):
+                await consumer.unsubscribe()
+
+            assert consumer.assignment() == {P0}
+            await polling
+
+
+def on_another_loop(call: Callable[[], Awaitable[Any]]) -> list[BaseException]:
+    """Return what a call raises on an event loop of another thread."""
+    raised: list[BaseException] = []
+
+    async def use() -> None:
+        await call()
+
+    def run() -> None:
+        try:
+            asyncio.run(use())
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return raised
+
+
+@pytest.mark.parametrize("call", ["poll", "__anext__", "commit", "unsubscribe", "close"])
+@virtual_time
+async def test_another_event_loop_is_refused_although_records_are_at_hand(call: str) -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            await consumer.poll(5, max_records=1)
+
+            raised = on_another_loop(getattr(consumer, call))
+
+            assert [type(error) for error in raised] == [StateError]
+            assert "belongs to another event loop" in str(raised[0])
+            assert not consumer._core.is_closed
+            assert len(await read(consumer, 9)) == 9
+
+
+class Fails(RebalanceListener):
+    """A listener that is kept from ending when partitions are lost."""
+
+    def __init__(self, *, raises: bool) -> None:
+        self.events: list[str] = []
+        self._raises = raises
+
+    async def on_partitions_assigned(self, partitions: Collection[TopicPartition]) -> None:
+        self.events.append("assigned")
+
+    async def on_partitions_lost(self, partitions: Collection[TopicPartition]) -> None:
+        self.events.append("lost")
+        if self._raises:
+            raise RuntimeError("the listener fails")
+        await asyncio.sleep(1)
+
+
+@pytest.mark.parametrize("raises", [True, False], ids=["raises", "is cancelled"])
+@virtual_time
+async def test_a_listener_that_is_broken_off_does_not_keep_the_next_event_unheard(
+    raises: bool,
+) -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        listener = Fails(raises=raises)
+        options = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 1000}
+        async with make_consumer(cluster, group_id="g", **options) as consumer:
+            consumer.subscribe(["orders"], listener=listener)
+            await read(consumer, 1)
+            with cluster.faults.on("Heartbeat").once().error("UNKNOWN_MEMBER_ID"):
+                await eventually(lambda: consumer.assignment() == set())
+            await eventually(lambda: consumer.assignment() == {P0})
+            await asyncio.sleep(5)
+
+            with pytest.raises(RuntimeError if raises else TimeoutError):
+                await asyncio.wait_for(consumer.poll(1), 0.5)
+
+            assert await read(consumer, 1, timeout=5)
+            assert listener.events == ["assigned", "lost", "assigned"]
+
+
+@virtual_time
+async def test_a_slow_application_that_comes_back_joins_its_group_at_once() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        options = {"max_poll_interval_ms": 10_000, "heartbeat_interval_ms": 3000}
+        async with make_consumer(cluster, group_id="g", topics=["orders"], **options) as consumer:
+            await consumer.poll(5, max_records=1)
+            await asyncio.sleep(20)
+            began = current_clock().now()
+
+            assert len(await read(consumer, 1)) > 0
+
+            assert current_clock().now() - began < 1
