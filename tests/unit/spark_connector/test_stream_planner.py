@@ -1,84 +1,22 @@
-"""A stream as Spark drives it: the same question twice, restarts, limits, losses."""
+"""A stream as Spark drives it: the same question twice, restarts, limits, commits."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import attrs
 import pytest
 
 from pyk.clients.topic_partition import TopicPartition
-from pyk.spark_connector.batch_planner import plan_batch
-from pyk.spark_connector.errors import DataLossError, OptionError, ReadError
-from pyk.spark_connector.offsets import OffsetMap
-from pyk.spark_connector.options import batch_source_options, stream_source_options
+from pyk.spark_connector.errors import OptionError
+from pyk.spark_connector.options import stream_source_options
 from pyk.spark_connector.planning import OffsetRange
 from pyk.spark_connector.stream_planner import StreamPlanner
+from support.planned_cluster import FakeCluster, planner, ranges_of, through_json
 from support.virtual_time import VirtualClock
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
-
-
-@attrs.define
-class FakeCluster:
-    """Partitions with a first and an end offset, and for each the times of its records."""
-
-    ends: dict[TopicPartition, int]
-    starts: dict[TopicPartition, int] = attrs.field(factory=dict)
-    times: dict[TopicPartition, dict[int, int]] = attrs.field(factory=dict)
-    commits: list[tuple[str, OffsetMap]] = attrs.field(factory=list)
-    refuses_commits: bool = False
-    on_latest: Callable[[], object] = lambda: None
-    ids: dict[str, str] = attrs.field(factory=dict)
-    closed: bool = False
-
-    def partitions(self) -> frozenset[TopicPartition]:
-        return frozenset(self.ends)
-
-    def topic_ids(self, *, fresh: bool = False) -> dict[str, str]:
-        return dict(self.ids)
-
-    def recreate(self, topic: str, end: int) -> None:
-        """Delete a topic and create it again, with so many records in each partition."""
-        self.ids[topic] += "'"
-        self.ends.update({one: end for one in self.ends if one.topic == topic})
-
-    def log_start(self, partitions: Collection[TopicPartition]) -> OffsetMap:
-        return {one: self.starts.get(one, 0) for one in partitions if one in self.ends}
-
-    def latest(self, partitions: Collection[TopicPartition]) -> OffsetMap:
-        self.on_latest()
-        return {one: self.ends[one] for one in partitions}
-
-    def at_times(self, timestamps_ms: OffsetMap) -> Mapping[TopicPartition, int | None]:
-        return {one: self.times.get(one, {}).get(time) for one, time in timestamps_ms.items()}
-
-    def commit(self, group_id: str, offsets: OffsetMap) -> None:
-        if self.refuses_commits:
-            raise ReadError("the group has members")
-        self.commits.append((group_id, offsets))
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def planner(cluster: FakeCluster, **options: str) -> StreamPlanner:
-    given = {"kafka.bootstrap.servers": "x:1", "subscribe": "a"} | options
-    clock = VirtualClock()
-    return StreamPlanner(stream_source_options(given), cluster, clock, wait=clock.advance)
-
-
-def ranges_of(tasks: list[tuple[OffsetRange, ...]]) -> list[OffsetRange]:
-    return sorted(one for task in tasks for one in task)
-
-
-def through_json(offset: dict[str, Any]) -> dict[str, Any]:
-    restored = json.loads(json.dumps(offset))
-    assert isinstance(restored, dict)
-    return restored
 
 
 class TestBatch0:
@@ -309,131 +247,6 @@ class TestCommits:
         assert "the group has members" in caplog.text
 
 
-class TestLoss:
-    def test_gone_records_fail_the_query_and_say_which(self) -> None:
-        cluster = FakeCluster({A0: 9}, starts={A0: 4})
-
-        with pytest.raises(DataLossError) as error:
-            planner(cluster).partitions({"a": {"0": 2}}, {"a": {"0": 9}})
-
-        assert str(error.value).startswith("[PYK_DATA_LOSS] a-0 offsets 2 to 3 are gone")
-        assert "set failOnDataLoss to false" in str(error.value)
-
-    def test_the_query_goes_on_without_them_if_it_may(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        stream = planner(FakeCluster({A0: 9}, starts={A0: 4}), failOnDataLoss="false")
-
-        with caplog.at_level(logging.WARNING):
-            tasks = stream.partitions({"a": {"0": 2}}, {"a": {"0": 9}})
-
-        assert ranges_of(tasks) == [OffsetRange("a", 0, 4, 9)]
-        assert "a-0 offsets 2 to 3 are gone" in caplog.text
-
-    def test_a_new_partition_is_read_from_its_beginning(self) -> None:
-        cluster = FakeCluster({A0: 5})
-        stream = planner(cluster)
-        start = stream.initial_offset()
-        cluster.ends[A1] = 3
-
-        end = stream.latest_offset(start)
-
-        assert ranges_of(stream.partitions(start, end)) == [OffsetRange("a", 1, 0, 3)]
-
-
-class TestRecreatedTopics:
-    """A topic that was deleted and created again is another topic, however long it is."""
-
-    def started(self, cluster: FakeCluster, **options: str) -> tuple[StreamPlanner, dict[str, Any]]:
-        stream = planner(cluster, startingOffsets="earliest", **options)
-        return stream, through_json(stream.latest_offset(stream.initial_offset()))
-
-    def test_its_records_are_not_skipped_in_silence(self) -> None:
-        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
-        stream, first = self.started(cluster)
-        cluster.recreate("a", end=9)
-
-        second = stream.latest_offset(first)
-
-        assert second == {"@id:a:X'": {}, "a": {"0": 9}}
-        with pytest.raises(DataLossError, match="topic 'a' was deleted and created again"):
-            stream.partitions(first, second)
-
-    @pytest.mark.parametrize("end", [0, 3, 5, 9])
-    def test_it_is_read_from_its_beginning_if_the_query_may_go_on(
-        self, end: int, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        cluster = FakeCluster({A0: 5, A1: 5}, ids={"a": "X"})
-        stream, first = self.started(cluster, failOnDataLoss="false")
-        cluster.recreate("a", end=end)
-
-        second = through_json(stream.latest_offset(first))
-        with caplog.at_level(logging.WARNING):
-            tasks = stream.partitions(first, second)
-
-        assert second != first
-        assert ranges_of(tasks) == [OffsetRange("a", n, 0, end) for n in range(2 if end else 0)]
-        assert "topic 'a' was deleted and created again" in caplog.text
-        assert stream.latest_offset(second) == second
-
-    def test_a_batch_that_was_planned_before_reads_nothing_of_it(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
-        stream, first = self.started(cluster)
-        cluster.ends[A0] = 9
-        logged = through_json(stream.latest_offset(first))
-        cluster.recreate("a", end=20)
-
-        restarted = planner(cluster)
-        with pytest.raises(DataLossError, match="topic 'a' was deleted and created again"):
-            restarted.partitions(first, logged)
-
-        forgiving = planner(cluster, failOnDataLoss="false")
-        with caplog.at_level(logging.WARNING):
-            assert forgiving.partitions(first, logged) == []
-        third = forgiving.latest_offset(logged)
-        assert ranges_of(forgiving.partitions(logged, third)) == [OffsetRange("a", 0, 0, 20)]
-
-    def test_other_topics_go_on(self) -> None:
-        b0 = TopicPartition("b", 0)
-        cluster = FakeCluster({A0: 5, b0: 5}, ids={"a": "X", "b": "Y"})
-        stream, first = self.started(cluster, failOnDataLoss="false")
-        cluster.recreate("a", end=2)
-        cluster.ends[b0] = 7
-
-        second = stream.latest_offset(first)
-
-        assert ranges_of(stream.partitions(first, second)) == [
-            OffsetRange("a", 0, 0, 2),
-            OffsetRange("b", 0, 5, 7),
-        ]
-
-    def test_a_limit_counts_from_its_beginning(self) -> None:
-        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
-        stream, first = self.started(cluster, maxOffsetsPerTrigger="4")
-        cluster.recreate("a", end=9)
-
-        assert stream.latest_offset(first)["a"] == {"0": 4}
-
-    def test_a_checkpoint_of_sparks_own_source_gets_ids_with_the_next_records(self) -> None:
-        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
-        stream = planner(cluster)
-        written_by_spark = {"a": {"0": 5}}
-
-        assert stream.latest_offset(written_by_spark) == written_by_spark
-        cluster.ends[A0] = 6
-        assert stream.latest_offset(written_by_spark) == {"@id:a:X": {}, "a": {"0": 6}}
-
-    def test_an_id_that_the_cluster_does_not_tell_is_kept(self) -> None:
-        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
-        stream, first = self.started(cluster)
-        cluster.ids.clear()
-        cluster.ends[A0] = 6
-
-        assert stream.latest_offset(first) == {"@id:a:X": {}, "a": {"0": 6}}
-
-
 class TestStartingPlaces:
     def test_a_time_starts_at_the_first_record_behind_it(self) -> None:
         cluster = FakeCluster({A0: 50, A1: 60}, times={A0: {1000: 7}, A1: {1000: 9}})
@@ -478,78 +291,6 @@ class TestStartingPlaces:
     def test_offsets_must_be_given_for_every_partition(self) -> None:
         with pytest.raises(OptionError, match=r"given for a-0; there are a-0, a-1"):
             planner(FakeCluster({A0: 5, A1: 6}), startingOffsets='{"a":{"0":7}}').initial_offset()
-
-
-class TestBatchReads:
-    def plan(self, cluster: FakeCluster, **options: str) -> list[OffsetRange]:
-        given = {"kafka.bootstrap.servers": "x:1", "subscribe": "a"} | options
-        return ranges_of(plan_batch(batch_source_options(given), cluster))
-
-    def test_everything_by_default(self) -> None:
-        cluster = FakeCluster({A0: 9, A1: 3}, starts={A0: 4})
-
-        assert self.plan(cluster) == [OffsetRange("a", 0, 4, 9), OffsetRange("a", 1, 0, 3)]
-
-    def test_from_here_to_there(self) -> None:
-        ranges = self.plan(
-            FakeCluster({A0: 9, A1: 3}),
-            startingOffsets='{"a":{"0":2,"1":-2}}',
-            endingOffsets='{"a":{"0":-1,"1":2}}',
-        )
-
-        assert ranges == [OffsetRange("a", 0, 2, 9), OffsetRange("a", 1, 0, 2)]
-
-    def test_an_end_that_is_not_there_yet_is_the_users_error(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        options = {"endingOffsets": '{"a":{"0":12}}'}
-
-        with pytest.raises(
-            OptionError, match="a-0 ends at offset 9, before the 12 of endingOff"
-        ) as e:
-            self.plan(FakeCluster({A0: 9}), **options)
-        assert "failOnDataLoss" not in str(e.value), "no advice that would leave rows out"
-        with caplog.at_level(logging.WARNING):
-            assert self.plan(FakeCluster({A0: 9}), **options, failOnDataLoss="false") == [
-                OffsetRange("a", 0, 0, 9)
-            ]
-        assert "before the 12 of endingOffsets" in caplog.text
-
-    @pytest.mark.parametrize("fail", ["true", "false"])
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"startingOffsets": '{"a":{"0":11}}'}, "starts at offset 11, behind its end at 9"),
-            (
-                {"startingOffsets": '{"a":{"0":11}}', "endingOffsets": '{"a":{"0":-1}}'},
-                "starts at offset 11, behind its end at 9",
-            ),
-            (
-                {"startingTimestamp": "2000", "endingTimestamp": "1000"},
-                "starts at offset 8, behind its end at 3",
-            ),
-            (
-                {"startingTimestamp": "2000", "endingOffsets": '{"a":{"0":4}}'},
-                "starts at offset 8, behind its end at 4",
-            ),
-        ],
-    )
-    def test_a_start_behind_the_end_is_the_users_error(
-        self, options: dict[str, str], message: str, fail: str
-    ) -> None:
-        cluster = FakeCluster({A0: 9}, times={A0: {1000: 3, 2000: 8}})
-
-        with pytest.raises(OptionError, match=f"a-0 {message}"):
-            self.plan(cluster, **options, failOnDataLoss=fail)
-
-    def test_a_start_below_the_log_start_is_a_loss(self) -> None:
-        with pytest.raises(DataLossError, match="a-0 offsets 2 to 3 are gone"):
-            self.plan(FakeCluster({A0: 9}, starts={A0: 4}), startingOffsets='{"a":{"0":2}}')
-
-    def test_a_time_beyond_all_records_ends_at_the_end(self) -> None:
-        assert self.plan(FakeCluster({A0: 9}), endingTimestamp="5000") == [
-            OffsetRange("a", 0, 0, 9)
-        ]
 
 
 def test_closing_closes_the_cluster() -> None:

@@ -1,0 +1,141 @@
+"""What a stream says of records that are gone, and of topics that were created again."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from pyk.clients.topic_partition import TopicPartition
+from pyk.spark_connector.errors import DataLossError
+from pyk.spark_connector.planning import OffsetRange
+from pyk.spark_connector.stream_planner import StreamPlanner
+from support.planned_cluster import FakeCluster, planner, ranges_of, through_json
+
+A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+
+
+class TestLoss:
+    def test_gone_records_fail_the_query_and_say_which(self) -> None:
+        cluster = FakeCluster({A0: 9}, starts={A0: 4})
+
+        with pytest.raises(DataLossError) as error:
+            planner(cluster).partitions({"a": {"0": 2}}, {"a": {"0": 9}})
+
+        assert str(error.value).startswith("[PYK_DATA_LOSS] a-0 offsets 2 to 3 are gone")
+        assert "set failOnDataLoss to false" in str(error.value)
+
+    def test_the_query_goes_on_without_them_if_it_may(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        stream = planner(FakeCluster({A0: 9}, starts={A0: 4}), failOnDataLoss="false")
+
+        with caplog.at_level(logging.WARNING):
+            tasks = stream.partitions({"a": {"0": 2}}, {"a": {"0": 9}})
+
+        assert ranges_of(tasks) == [OffsetRange("a", 0, 4, 9)]
+        assert "a-0 offsets 2 to 3 are gone" in caplog.text
+
+    def test_a_new_partition_is_read_from_its_beginning(self) -> None:
+        cluster = FakeCluster({A0: 5})
+        stream = planner(cluster)
+        start = stream.initial_offset()
+        cluster.ends[A1] = 3
+
+        end = stream.latest_offset(start)
+
+        assert ranges_of(stream.partitions(start, end)) == [OffsetRange("a", 1, 0, 3)]
+
+
+class TestRecreatedTopics:
+    """A topic that was deleted and created again is another topic, however long it is."""
+
+    def started(self, cluster: FakeCluster, **options: str) -> tuple[StreamPlanner, dict[str, Any]]:
+        stream = planner(cluster, startingOffsets="earliest", **options)
+        return stream, through_json(stream.latest_offset(stream.initial_offset()))
+
+    def test_its_records_are_not_skipped_in_silence(self) -> None:
+        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
+        stream, first = self.started(cluster)
+        cluster.recreate("a", end=9)
+
+        second = stream.latest_offset(first)
+
+        assert second == {"@id:a:X'": {}, "a": {"0": 9}}
+        with pytest.raises(DataLossError, match="topic 'a' was deleted and created again"):
+            stream.partitions(first, second)
+
+    @pytest.mark.parametrize("end", [0, 3, 5, 9])
+    def test_it_is_read_from_its_beginning_if_the_query_may_go_on(
+        self, end: int, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        cluster = FakeCluster({A0: 5, A1: 5}, ids={"a": "X"})
+        stream, first = self.started(cluster, failOnDataLoss="false")
+        cluster.recreate("a", end=end)
+
+        second = through_json(stream.latest_offset(first))
+        with caplog.at_level(logging.WARNING):
+            tasks = stream.partitions(first, second)
+
+        assert second != first
+        assert ranges_of(tasks) == [OffsetRange("a", n, 0, end) for n in range(2 if end else 0)]
+        assert "topic 'a' was deleted and created again" in caplog.text
+        assert stream.latest_offset(second) == second
+
+    def test_a_batch_that_was_planned_before_reads_nothing_of_it(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
+        stream, first = self.started(cluster)
+        cluster.ends[A0] = 9
+        logged = through_json(stream.latest_offset(first))
+        cluster.recreate("a", end=20)
+
+        restarted = planner(cluster)
+        with pytest.raises(DataLossError, match="topic 'a' was deleted and created again"):
+            restarted.partitions(first, logged)
+
+        forgiving = planner(cluster, failOnDataLoss="false")
+        with caplog.at_level(logging.WARNING):
+            assert forgiving.partitions(first, logged) == []
+        third = forgiving.latest_offset(logged)
+        assert ranges_of(forgiving.partitions(logged, third)) == [OffsetRange("a", 0, 0, 20)]
+
+    def test_other_topics_go_on(self) -> None:
+        b0 = TopicPartition("b", 0)
+        cluster = FakeCluster({A0: 5, b0: 5}, ids={"a": "X", "b": "Y"})
+        stream, first = self.started(cluster, failOnDataLoss="false")
+        cluster.recreate("a", end=2)
+        cluster.ends[b0] = 7
+
+        second = stream.latest_offset(first)
+
+        assert ranges_of(stream.partitions(first, second)) == [
+            OffsetRange("a", 0, 0, 2),
+            OffsetRange("b", 0, 5, 7),
+        ]
+
+    def test_a_limit_counts_from_its_beginning(self) -> None:
+        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
+        stream, first = self.started(cluster, maxOffsetsPerTrigger="4")
+        cluster.recreate("a", end=9)
+
+        assert stream.latest_offset(first)["a"] == {"0": 4}
+
+    def test_a_checkpoint_of_sparks_own_source_gets_ids_with_the_next_records(self) -> None:
+        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
+        stream = planner(cluster)
+        written_by_spark = {"a": {"0": 5}}
+
+        assert stream.latest_offset(written_by_spark) == written_by_spark
+        cluster.ends[A0] = 6
+        assert stream.latest_offset(written_by_spark) == {"@id:a:X": {}, "a": {"0": 6}}
+
+    def test_an_id_that_the_cluster_does_not_tell_is_kept(self) -> None:
+        cluster = FakeCluster({A0: 5}, ids={"a": "X"})
+        stream, first = self.started(cluster)
+        cluster.ids.clear()
+        cluster.ends[A0] = 6
+
+        assert stream.latest_offset(first) == {"@id:a:X": {}, "a": {"0": 6}}
