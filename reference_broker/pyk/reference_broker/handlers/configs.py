@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.alter_configs import AlterConfigsRequest
 from pyk.protocol.messages.describe_configs import (
@@ -22,8 +21,8 @@ from pyk.reference_broker.controller.image import BROKER_RESOURCE, TOPIC_RESOURC
 from pyk.reference_broker.controller.names import check_topic_name
 from pyk.reference_broker.errors import ApiError
 
+from .ask_controller import ask_controller
 from .context import Reply, RequestContext
-from .error_responses import error_response
 
 if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker
@@ -94,17 +93,11 @@ def _describe(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeCo
 
 def alter_configs(broker: Broker, request: AlterConfigsRequest, context: RequestContext) -> Reply:
     """Replace all that is set for some resources."""
-    return broker.controller.ask(
-        lambda shard, _: shard.replace_configs(request),
-        lambda code: error_response(ApiKey.ALTER_CONFIGS, request, code),
-    )
+    return ask_controller(broker, request, lambda shard: shard.replace_configs(request))
 
 
 def incremental_alter_configs(
     broker: Broker, request: IncrementalAlterConfigsRequest, context: RequestContext
 ) -> Reply:
     """Change single values and leave the others alone (KIP-339)."""
-    return broker.controller.ask(
-        lambda shard, _: shard.alter_configs(request),
-        lambda code: error_response(ApiKey.INCREMENTAL_ALTER_CONFIGS, request, code),
-    )
+    return ask_controller(broker, request, lambda shard: shard.alter_configs(request))

@@ -74,11 +74,10 @@ def _create_partitions(request: Any, response: Any, code: ErrorCode) -> None:
     ]
 
 
-def _describe_configs(request: Any, response: Any, code: ErrorCode) -> None:
-    from pyk.protocol.messages.describe_configs import DescribeConfigsResult
-
-    response.results = [
-        DescribeConfigsResult(
+def _configs(request: Any, response: Any, code: ErrorCode) -> None:
+    [results] = (field for field in response.fields if field.name in {"results", "responses"})
+    refused = [
+        results.kind.of.struct(
             error_code=code,
             error_message=None,
             resource_type=each.resource_type,
@@ -86,19 +85,7 @@ def _describe_configs(request: Any, response: Any, code: ErrorCode) -> None:
         )
         for each in request.resources
     ]
-
-
-def _alter_configs(request: Any, response: Any, code: ErrorCode) -> None:
-    element = next(f for f in response.fields if f.name == "responses").kind.of.struct
-    response.responses = [
-        element(
-            error_code=code,
-            error_message=None,
-            resource_type=each.resource_type,
-            resource_name=each.resource_name,
-        )
-        for each in request.resources
-    ]
+    setattr(response, results.name, refused)
 
 
 def _find_coordinator(request: Any, response: Any, code: ErrorCode) -> None:
@@ -161,9 +148,9 @@ _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.CREATE_TOPICS: _create_topics,
     ApiKey.DELETE_TOPICS: _delete_topics,
     ApiKey.CREATE_PARTITIONS: _create_partitions,
-    ApiKey.DESCRIBE_CONFIGS: _describe_configs,
-    ApiKey.ALTER_CONFIGS: _alter_configs,
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: _alter_configs,
+    ApiKey.DESCRIBE_CONFIGS: _configs,
+    ApiKey.ALTER_CONFIGS: _configs,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _configs,
     ApiKey.FIND_COORDINATOR: _find_coordinator,
     ApiKey.OFFSET_FETCH: _offset_fetch,
     ApiKey.DESCRIBE_GROUPS: _describe_groups,

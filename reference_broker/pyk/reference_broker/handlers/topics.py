@@ -10,6 +10,7 @@ from pyk.protocol.messages.create_partitions import CreatePartitionsRequest
 from pyk.protocol.messages.create_topics import CreateTopicsRequest
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest
 
+from .ask_controller import ask_controller
 from .context import Reply, RequestContext
 from .error_responses import error_response
 
@@ -21,20 +22,14 @@ FIRST_VERSION_WITH_TOPIC_DELETION_DISABLED = 3
 
 def create_topics(broker: Broker, request: CreateTopicsRequest, context: RequestContext) -> Reply:
     """Create topics."""
-    return broker.controller.ask(
-        lambda shard, _: shard.create_topics(request),
-        lambda code: error_response(ApiKey.CREATE_TOPICS, request, code),
-    )
+    return ask_controller(broker, request, lambda shard: shard.create_topics(request))
 
 
 def create_partitions(
     broker: Broker, request: CreatePartitionsRequest, context: RequestContext
 ) -> Reply:
     """Add partitions to topics."""
-    return broker.controller.ask(
-        lambda shard, _: shard.create_partitions(request),
-        lambda code: error_response(ApiKey.CREATE_PARTITIONS, request, code),
-    )
+    return ask_controller(broker, request, lambda shard: shard.create_partitions(request))
 
 
 def delete_topics(broker: Broker, request: DeleteTopicsRequest, context: RequestContext) -> Reply:
@@ -43,7 +38,4 @@ def delete_topics(broker: Broker, request: DeleteTopicsRequest, context: Request
         is_known = context.version >= FIRST_VERSION_WITH_TOPIC_DELETION_DISABLED
         code = ErrorCode.TOPIC_DELETION_DISABLED if is_known else ErrorCode.INVALID_REQUEST
         return error_response(ApiKey.DELETE_TOPICS, request, code)
-    return broker.controller.ask(
-        lambda shard, _: shard.delete_topics(request),
-        lambda code: error_response(ApiKey.DELETE_TOPICS, request, code),
-    )
+    return ask_controller(broker, request, lambda shard: shard.delete_topics(request))

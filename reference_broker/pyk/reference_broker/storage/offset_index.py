@@ -8,25 +8,17 @@ from __future__ import annotations
 
 import struct
 
-from pyk.reference_broker.filesystem import FileSystem
-from pyk.reference_broker.storage.index_file import IndexFile
+from pyk.reference_broker.storage.segment_index import SegmentIndex
 
 ENTRY = struct.Struct(">ii")
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
 
 
-class OffsetIndex:
+class OffsetIndex(SegmentIndex):
     """The offset index of one segment."""
 
-    __slots__ = ("_base_offset", "_last", "entries")
-
-    def __init__(self, filesystem: FileSystem, path: str, base_offset: int) -> None:
-        self.entries = IndexFile(filesystem, path, ENTRY)
-        self._base_offset = base_offset
-        self._last: tuple[int, int] | None = None
-
-    def __len__(self) -> int:
-        return len(self.entries)
+    __slots__ = ()
+    entry = ENTRY
 
     def last_entry(self) -> tuple[int, int]:
         """Return the last (offset, position); the segment's beginning when there is none."""
@@ -51,13 +43,7 @@ class OffsetIndex:
 
     def truncate_to(self, offset: int) -> None:
         """Keep the entries below ``offset``."""
-        self.entries.truncate(self._count_up_to(offset - 1))
-        self._last = None
-
-    def clear(self) -> None:
-        """Remove all entries."""
-        self.entries.clear()
-        self._last = None
+        self._keep(self._count_up_to(offset - 1))
 
     def is_sound(self, log_size: int) -> bool:
         """Whether the file can be the index of a segment of ``log_size`` bytes."""

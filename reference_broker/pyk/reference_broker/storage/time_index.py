@@ -8,25 +8,17 @@ from __future__ import annotations
 
 import struct
 
-from pyk.reference_broker.filesystem import FileSystem
-from pyk.reference_broker.storage.index_file import IndexFile
+from pyk.reference_broker.storage.segment_index import SegmentIndex
 
 ENTRY = struct.Struct(">qi")
 NO_TIMESTAMP = -1
 
 
-class TimeIndex:
+class TimeIndex(SegmentIndex):
     """The time index of one segment."""
 
-    __slots__ = ("_base_offset", "_last", "entries")
-
-    def __init__(self, filesystem: FileSystem, path: str, base_offset: int) -> None:
-        self.entries = IndexFile(filesystem, path, ENTRY)
-        self._base_offset = base_offset
-        self._last: tuple[int, int] | None = None
-
-    def __len__(self) -> int:
-        return len(self.entries)
+    __slots__ = ()
+    entry = ENTRY
 
     def last_entry(self) -> tuple[int, int]:
         """Return the last (timestamp, offset); (-1, base offset) when there is none."""
@@ -51,13 +43,7 @@ class TimeIndex:
     def truncate_to(self, offset: int) -> None:
         """Keep the entries below ``offset``."""
         relative = offset - 1 - self._base_offset
-        self.entries.truncate(self.entries.count_up_to(relative, field=1))
-        self._last = None
-
-    def clear(self) -> None:
-        """Remove all entries."""
-        self.entries.clear()
-        self._last = None
+        self._keep(self.entries.count_up_to(relative, field=1))
 
     def is_sound(self) -> bool:
         """Whether the file can be a time index of this segment."""

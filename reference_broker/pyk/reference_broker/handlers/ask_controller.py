@@ -1,0 +1,26 @@
+"""Hand requests about the cluster's metadata to the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pyk.protocol.schema import Message
+from pyk.reference_broker.controller.shard import ControllerShard
+from pyk.reference_broker.coordinator.outcome import Outcome
+
+from .context import Reply
+from .error_responses import error_response
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.broker import Broker
+
+
+def ask_controller(
+    broker: Broker, request: Any, handle: Callable[[ControllerShard], tuple[Message, Outcome]]
+) -> Reply:
+    """Return what the controller answers once its records are safe, or the error that it raised."""
+    return broker.controller.ask(
+        lambda shard, _: handle(shard),
+        lambda code: error_response(request.api_key, request, code),
+    )
