@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from pyk.clients import AsyncConsumer, ConcurrentUseError, RebalanceListener, TopicPartition
+from pyk.clients.consumer import node_fetcher
 from pyk.clients.errors import StateError
-from support.consumer_groups import Group
-from support.consuming import P0, make_consumer, produce, read, reference_cluster
+from pyk.protocol.messages.list_offsets import ListOffsetsRequest
+from support.consumer_groups import Group, Recorder
+from support.consuming import P0, fetching, make_consumer, produce, read, reference_cluster
+from support.scripted_broker import SILENCE
 from support.virtual_time import current_clock, eventually, virtual_time
 
 
@@ -230,3 +233,131 @@ async def test_a_slow_application_that_comes_back_joins_its_group_at_once() -> N
             assert len(await read(consumer, 1)) > 0
 
             assert current_clock().now() - began < 1
+
+
+@virtual_time
+async def test_auto_commit_follows_a_seek_back_also_after_asking_what_is_committed() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            await read(consumer, 10)
+            await consumer.commit()
+            consumer.seek(P0, 3)
+            await consumer.committed([P0])
+            assert len(await consumer.poll(5, max_records=2)) == 2
+
+        assert await Group(cluster).committed() == {P0: 5}
+
+
+@virtual_time
+async def test_partitions_that_are_assigned_away_are_committed() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=2)
+        await produce(cluster, "orders", 10)
+        options = {"group_id": "g", "auto_commit_interval_ms": 600_000}
+        async with make_consumer(cluster, **options) as consumer:
+            consumer.assign([P0])
+            await read(consumer, 10)
+            await consumer.poll(0.1)
+
+            consumer.assign([TopicPartition("orders", 1)])
+            await consumer.poll(1)
+
+            committed = (await consumer.committed([P0]))[P0]
+            assert committed is not None
+            assert committed.offset == 10
+
+
+@virtual_time
+async def test_a_close_tells_of_a_loss_that_nobody_has_heard_of() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        listener = Recorder()
+        options = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 1000}
+        async with make_consumer(cluster, group_id="g", **options) as consumer:
+            consumer.subscribe(["orders"], listener=listener)
+            await read(consumer, 1)
+            with cluster.faults.on("Heartbeat").once().error("UNKNOWN_MEMBER_ID"):
+                await eventually(lambda: consumer.assignment() == set())
+            await eventually(lambda: consumer.assignment() == {P0})
+
+        assert listener.events == [("assigned", 1), ("lost", 1)]
+
+
+@virtual_time
+async def test_position_knows_at_once_of_a_seek_that_was_made_meanwhile() -> None:
+    async with fetching(leaders=(1,)) as (cluster, consumer):
+        cluster.on(ListOffsetsRequest, SILENCE)
+        consumer.seek_to_end(P0)
+        asking = asyncio.create_task(consumer.position(P0))
+        await asyncio.sleep(1)
+        began = current_clock().now()
+
+        consumer.seek(P0, 3)
+
+        assert await asking == 3
+        assert current_clock().now() - began < 0.1
+
+
+@virtual_time
+async def test_lag_leaves_out_partitions_that_are_gone_meanwhile() -> None:
+    async with fetching(leaders=(1,)) as (cluster, consumer):
+        cluster.on(ListOffsetsRequest, SILENCE)
+        consumer.seek_to_end(P0)
+        asking = asyncio.create_task(consumer.lag())
+        await asyncio.sleep(1)
+
+        consumer.assign([])
+
+        assert await asking == {}
+
+
+@virtual_time
+async def test_a_bug_in_pyk_is_named_as_one_and_not_as_a_timeout(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise ValueError("a bug")
+
+    async with fetching(leaders=(1,)) as (cluster, consumer):
+        cluster.append([b"a"])
+        await read(consumer, 1)
+        monkeypatch.setattr(node_fetcher, "find_end", fail)
+        cluster.append([b"b"])
+
+        with pytest.raises(StateError, match="because of a bug in pyk"):
+            await consumer.poll(10)
+
+        assert not consumer.health().is_healthy
+        assert current_clock().now() < 5
+    monkeypatch.undo()
+    caplog.clear()
+
+
+@pytest.mark.parametrize("is_paused", [True, False], ids=["paused", "slow application"])
+@virtual_time
+async def test_an_outage_that_is_over_is_not_raised(is_paused: bool) -> None:
+    async with fetching(leaders=(1,), max_poll_records=1) as (cluster, consumer):
+        cluster.append([b"a"])
+        await read(consumer, 1)
+        if is_paused:
+            consumer.pause(P0)
+        else:
+            for _ in range(3):
+                cluster.append([b"b"] * 10)
+                await asyncio.sleep(1)
+            await consumer.poll(1)
+        cluster.move(0, 99)
+        consumer._core.client.request_metadata_update()
+        await asyncio.sleep(50)
+        cluster.move(0, 2)
+        consumer._core.client.request_metadata_update()
+        await asyncio.sleep(5)
+
+        consumer.resume(P0)
+        cluster.append([b"c"])
+
+        assert await read(consumer, 1) == [b"c" if is_paused else b"b"]
+        assert consumer.health().is_healthy

@@ -130,8 +130,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         core.client.check_place()
         deadlines = core.closing(timeout)
         try:
-            event = await core.begin_leaving(deadlines.commit)
-            if event is not None:
+            for event in await core.begin_leaving(deadlines.commit):
                 await self._call_listener(event)
         except asyncio.CancelledError:
             deadlines = core.hurried_closing()
@@ -309,8 +308,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         What was handed out last does not count as finished; ``commit()`` before says that it is.
         """
         self._refuse_other_tasks()
-        event = await self._core.begin_leaving(self._core.deadline(None))
-        if event is not None:
+        for event in await self._core.begin_leaving(self._core.deadline(None)):
             await self._call_listener(event)
         await self._core.unsubscribe()
 

@@ -139,8 +139,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
             return
         deadlines = core.closing(timeout)
         try:
-            event = self._thread.call(core.begin_leaving(deadlines.commit))
-            if event is not None:
+            for event in self._thread.call(core.begin_leaving(deadlines.commit)):
                 self._call_listener(event)
         except KeyboardInterrupt:
             deadlines = core.hurried_closing()
@@ -340,8 +339,8 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         """
         self._refuse_other_threads()
         with self._use:
-            event = self._thread.call(self._core.begin_leaving(self._core.deadline(None)))
-            if event is not None:
+            deadline = self._core.deadline(None)
+            for event in self._thread.call(self._core.begin_leaving(deadline)):
                 self._call_listener(event)
             self._thread.call(self._core.unsubscribe())
 

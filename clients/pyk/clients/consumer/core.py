@@ -7,7 +7,7 @@ import contextlib
 import logging
 import random as randomness
 import re
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from pyk.clients.arguments import checked_count, checked_timeout
@@ -17,7 +17,7 @@ from pyk.clients.consumer.deserializers import Deserializers
 from pyk.clients.consumer.fetch_buffer import CLOSED, EVENT, FORKED, FetchBuffer
 from pyk.clients.consumer.fetch_reader import FetchReader
 from pyk.clients.consumer.fetcher import Fetcher
-from pyk.clients.consumer.group.actions import ApplicationEvent, Revoke
+from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.consumer.health import (
     ConsumerHealth,
@@ -114,9 +114,9 @@ class ConsumerCore:
             self.positions,
             self.lookup,
             Fetcher(self.client, config, self.positions, self.buffer),
-            self.group.fetch_committed if self.group is not None else None,
+            self.group.fetch_beginnings if self.group is not None else None,
         )
-        self.failure: BaseException | None = None
+        self.client.on_failure = lambda: self.buffer.call_attention(EVENT)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = asyncio.Lock()
         self._is_closed = False
@@ -134,10 +134,11 @@ class ConsumerCore:
             if self._topics is not None and self.subscriptions.kind is SubscriptionKind.NONE:
                 self.subscribe(self._topics, None, None)
             self._loop = asyncio.get_running_loop()
-            self._spawn("settle positions", self._keeper.run)
+            spawn = self.client.supervisor.spawn
+            spawn("settle positions", self._keeper.run())
             if self.group is not None:
-                self._spawn("be a member of the group", self.group.coordinator.run)
-                self._spawn("commit what is finished", self.group.run_auto_commit)
+                spawn("be a member of the group", self.group.coordinator.run())
+                spawn("commit what is finished", self.group.run_auto_commit())
             if self.subscriptions.has_topics:
                 self._metadata_changed(self.client.metadata)
 
@@ -159,19 +160,6 @@ class ConsumerCore:
     def _look(self) -> None:
         """Look what there is to fetch, or to find out, now that something has changed."""
         self._keeper.look()
-
-    def _spawn(self, name: str, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run something without which there is no consumer."""
-
-        async def run() -> None:
-            try:
-                await task()
-            except Exception as error:
-                self.failure = error
-                self.buffer.call_attention(EVENT)
-                raise
-
-        self.client.supervisor.spawn(name, run())
 
     async def close(self, deadline: float) -> None:
         """Leave the group and end, before the deadline; :meth:`begin_leaving` comes first."""
@@ -220,10 +208,9 @@ class ConsumerCore:
         self.client.guard.check()
         if self._is_closed:
             raise ClosedError("the consumer is closed")
-        if self.failure is not None:
-            raise StateError(
-                f"the consumer failed because of a bug in pyk: {self.failure!r}"
-            ) from (self.failure)
+        failure = self.client.failure
+        if failure is not None:
+            raise StateError(str(failure)) from failure.__cause__
 
     def check_reading(self) -> None:
         """Raise if the consumer cannot be used, or if no record could ever come."""
@@ -325,7 +312,10 @@ class ConsumerCore:
         self._topic_watch = TopicWatch()
         self.client.use_all_topics(enabled=False)
         self.client.use_topics(SUBSCRIPTION, {partition.topic for partition in wanted})
-        self.positions.unassign(self.positions.partitions - set(wanted))
+        unwanted = self.positions.partitions - set(wanted)
+        if self.group is not None:
+            self.group.commit_before_dropping(unwanted)
+        self.positions.unassign(unwanted)
         self.positions.keep_topics(())
         now = self.client.clock.now()
         self.positions.assign(wanted, now, has_group=self.group is not None)
@@ -356,13 +346,12 @@ class ConsumerCore:
         if self.group is not None:
             self.group.finish_event(event)
 
-    async def begin_leaving(self, deadline: float) -> ApplicationEvent | None:
+    async def begin_leaving(self, deadline: float) -> list[ApplicationEvent]:
         """Commit what is finished, and return what the application has to hear before it leaves."""
         if self.group is None or self._is_closed:
-            return None
+            return []
         await self.group.commit_finished(None, deadline)
-        owned = frozenset(self.positions.partitions)
-        return Revoke(owned) if owned and self.group.is_member else None
+        return self.group.events_at_the_end()
 
     # -- places ------------------------------------------------------------------------------------
 
@@ -382,6 +371,7 @@ class ConsumerCore:
             try:
                 await self._keeper.settled(deadline)
             except TimeoutError as error:
+                self.check()
                 raise KafkaTimeoutError(
                     f"the position of {place.topic_partition} was not found out in time"
                     f"{'' if place.error is None else f': {place.error}'}"
@@ -466,7 +456,12 @@ class ConsumerCore:
         lags: dict[TopicPartition, int] = {}
         unknown: dict[TopicPartition, int] = {}
         for place in list(self.positions):
-            position = await self.position(place.topic_partition, timeout)
+            try:
+                position = await self.position(place.topic_partition, timeout)
+            except StateError:
+                if place in list(self.positions):
+                    raise
+                continue  # it went to another member meanwhile
             known = lag_of(place, position)
             if known is None or place.buffer.is_paused:
                 unknown[place.topic_partition] = position
@@ -506,7 +501,7 @@ class ConsumerCore:
         return ConsumerHealth(
             unreachable_nodes=tuple(node.told(now) for node in self._needed_but_unreachable()),
             group_state=member.state.value if member is not None else None,
-            group_error=self.failure or (self.group.problem(now) if self.group else None),
+            group_error=self.client.failure or (self.group.problem(now) if self.group else None),
             partitions=partitions,
             topics=self._topic_watch.errors,
         )

@@ -88,6 +88,9 @@ class Fetcher:
             error = unavailable(place.topic_partition, self._client.metadata)
             if error is not None and type(error) is not type(place.error):
                 place.waits(error, now)
+            elif error is None and place.is_left_alone:
+                self._buffer.heal(place.buffer)
+                place.recovered()
             if place.is_stalled(now):
                 self._begin_again(place, now)
             self._tell_of_lasting_failure(place, now)

@@ -61,6 +61,8 @@ class PositionKeeper:
     def look(self) -> None:
         """Look at once what there is to do: something has changed."""
         self._wake.set()
+        self._settled.set()
+        self._settled.clear()
 
     def fetch(self) -> None:
         """Fetch at once what can be fetched: the application has read, and there is room."""

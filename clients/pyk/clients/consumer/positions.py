@@ -103,8 +103,7 @@ class Place:
     def succeeded(self, now: float) -> None:
         """Take note of an answer that was no error."""
         self.ask_at_once()
-        self.failing_since = self.told_at = None
-        self.error = None
+        self.recovered()
         if not self.is_behind:
             self.progressed(now)
 
@@ -119,6 +118,11 @@ class Place:
         if self.failing_since is None:
             self.failing_since = now
 
+    def recovered(self) -> None:
+        """Take note that nothing is known to keep the partition from being read."""
+        self.failing_since = self.told_at = None
+        self.error = None
+
     def progressed(self, now: float) -> None:
         """Take note of new records, or that there are none."""
         self.progressed_at = now
@@ -129,6 +133,11 @@ class Place:
         """Tell whether records of the partition are wanted now."""
         is_read = self.state is PlaceState.KNOWN and not self.buffer.is_paused
         return is_read and not self.buffer.is_unreadable and self.buffer.has_room
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Tell whether no node is asked about the partition: nothing says then that it fails."""
+        return self.state is PlaceState.KNOWN and not self.is_fetchable
 
     @property
     def is_behind(self) -> bool:

@@ -88,7 +88,10 @@ class Client:
         self._coordinators = Coordinators(self)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
-        self._failure: StateError | None = None
+        self.failure: StateError | None = None
+        """A bug in pyk that ended a task which the client cannot work without."""
+        self.on_failure: Callable[[], object] | None = None
+        """Called when there is a ``failure``."""
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -359,17 +362,19 @@ class Client:
             self.guard.check()
         if self._is_closed:
             raise ClosedError("the client is closed")
-        if self._failure is not None:
-            raise self._failure
+        if self.failure is not None:
+            raise self.failure
         if self._loop is None and not may_be_unstarted:
             raise StateError("the client is not started: use it as a context manager")
         self.check_place()
 
     def _task_failed(self, name: str, error: BaseException) -> None:
         """Refuse to go on half alive: whoever calls from now on is told."""
-        self._failure = StateError(f"task {name!r} failed because of a bug in pyk: {error!r}")
-        self._failure.__cause__ = error
-        self._metadata.fail(self._failure)
+        self.failure = StateError(f"task {name!r} failed because of a bug in pyk: {error!r}")
+        self.failure.__cause__ = error
+        self._metadata.fail(self.failure)
+        if self.on_failure is not None:
+            self.on_failure()
 
 
 def _no_topic(name: str, reason: KafkaError) -> KafkaError:

@@ -32,6 +32,8 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
 
+Owners = Mapping[TopicPartition, Assignment]
+
 # Seconds; an interval of 0 shall not keep the coordinator busy with nothing but commits.
 SHORTEST_INTERVAL = 0.05
 
@@ -154,7 +156,7 @@ class ConsumerGroup:
         self._events.popleft()
         match event:
             case Assign():
-                for partition in event.added & self._positions.partitions:
+                for partition in (event.added - self._to_revoke()) & self._positions.partitions:
                     self._buffer.release(self._positions[partition].buffer)
             case Revoke():
                 self._last_commit = None
@@ -162,6 +164,30 @@ class ConsumerGroup:
                 self.coordinator.revoked(event)
             case Lose():
                 self._lost.clear()
+
+    def _to_revoke(self) -> frozenset[TopicPartition]:
+        """Return the partitions that the application has to give up with a later event."""
+        revokes = (event for event in self._events if isinstance(event, Revoke))
+        return frozenset().union(*(event.partitions for event in revokes))
+
+    def events_at_the_end(self) -> list[ApplicationEvent]:
+        """Return what the application has to hear before this member leaves.
+
+        Losses that it has not heard of, and the revocation of what it knows to be its own.
+        """
+        ends: list[ApplicationEvent] = []
+        unheard: frozenset[TopicPartition] = frozenset()
+        for event in self._events:
+            if isinstance(event, Assign):
+                unheard |= event.added
+            elif isinstance(event, Lose):
+                if event.partitions - unheard:
+                    ends.append(Lose(event.partitions - unheard))
+                unheard -= event.partitions
+        owned = frozenset(self._positions.partitions) - unheard
+        if owned and self.is_member:
+            ends.append(Revoke(owned))
+        return ends
 
     def _hold(self, partitions: frozenset[TopicPartition]) -> None:
         for partition in partitions & self._positions.partitions:
@@ -263,7 +289,7 @@ class ConsumerGroup:
             raise not_a_member(self._lost[0])
         finished = self.finished()
         if finished:
-            await self._commit(finished, deadline)
+            await self._commit(finished, self._owners(finished), deadline)
 
     async def commit_finished(
         self, partitions: Collection[TopicPartition] | None, deadline: float
@@ -272,15 +298,33 @@ class ConsumerGroup:
         if not self._config.enable_auto_commit:
             return
         finished = self._auto_commit.news(self.finished(partitions))
-        if not finished:
+        if finished:
+            await self._commit_or_log(finished, self._owners(finished), deadline)
+
+    def commit_before_dropping(self, partitions: Collection[TopicPartition]) -> None:
+        """Commit in the background what is finished of partitions that are about to be dropped."""
+        if not self._config.enable_auto_commit:
             return
+        finished = self._auto_commit.news(self.finished(partitions))
+        if finished:
+            committing = self._commit_or_log(finished, self._owners(finished), self._in_time())
+            name = f"commit in group {self.group_id} before partitions are dropped"
+            self._client.supervisor.spawn(name, committing)
+
+    async def _commit_or_log(
+        self, finished: Mapping[TopicPartition, Finished], owners: Owners, deadline: float
+    ) -> None:
         try:
-            await self._commit(finished, deadline)
+            await self._commit(finished, owners, deadline)
         except KafkaError as error:
             log.warning("Auto-commit in group %s failed: %s", self.group_id, error)
 
-    async def _commit(self, finished: Mapping[TopicPartition, Finished], deadline: float) -> None:
-        owners = {p: self._positions[p].buffer.assignment for p in finished}
+    def _owners(self, finished: Mapping[TopicPartition, Finished]) -> Owners:
+        return {p: self._positions[p].buffer.assignment for p in finished}
+
+    async def _commit(
+        self, finished: Mapping[TopicPartition, Finished], owners: Owners, deadline: float
+    ) -> None:
         offsets = {p: one.offset for p, one in finished.items()}
         await self.committer.commit(offsets, deadline, is_ours_by(owners))
         self._stored(offsets, {p: one.version for p, one in finished.items()})
@@ -294,9 +338,20 @@ class ConsumerGroup:
         self, partitions: Collection[TopicPartition], deadline: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Return what is committed, None where nothing is."""
+        return await self.committer.fetch(partitions, deadline)
+
+    async def fetch_beginnings(
+        self, partitions: Collection[TopicPartition], deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return what is committed of partitions that are read on from there.
+
+        That need not be committed again. Unless the application has sought meanwhile: it may have
+        gone back.
+        """
+        versions = {p: self._positions[p].version for p in partitions if p in self._positions}
         found = await self.committer.fetch(partitions, deadline)
         known = {p: offset for p, offset in found.items() if offset is not None}
-        self._stored(known, {p: self._positions[p].version for p in known if p in self._positions})
+        self._stored(known, {p: version for p, version in versions.items() if p in known})
         return found
 
     async def run_auto_commit(self) -> None:
