@@ -16,9 +16,12 @@ from pyk.reference_broker.filesystem import File, FileSystem
 
 
 class IndexFile:
-    """The entries of one index: those in the file, and behind them those not yet written."""
+    """The entries of one index: those in the file, and behind them those not yet written.
 
-    __slots__ = ("_entry", "_filesystem", "_is_stale", "_stored", "_unwritten", "path")
+    ``was_whole`` tells whether the file was there, and ended with a whole entry, when it was found.
+    """
+
+    __slots__ = ("_entry", "_filesystem", "_is_stale", "_stored", "_unwritten", "path", "was_whole")
 
     def __init__(self, filesystem: FileSystem, path: str, entry: struct.Struct) -> None:
         self.path = path
@@ -26,20 +29,18 @@ class IndexFile:
         self._entry = entry
         self._unwritten = bytearray()
         self._is_stale = False
-        self._stored = filesystem.size(path) // entry.size if filesystem.exists(path) else 0
+        try:
+            size = filesystem.size(path)
+        except FileNotFoundError:
+            self._stored, self.was_whole = 0, False
+        else:
+            self._stored, self.was_whole = size // entry.size, size % entry.size == 0
 
     def __len__(self) -> int:
         return self._stored + len(self._unwritten) // self._entry.size
 
     def __getitem__(self, index: int) -> tuple[Any, ...]:
         return self._read(self._open() if index < self._stored else None, index)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the file is there and ends with a whole entry."""
-        if not self._filesystem.exists(self.path):
-            return False
-        return self._filesystem.size(self.path) % self._entry.size == 0
 
     @property
     def is_written(self) -> bool:

@@ -190,7 +190,7 @@ class LogManager:
         if partition in self._logs:
             return True
         directory = self.data_directory.path_of(partition)
-        if self._filesystem.is_directory(directory):
+        if partition in self._topic_ids or self._filesystem.is_directory(directory):
             known = self._topic_id(partition)
             if None in (known, topic_id) or known == topic_id:
                 return True

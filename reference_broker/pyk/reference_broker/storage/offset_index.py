@@ -47,7 +47,7 @@ class OffsetIndex(SegmentIndex):
 
     def is_sound(self, log_size: int) -> bool:
         """Whether the file can be the index of a segment of ``log_size`` bytes."""
-        if not self.entries.is_whole:
+        if not self.entries.was_whole:
             return False
         offset, position = self.last_entry()
         return offset >= self._base_offset and 0 <= position <= log_size and self._begins_rising()

@@ -47,10 +47,11 @@ class TimeIndex(SegmentIndex):
 
     def is_sound(self) -> bool:
         """Whether the file can be a time index of this segment."""
-        if not self.entries.is_whole:
+        if not self.entries.was_whole:
             return False
-        count = len(self.entries)
-        if count == 0:
-            return True
-        first, last = self.entries[0], self.entries[count - 1]
-        return bool(last[0] >= first[0] and last[1] >= first[1] >= 0)
+        timestamp, offset = self.last_entry()
+        if len(self.entries) < 2:
+            return offset >= self._base_offset
+        first_timestamp, first_offset = self.entries[0]
+        relative = offset - self._base_offset
+        return bool(timestamp >= first_timestamp and relative >= first_offset >= 0)
