@@ -35,7 +35,7 @@ class Replicas:
         self._on_moved = on_moved
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._offline: set[tuple[str, int]] = set()
-        self._latest_config: tuple[str, dict[str, str], LogConfig] | None = None
+        self._log_configs: dict[frozenset[tuple[str, str]], LogConfig] = {}
 
     def get(self, topic: str, number: int) -> Partition:
         """Return a partition of this broker; raise :class:`ApiError` if it is none."""
@@ -97,17 +97,18 @@ class Replicas:
             partition.resign(-1, partition.leader_epoch)
 
     def log_config(self, topic: str) -> LogConfig:
-        """Return the effective configuration of a topic; logs of one topic share it."""
+        """Return the effective configuration of a topic; topics with the same one share it."""
         own = self._image.config(TOPIC_RESOURCE, topic)
-        latest = self._latest_config
-        if latest is None or latest[:2] != (topic, own):
+        key = frozenset(own.items())
+        config = self._log_configs.get(key)
+        if config is None:
             config = self._layers.log_config(parse_topic_configs(own))
-            self._latest_config = latest = (topic, dict(own), config)
-        return latest[2]
+            self._log_configs[key] = config
+        return config
 
     def update_config(self, topic: str | None = None) -> None:
         """Let the logs of a topic, or of all, obey what is configured now."""
-        self._latest_config = None
+        self._log_configs.clear()  # the defaults may have changed
         for (name, _), partition in self._partitions.items():
             if topic in (None, name):
                 partition.log.config = self.log_config(name)

@@ -9,10 +9,9 @@ import contextlib
 import struct
 from bisect import insort
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from pyk.protocol.errors import ProtocolError
-from pyk.protocol.messages.producer_snapshot import ProducerEntry as StoredEntry
-from pyk.protocol.messages.producer_snapshot import ProducerSnapshot
 from pyk.protocol.records.checksum import crc32c
 from pyk.reference_broker.filesystem import FileSystem, read_if_exists, write_atomically
 from pyk.reference_broker.storage.producer_state import (
@@ -21,6 +20,11 @@ from pyk.reference_broker.storage.producer_state import (
     ProducerStates,
 )
 from pyk.reference_broker.storage.segment import offsets_of_files
+
+if TYPE_CHECKING:
+    from pyk.protocol.messages.producer_snapshot import ProducerEntry as StoredEntry
+
+# The messages are imported when they are needed: a broker shall start fast.
 
 SNAPSHOT_SUFFIX = ".snapshot"
 
@@ -79,6 +83,8 @@ class ProducerSnapshots:
 
 def encode_snapshot(producers: ProducerStates) -> bytes:
     """Return the content of a snapshot file."""
+    from pyk.protocol.messages.producer_snapshot import ProducerSnapshot
+
     entries = [_to_stored(entry) for entry in producers]
     body = ProducerSnapshot(producer_entries=entries).encode(_VERSION)[4:]
     return _HEAD.pack(_VERSION, crc32c(body)) + body
@@ -86,6 +92,8 @@ def encode_snapshot(producers: ProducerStates) -> bytes:
 
 def decode_snapshot(content: bytes) -> list[ProducerEntry] | None:
     """Return the producers in a snapshot file, None if it is damaged."""
+    from pyk.protocol.messages.producer_snapshot import ProducerSnapshot
+
     if len(content) < _HEAD.size:
         return None
     version, crc = _HEAD.unpack_from(content)
@@ -99,6 +107,8 @@ def decode_snapshot(content: bytes) -> list[ProducerEntry] | None:
 
 
 def _to_stored(entry: ProducerEntry) -> StoredEntry:
+    from pyk.protocol.messages.producer_snapshot import ProducerEntry as StoredEntry
+
     last = entry.batches[-1] if entry.batches else BatchMetadata(-1, -1, 0, entry.last_timestamp)
     return StoredEntry(
         producer_id=entry.producer_id,
