@@ -329,36 +329,36 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
 
     async def position(self, partition: tuple[str, int], *, timeout: float | None = None) -> int:
         """Return the offset of the next record that the application gets of a partition."""
-        return await self._core.position(partition, timeout)
+        return await self._core.position_calls.position(partition, timeout)
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> Done:
         """Read a partition on from ``offset``."""
-        self._core.seek(partition, offset)
+        self._core.position_calls.seek(partition, offset)
         return DONE
 
     def seek_to_beginning(self, *partitions: tuple[str, int]) -> Done:
         """Read partitions, all that are assigned if none is named, from their first record."""
-        self._core.seek_to(partitions, OffsetSpec.EARLIEST)
+        self._core.position_calls.seek_to(partitions, OffsetSpec.EARLIEST)
         return DONE
 
     def seek_to_end(self, *partitions: tuple[str, int]) -> Done:
         """Read of partitions, all that are assigned if none is named, only what is to come."""
-        self._core.seek_to(partitions, OffsetSpec.LATEST)
+        self._core.position_calls.seek_to(partitions, OffsetSpec.LATEST)
         return DONE
 
     def pause(self, *partitions: tuple[str, int]) -> Done:
         """Give no records of these partitions; what is fetched of them is kept."""
-        self._core.pause(partitions)
+        self._core.position_calls.pause(partitions)
         return DONE
 
     def resume(self, *partitions: tuple[str, int]) -> Done:
         """Give records of these partitions again."""
-        self._core.resume(partitions)
+        self._core.position_calls.resume(partitions)
         return DONE
 
     def paused(self) -> set[TopicPartition]:
         """Return the partitions that are paused."""
-        return self._core.paused()
+        return self._core.position_calls.paused()
 
     # -- offsets -----------------------------------------------------------------------------------
 
@@ -395,23 +395,23 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Return the offset of the first record of each partition."""
-        return await self._core.end_offsets(partitions, OffsetSpec.EARLIEST, timeout)
+        return await self._core.position_calls.end_offsets(partitions, OffsetSpec.EARLIEST, timeout)
 
     async def end_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Return the offset behind the last record, with read_committed the last stable offset."""
-        return await self._core.end_offsets(partitions, OffsetSpec.LATEST, timeout)
+        return await self._core.position_calls.end_offsets(partitions, OffsetSpec.LATEST, timeout)
 
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """Return the first record at or behind each time (ms), None where there is none."""
-        return await self._core.offsets_for_times(timestamps, timeout)
+        return await self._core.position_calls.offsets_for_times(timestamps, timeout)
 
     async def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:
         """Return how many offsets lie between the position and the end of each partition."""
-        return await self._core.lag(timeout)
+        return await self._core.position_calls.lag(timeout)
 
     # -- how it stands -----------------------------------------------------------------------------
 

@@ -360,31 +360,31 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
 
     def position(self, partition: tuple[str, int], *, timeout: float | None = None) -> int:
         """Return the offset of the next record that the application gets of a partition."""
-        return self._thread.call(self._core.position(partition, timeout))
+        return self._thread.call(self._core.position_calls.position(partition, timeout))
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
         """Read a partition on from ``offset``."""
-        self._call(self._core.seek, partition, offset)
+        self._call(self._core.position_calls.seek, partition, offset)
 
     def seek_to_beginning(self, *partitions: tuple[str, int]) -> None:
         """Read partitions, all that are assigned if none is named, from their first record."""
-        self._call(self._core.seek_to, partitions, OffsetSpec.EARLIEST)
+        self._call(self._core.position_calls.seek_to, partitions, OffsetSpec.EARLIEST)
 
     def seek_to_end(self, *partitions: tuple[str, int]) -> None:
         """Read of partitions, all that are assigned if none is named, only what is to come."""
-        self._call(self._core.seek_to, partitions, OffsetSpec.LATEST)
+        self._call(self._core.position_calls.seek_to, partitions, OffsetSpec.LATEST)
 
     def pause(self, *partitions: tuple[str, int]) -> None:
         """Give no records of these partitions; what is fetched of them is kept."""
-        self._call(self._core.pause, partitions)
+        self._call(self._core.position_calls.pause, partitions)
 
     def resume(self, *partitions: tuple[str, int]) -> None:
         """Give records of these partitions again."""
-        self._call(self._core.resume, partitions)
+        self._call(self._core.position_calls.resume, partitions)
 
     def paused(self) -> set[TopicPartition]:
         """Return the partitions that are paused."""
-        return self._call(self._core.paused)
+        return self._call(self._core.position_calls.paused)
 
     # -- offsets -----------------------------------------------------------------------------------
 
@@ -422,23 +422,27 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Return the offset of the first record of each partition."""
-        return self._thread.call(self._core.end_offsets(partitions, OffsetSpec.EARLIEST, timeout))
+        return self._thread.call(
+            self._core.position_calls.end_offsets(partitions, OffsetSpec.EARLIEST, timeout)
+        )
 
     def end_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Return the offset behind the last record, with read_committed the last stable offset."""
-        return self._thread.call(self._core.end_offsets(partitions, OffsetSpec.LATEST, timeout))
+        return self._thread.call(
+            self._core.position_calls.end_offsets(partitions, OffsetSpec.LATEST, timeout)
+        )
 
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """Return the first record at or behind each time (ms), None where there is none."""
-        return self._thread.call(self._core.offsets_for_times(timestamps, timeout))
+        return self._thread.call(self._core.position_calls.offsets_for_times(timestamps, timeout))
 
     def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:
         """Return how many offsets lie between the position and the end of each partition."""
-        return self._thread.call(self._core.lag(timeout))
+        return self._thread.call(self._core.position_calls.lag(timeout))
 
     # -- how it stands -----------------------------------------------------------------------------
 

@@ -7,8 +7,7 @@ import contextlib
 import logging
 import random as randomness
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from pyk.clients.arguments import checked_count, checked_timeout
 from pyk.clients.config import ConsumerConfig
@@ -22,13 +21,13 @@ from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.consumer.health import (
     ConsumerHealth,
     ConsumerStats,
-    lag_of,
     partition_health,
 )
 from pyk.clients.consumer.offset_lookup import OffsetLookup
-from pyk.clients.consumer.offsets_argument import OffsetsToCommit, checked_offset
+from pyk.clients.consumer.offsets_argument import OffsetsToCommit
+from pyk.clients.consumer.position_calls import PositionCalls
 from pyk.clients.consumer.position_keeper import PositionKeeper
-from pyk.clients.consumer.positions import Place, PlaceState, Positions
+from pyk.clients.consumer.positions import Positions
 from pyk.clients.consumer.rebalance_listener import RebalanceListener, check_listener
 from pyk.clients.consumer.subscriptions import (
     SubscriptionKind,
@@ -40,14 +39,10 @@ from pyk.clients.consumer.topic_watch import TopicWatch
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.engine.reachability import UnreachableNode
-from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
-from pyk.clients.offsets import ListedOffset, OffsetSpec
-from pyk.clients.timestamps import milliseconds
+from pyk.clients.errors import ClosedError, StateError
 from pyk.clients.topic_partition import (
     OffsetAndMetadata,
-    OffsetAndTimestamp,
     TopicPartition,
-    checked_partition,
 )
 from pyk.protocol.io import Clock, Network
 
@@ -115,6 +110,16 @@ class ConsumerCore:
             self.lookup,
             Fetcher(self.client, config, self.positions, self.buffer),
             self.group.fetch_beginnings if self.group is not None else None,
+        )
+        self.position_calls = PositionCalls(
+            self.client,
+            self.buffer,
+            self.positions,
+            self.lookup,
+            self._keeper,
+            check=self.check,
+            ready=self.ready,
+            deadline=self.deadline,
         )
         self.client.on_failure = lambda: self.buffer.call_attention(EVENT)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -353,67 +358,6 @@ class ConsumerCore:
         await self.group.commit_finished(None, deadline)
         return self.group.events_at_the_end()
 
-    # -- places ------------------------------------------------------------------------------------
-
-    def place(self, partition: tuple[str, int]) -> Place:
-        """Return the place of an assigned partition; raise :class:`StateError` for another one."""
-        self.check()
-        topic_partition = checked_partition(partition)
-        if topic_partition not in self.positions:
-            raise StateError(f"{topic_partition} is not assigned to this consumer")
-        return self.positions[topic_partition]
-
-    async def position(self, partition: tuple[str, int], timeout: float | None) -> int:
-        await self.ready()
-        place = self.place(partition)
-        deadline = self.deadline(timeout)
-        while place.state in (PlaceState.COMMITTED, PlaceState.RESET):
-            try:
-                await self._keeper.settled(deadline)
-            except TimeoutError as error:
-                self.check()
-                raise KafkaTimeoutError(
-                    f"the position of {place.topic_partition} was not found out in time"
-                    f"{'' if place.error is None else f': {place.error}'}"
-                ) from error
-            place = self.place(partition)
-        if place.buffer.error is not None and place.buffer.position < 0:
-            raise place.buffer.error.with_traceback(None)
-        return place.buffer.position
-
-    def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
-        place = self.place(partition)
-        target = checked_offset(offset)
-        if target.offset < 0:
-            raise ValueError(f"cannot seek to offset {target.offset} of {place.topic_partition}")
-        epoch = -1 if target.leader_epoch is None else target.leader_epoch
-        self.positions.seek(place, target.offset, epoch)
-        self._look()
-
-    def seek_to(self, partitions: Collection[tuple[str, int]], end: OffsetSpec) -> None:
-        for place in self._places(partitions):
-            self.positions.seek_to(place, end)
-            self._look()
-
-    def pause(self, partitions: Collection[tuple[str, int]]) -> None:
-        for place in [self.place(partition) for partition in partitions]:
-            self.buffer.pause(place.buffer)
-
-    def resume(self, partitions: Collection[tuple[str, int]]) -> None:
-        for place in [self.place(partition) for partition in partitions]:
-            self.buffer.resume(place.buffer)
-            place.progressed(self.client.clock.now())
-        self._look()
-
-    def paused(self) -> set[TopicPartition]:
-        self.check()
-        return {place.topic_partition for place in self.positions if place.buffer.is_paused}
-
-    def _places(self, partitions: Collection[tuple[str, int]]) -> list[Place]:
-        """Return the places of the partitions, of all if none are named."""
-        self.check()
-        return [self.place(p) for p in partitions] if partitions else list(self.positions)
-
     # -- offsets -----------------------------------------------------------------------------------
 
     async def commit(self, wanted: OffsetsToCommit | None, timeout: float | None) -> None:
@@ -430,46 +374,6 @@ class ConsumerCore:
         await self.ready()
         group = self._needed_group("read committed offsets")
         return await group.fetch_committed(checked_partitions(partitions), self.deadline(timeout))
-
-    async def end_offsets(
-        self, partitions: Iterable[tuple[str, int]], end: OffsetSpec, timeout: float | None
-    ) -> dict[TopicPartition, int]:
-        """Return an end of the log, EARLIEST or LATEST, of each partition."""
-        await self.ready()
-        wanted = dict.fromkeys(checked_partitions(partitions), end)
-        found = await self.lookup.find_ends(wanted, self.deadline(timeout)) if wanted else {}
-        return {partition: answer.offset for partition, answer in found.items()}
-
-    async def offsets_for_times(
-        self, timestamps: Mapping[Any, int], timeout: float | None
-    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        await self.ready()
-        wanted = {
-            checked_partition(partition): milliseconds(time, f"the time for {partition}")
-            for partition, time in timestamps.items()
-        }
-        found = await self.lookup.find_times(wanted, self.deadline(timeout)) if wanted else {}
-        return {partition: _with_timestamp(answer) for partition, answer in found.items()}
-
-    async def lag(self, timeout: float | None) -> dict[TopicPartition, int]:
-        await self.ready()
-        lags: dict[TopicPartition, int] = {}
-        unknown: dict[TopicPartition, int] = {}
-        for place in list(self.positions):
-            try:
-                position = await self.position(place.topic_partition, timeout)
-            except StateError:
-                if place in list(self.positions):
-                    raise
-                continue  # it went to another member meanwhile
-            known = lag_of(place, position)
-            if known is None or place.buffer.is_paused:
-                unknown[place.topic_partition] = position
-            else:
-                lags[place.topic_partition] = known
-        ends = await self.end_offsets(unknown, OffsetSpec.LATEST, timeout)
-        lags.update({p: max(0, ends[p] - position) for p, position in unknown.items()})
-        return lags
 
     def _needed_group(self, call: str) -> ConsumerGroup:
         self.check()
@@ -533,10 +437,3 @@ class ConsumerCore:
         if max_records is None:
             return self.config.max_poll_records
         return checked_count(max_records, "max_records")
-
-
-def _with_timestamp(found: ListedOffset | None) -> OffsetAndTimestamp | None:
-    if found is None:
-        return None
-    timestamp = -1 if found.timestamp is None else found.timestamp
-    return OffsetAndTimestamp(found.offset, timestamp, found.leader_epoch)
