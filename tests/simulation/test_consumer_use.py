@@ -361,3 +361,21 @@ async def test_an_outage_that_is_over_is_not_raised(is_paused: bool) -> None:
 
         assert await read(consumer, 1) == [b"c" if is_paused else b"b"]
         assert consumer.health().is_healthy
+
+
+@virtual_time
+async def test_health_names_partitions_whose_rebalance_the_application_does_not_hear_of() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
+            await eventually(lambda: consumer.assignment() == {P0})
+            assert consumer.health().is_healthy
+
+            await asyncio.sleep(60)
+            assert consumer.health().problems == (
+                "orders-0 waits until the application polls and hears of a rebalance",
+            )
+
+            await read(consumer, 10)
+            assert consumer.health().is_healthy

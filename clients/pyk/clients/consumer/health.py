@@ -23,6 +23,7 @@ class PartitionState(Enum):
     FAILING = "fails and tries again"
     FAILED = "waits for a seek"
     STALLED = "gets no records or no answer"
+    HELD = "waits until the application polls and hears of a rebalance"
 
 
 TROUBLED = frozenset(
@@ -31,6 +32,7 @@ TROUBLED = frozenset(
         PartitionState.FAILING,
         PartitionState.FAILED,
         PartitionState.STALLED,
+        PartitionState.HELD,
     }
 )
 
@@ -111,6 +113,7 @@ def _state(place: Place, now: float, lag: int | None, *, has_leader: bool) -> Pa
     first_that_holds = (
         (place.buffer.is_paused, PartitionState.PAUSED),
         (place.state is PlaceState.FAILED or place.buffer.is_unreadable, PartitionState.FAILED),
+        (place.is_held_for_long(now), PartitionState.HELD),
         (bool(place.buffer.fetches), PartitionState.BUFFERED),
         (not has_leader, PartitionState.WITHOUT_LEADER),
         (place.failing_since is not None, PartitionState.FAILING),

@@ -41,6 +41,8 @@ log = logging.getLogger(__name__)
 
 # For how long a partition may have records and get none, or be fetched and not be answered for.
 STALL_SECONDS = 10.0
+# For how long a rebalance may wait until the application hears of it, which works on records.
+HELD_SECONDS = 30.0
 # How often a leader is asked again that is in an older epoch than what was read: metadata lag.
 OLD_LEADER_TRIES = 5
 
@@ -90,6 +92,8 @@ class Place:
     answered_at: float = 0.0
     """Until when answers for the partition are in time: by the last one, or as none is needed."""
     stalls: int = 0
+    held_since: float | None = None
+    """Since when a rebalance that the application has not heard of keeps it from being read."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -149,6 +153,10 @@ class Place:
         gets_none = self.is_behind and now - self.progressed_at > STALL_SECONDS
         is_left_out = self.is_fetchable and now - self.answered_at > STALL_SECONDS
         return gets_none or is_left_out
+
+    def is_held_for_long(self, now: float) -> bool:
+        """Tell whether the application should have heard of a rebalance by now, and has not."""
+        return self.held_since is not None and now - self.held_since > HELD_SECONDS
 
     def prefer(self, node_id: int, until: float) -> None:
         """Fetch from that replica, which is nearer, for a while (KIP-392)."""

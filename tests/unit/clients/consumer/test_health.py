@@ -114,7 +114,7 @@ def test_a_consumer_is_healthy_unless_a_partition_or_the_group_is_in_trouble(
     partition = PartitionHealth(state, 5, 5, 1.0, None)
     health = ConsumerHealth("stable", None, {A0: partition})
 
-    in_trouble = {"WITHOUT_LEADER", "FAILING", "FAILED", "STALLED"}
+    in_trouble = {"WITHOUT_LEADER", "FAILING", "FAILED", "HELD", "STALLED"}
     assert health.is_healthy == (state.name not in in_trouble)
     assert len(health.problems) == (state.name in in_trouble)
 

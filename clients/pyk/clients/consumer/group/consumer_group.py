@@ -157,6 +157,7 @@ class ConsumerGroup:
         match event:
             case Assign():
                 for partition in (event.added - self._to_revoke()) & self._positions.partitions:
+                    self._positions[partition].held_since = None
                     self._buffer.release(self._positions[partition].buffer)
             case Revoke():
                 self._last_commit = None
@@ -190,7 +191,9 @@ class ConsumerGroup:
         return ends
 
     def _hold(self, partitions: frozenset[TopicPartition]) -> None:
+        now = self._client.clock.now()
         for partition in partitions & self._positions.partitions:
+            self._positions[partition].held_since = now
             self._buffer.hold(self._positions[partition].buffer)
 
     def _uncommitted(self, partitions: frozenset[TopicPartition]) -> list[TopicPartition]:

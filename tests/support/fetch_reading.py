@@ -1,0 +1,85 @@
+"""A fetch buffer with both of its sides in a test's hands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyk.clients.consumer.deserializers import Deserializers
+from pyk.clients.consumer.fetch_buffer import EVENT, FetchBuffer
+from pyk.clients.consumer.fetch_reader import FetchReader
+from pyk.clients.consumer.partition_buffer import PartitionBuffer
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.records import FetchedRecords
+
+A0, A1, A2 = (TopicPartition("a", number) for number in range(3))
+
+
+class Reader:
+    """A fetch buffer with both of its sides in the test's hands."""
+
+    def __init__(
+        self,
+        *partitions: TopicPartition,
+        value_deserializer: Callable[[bytes], Any] | None = None,
+        max_span: int = 500,
+    ) -> None:
+        self.calls: list[str] = []
+        self.buffer = FetchBuffer(
+            lambda: self.calls.append("data"), lambda: self.calls.append("room")
+        )
+        self.reader = FetchReader(self.buffer, Deserializers(None, value_deserializer), max_span)
+        for partition in partitions or (A0,):
+            self.buffer.set_position(self.buffer.add_partition(partition), 0, -1)
+
+    def __getitem__(self, partition: TopicPartition) -> PartitionBuffer:
+        return self.buffer.partitions[partition]
+
+    def fetch(
+        self, data: bytearray, partition: TopicPartition = A0, *, next_offset: int | None = None
+    ) -> None:
+        """Append what a fetch at the present fetch offset brought."""
+        begin = self[partition].fetch_offset
+        fetched = FetchedRecords(partition.topic, partition.partition, data, begin)
+        end = next_offset if next_offset is not None else end_of(data)
+        self.buffer.append(self[partition], fetched, len(data), end)
+
+    def poll(self, max_records: int = 500) -> list[Any]:
+        spans, records = self.reader.take(max_records)
+        self.reader.is_under_way = False
+        if records is None:
+            return [record.value for span in spans for record in span]
+        return [record.value for record in records]
+
+    def next(self) -> Any:
+        """Return the next value as iteration would, None when there is none."""
+        record = self.next_whole()
+        return None if record is None else record.value
+
+    def next_whole(self) -> Any:
+        """Return the next record as iteration would, None when there is none."""
+        while (record := self.reader.next_record()) is None:
+            if not self.reader.open_span():
+                return None
+        return record
+
+    def attend(self) -> None:
+        """Do what a consumer does when it is called for attention."""
+        self.reader.come_back()
+        self.buffer.clear_attention(EVENT)
+
+    def finished(self, partition: TopicPartition = A0) -> int:
+        return self.buffer.finished(self[partition])[0]
+
+    def position(self, partition: TopicPartition = A0) -> int:
+        return self[partition].position
+
+
+def end_of(data: bytearray) -> int:
+    """Return the offset behind the last batch."""
+    position = end = 0
+    while position < len(data):
+        delta = int.from_bytes(data[position + 23 : position + 27], "big")
+        end = int.from_bytes(data[position : position + 8], "big") + delta + 1
+        position += 12 + int.from_bytes(data[position + 8 : position + 12], "big")
+    return end
