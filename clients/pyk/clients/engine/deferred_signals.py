@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal as signal_numbers
+import sys
 import threading
 
 # The functions of ``signal`` wrap each number into an enum, which costs more than all the rest.
@@ -49,7 +50,7 @@ class DeferredSignals:
     __slots__ = ("_old_wakeup_fd", "_replaced", "pending")
 
     def __init__(self) -> None:
-        self.pending: list[tuple[int, FrameType | None]] = []
+        self.pending: list[int] = []
         self._replaced: list[tuple[int, Any]] = []
         self._old_wakeup_fd: int | None = None
 
@@ -70,8 +71,9 @@ class DeferredSignals:
     def end(self) -> None:
         """Put the handlers back and run those of the signals that came.
 
-        All of them run. If several raise, the last error is raised, with the one before it as its
-        context, as if each signal had come while the one before it was handled.
+        All of them run; each is told that it has interrupted this call. If several raise, the last
+        error is raised, with the one before it as its context, as if each signal had come while the
+        one before it was handled.
         """
         handlers = dict(self._replaced)
         raised: BaseException | None = None
@@ -81,9 +83,9 @@ class DeferredSignals:
             raised = error
         DeferredSignals._active = None
         while self.pending:
-            number, frame = self.pending.pop(0)
+            number = self.pending.pop(0)
             try:
-                handlers[number](number, frame)
+                handlers[number](number, sys._getframe())
             except BaseException as error:
                 error.__context__ = raised
                 raised = error
@@ -123,12 +125,14 @@ class DeferredSignals:
             set_wakeup_fd(-1)
             return
         if old >= 0:
-            for number, _ in self.pending:
+            for number in self.pending:
                 with contextlib.suppress(OSError):
                     os.write(old, bytes([number]))
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.pending.append((number, frame))
+        # Not the frame: its variables would live on, a view of a receive buffer among them, and a
+        # buffer that has views cannot grow.
+        self.pending.append(number)
 
 
 if hasattr(os, "register_at_fork"):

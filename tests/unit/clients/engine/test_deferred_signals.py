@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from types import FrameType
 
 import pytest
 
@@ -112,3 +113,25 @@ def test_what_was_forked_inside_of_the_region_leaves_it_without_a_second_restore
     signals.end()
 
     assert signal.getsignal(signal.SIGTERM) is held_back
+
+
+@pytest.mark.usefixtures("handlers")
+def test_a_signal_that_waits_keeps_nothing_of_the_function_that_it_interrupted() -> None:
+    """A view of a receive buffer that outlives the read would keep the buffer from growing."""
+    frames: list[object] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: frames.append(frame))
+    buffer = bytearray(4)
+
+    def read() -> None:
+        view = memoryview(buffer)
+        signal.raise_signal(signal.SIGTERM)
+        view[0] = 1
+
+    signals = DeferredSignals()
+    signals.begin()
+    read()
+    buffer += b"more"
+    signals.end()
+
+    assert buffer == b"\1\0\0\0more"
+    assert [type(frame) for frame in frames] == [FrameType]
