@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from types import FrameType
@@ -135,3 +136,34 @@ def test_a_signal_that_waits_keeps_nothing_of_the_function_that_it_interrupted()
 
     assert buffer == b"\1\0\0\0more"
     assert [type(frame) for frame in frames] == [FrameType]
+
+
+def test_a_handler_that_is_replaced_meanwhile_is_left_alone() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    signals = DeferredSignals()
+    try:
+        signals.begin()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signals.end()
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_a_wakeup_descriptor_that_its_owner_closed_is_not_put_back() -> None:
+    near, far = socket.socketpair()
+    far.setblocking(False)
+    before = signal.set_wakeup_fd(far.fileno())
+    handler = signal.signal(signal.SIGTERM, lambda *_: None)
+    signals = DeferredSignals()
+    try:
+        with near:
+            near.setblocking(False)
+            signals.begin(near.fileno())
+            far.close()
+            signals.end()
+        assert signal.set_wakeup_fd(-1) == -1
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+        signal.set_wakeup_fd(before)
