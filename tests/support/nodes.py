@@ -39,7 +39,10 @@ GROUP = "readers"
 class Node:
     """A broker and what its clients would have it do."""
 
-    def __init__(self, filesystem: FileSystem, **config: Any) -> None:
+    def __init__(
+        self, filesystem: FileSystem, *, random: Random | None = None, **config: Any
+    ) -> None:
+        """``random`` makes the ids of topics: a node that lives on needs the one it had."""
         names = {name.replace("_", "."): value for name, value in config.items()}
         layers = BrokerConfigLayers.of(
             {
@@ -51,7 +54,7 @@ class Node:
         )
         seams = Seams(
             clock=current_clock(),
-            random=Random(5),
+            random=random or Random(5),
             network=MemoryNetwork(),
             filesystem=filesystem,
         )
