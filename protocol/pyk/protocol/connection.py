@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from struct import Struct
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
@@ -62,33 +62,42 @@ class InvalidRequestError(RequestError):
     """A body that is not the request which the header announces."""
 
 
-class Reply(NamedTuple):
+class Reply:
     """A response and what belonged to its request."""
 
-    correlation_id: int
-    response: Any
-    """The response message of the request's API."""
-    version: int
-    """Of the response: that of the request, but 0 for a refused ApiVersions."""
-    context: Any
+    __slots__ = ("context", "correlation_id", "response", "version")
+
+    def __init__(self, correlation_id: int, response: Any, version: int, context: Any) -> None:
+        self.correlation_id = correlation_id
+        self.response = response
+        """The response message of the request's API."""
+        self.version = version
+        """Of the response: that of the request, but 0 for a refused ApiVersions."""
+        self.context = context
 
 
-class _Exchange(NamedTuple):
+class _Exchange:
     """What all requests of one API and version have in common, and their responses."""
 
-    api_key: ApiKey
-    version: int
-    frame_start: bytes
-    """Room for the size, and a request header whose correlation id is yet to be set."""
-    has_tags: bool
-    """Whether tagged fields follow the correlation id of a response header."""
-    response_class: type[Message]
+    __slots__ = ("api_key", "frame_start", "has_tags", "response_class", "version")
+
+    def __init__(self, api_key: ApiKey, version: int, frame_start: bytes) -> None:
+        self.api_key = api_key
+        self.version = version
+        self.frame_start = frame_start
+        """Room for the size, and a request header whose correlation id is yet to be set."""
+        self.has_tags = response_header_version(api_key, version) > 0
+        """Whether tagged fields follow the correlation id of a response header."""
+        self.response_class = response_class(api_key)
 
 
-class _InFlight(NamedTuple):
-    correlation_id: int
-    exchange: _Exchange
-    context: Any
+class _InFlight:
+    __slots__ = ("context", "correlation_id", "exchange")
+
+    def __init__(self, correlation_id: int, exchange: _Exchange, context: Any) -> None:
+        self.correlation_id = correlation_id
+        self.exchange = exchange
+        self.context = context
 
 
 class ClientConnection:
@@ -117,11 +126,14 @@ class ClientConnection:
         correlation_id = self._next_correlation_id
         exchange = self._exchanges.get((request.api_key, version))
         if exchange is None:
-            exchange = self._exchange(ApiKey(request.api_key), version)
+            exchange = self._new_exchange(ApiKey(request.api_key), version)
         out = bytearray(exchange.frame_start)
         _CORRELATION_ID.pack_into(out, _CORRELATION_ID_AT, correlation_id)
         parts = request.encode_parts(version, out)
-        _SIZE.pack_into(out, 0, sum(map(len, parts)) - _SIZE.size)
+        size = -_SIZE.size
+        for part in parts:
+            size += len(part)
+        _SIZE.pack_into(out, 0, size)
         if _expects_response(request):
             self._in_flight.append(_InFlight(correlation_id, exchange, context))
         self._next_correlation_id = (correlation_id + 1) & _LAST_CORRELATION_ID
@@ -134,7 +146,8 @@ class ClientConnection:
         """
         if not self._in_flight:
             raise CorrelationError("a response although no request waits for one")
-        correlation_id, exchange, context = self._in_flight[0]
+        waiting: _InFlight = self._in_flight[0]
+        correlation_id, exchange = waiting.correlation_id, waiting.exchange
         api_key, version = exchange.api_key, exchange.version
         received_id, position = _read_response_header(frame, has_tags=exchange.has_tags)
         if received_id != correlation_id:
@@ -146,7 +159,7 @@ class ClientConnection:
             version = 0
         response = exchange.response_class.decode(frame, version, position)
         self._in_flight.popleft()
-        return Reply(correlation_id, response, version, context)
+        return Reply(correlation_id, response, version, waiting.context)
 
     def abandon(self) -> list[Any]:
         """Return the contexts of all requests in flight, oldest first, and forget them."""
@@ -154,19 +167,13 @@ class ClientConnection:
         self._in_flight.clear()
         return contexts
 
-    def _exchange(self, api_key: ApiKey, version: int) -> _Exchange:
+    def _new_exchange(self, api_key: ApiKey, version: int) -> _Exchange:
         header = RequestHeader(
             request_api_key=api_key, request_api_version=version, client_id=self._client_id
         )
         start = bytearray(_SIZE.size)
         header.encode_parts(request_header_version(api_key, version), start)
-        exchange = self._exchanges[api_key, version] = _Exchange(
-            api_key,
-            version,
-            bytes(start),
-            response_header_version(api_key, version) > 0,
-            response_class(api_key),
-        )
+        exchange = self._exchanges[api_key, version] = _Exchange(api_key, version, bytes(start))
         return exchange
 
 

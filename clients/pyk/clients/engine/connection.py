@@ -65,16 +65,25 @@ class Answer(Protocol):
         """Learn that there is no response."""
 
 
-@attrs.define(eq=False)
 class PendingRequest:
     """A request from when it is asked for until its outcome is known."""
 
-    request: Message | VersionedRequest
-    answer: Answer
-    within: VersionRange = ALL_VERSIONS
-    timeout: float = 0.0
-    deadline: float = NEVER
-    """When it has taken longer than ``timeout`` seconds, by the clock of the event loop."""
+    __slots__ = ("answer", "deadline", "request", "timeout", "within")
+
+    def __init__(
+        self,
+        request: Message | VersionedRequest,
+        answer: Answer,
+        within: VersionRange = ALL_VERSIONS,
+        timeout: float = 0.0,
+        deadline: float = NEVER,
+    ) -> None:
+        self.request = request
+        self.answer = answer
+        self.within = within
+        self.timeout = timeout
+        self.deadline = deadline
+        """When it has taken longer than ``timeout`` seconds, by the clock of the event loop."""
 
     @property
     def api_key(self) -> ApiKey:
@@ -123,7 +132,7 @@ class Connection:
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.transport = FrameTransport(self, max_frame_bytes=max_response_bytes)
         self._chosen_versions: dict[tuple[int, int, int], int] = {}
-        self._clock = clock
+        self._now = clock.now
         self._protocol = ClientConnection(client_id, first_correlation_id=FIRST_CORRELATION_ID)
         self._reason: KafkaError | None = None
 
@@ -163,8 +172,9 @@ class Connection:
             pending.fail(error)
             return
         self.transport.write(parts)
-        self.last_used = self._clock.now()
-        log.debug("Sent %s v%d to %s", type(message).__name__, version, self.node)
+        self.last_used = self._now()
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("Sent %s v%d to %s", type(message).__name__, version, self.node)
         if self._protocol.in_flight_count == waiting:
             pending.settle(None)
 
@@ -204,13 +214,15 @@ class Connection:
             self._end(error)
             self.transport.abort()
             return
-        self.last_used = self._clock.now()
-        self._note_use()
+        self.last_used = self._now()
+        if not self.was_of_use:
+            self._note_use()
+        pending: PendingRequest = reply.context
         throttle_time_ms = getattr(reply.response, "throttle_time_ms", 0)
-        if throttle_time_ms > 0 and client_must_wait(reply.context.api_key, reply.version):
+        if throttle_time_ms > 0 and client_must_wait(pending.api_key, reply.version):
             wait = min(throttle_time_ms, LONGEST_THROTTLE_MS) / 1000
             self.throttled_until = max(self.throttled_until, self.last_used + wait)
-        reply.context.settle(reply.response)
+        pending.settle(reply.response)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Fail what was under way, and say so."""
@@ -225,7 +237,7 @@ class Connection:
 
     def _note_use(self) -> None:
         """Say once that the connection is good for more than being made."""
-        if not self.was_of_use and self.on_first_answer is not None:
+        if self.on_first_answer is not None:
             self.was_of_use = True
             self.on_first_answer()
 

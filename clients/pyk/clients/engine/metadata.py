@@ -163,6 +163,11 @@ class MetadataImage:
         """Whether another answer has to confirm the id of a topic."""
         return any(topic.claimed_id is not None for topic in self.topics.values())
 
+    def topic_id(self, name: str) -> UUID | None:
+        """Return the id of a topic, None if it is not known."""
+        topic = self.topics.get(name)
+        return None if topic is None else topic.topic_id
+
     def partition(self, topic_partition: TopicPartition) -> PartitionMetadata | None:
         """Return what is known of a partition, None if it was never heard of."""
         topic = self.topics.get(topic_partition.topic)

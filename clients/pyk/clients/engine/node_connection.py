@@ -39,6 +39,7 @@ from pyk.protocol.versions import VersionRange
 log = logging.getLogger(__name__)
 
 Lane = Literal["main", "fetch", "group"]
+NEVER = float("inf")
 
 
 @attrs.frozen
@@ -69,6 +70,7 @@ class NodeConnection:
         self.progress = Progress(f"{node.host}:{node.port}")
         self.versions: PeerVersions | None = None
         self._shared = shared
+        self._now = shared.clock.now
         self._reconnect = Reconnect(
             Backoff(config.reconnect_backoff_ms / 1000, config.reconnect_backoff_max_ms / 1000),
             Backoff(
@@ -83,6 +85,8 @@ class NodeConnection:
         self._idle_timer: asyncio.TimerHandle | None = None
         self._throttle_timer: asyncio.TimerHandle | None = None
         self._expiry_timer: asyncio.TimerHandle | None = None
+        self._expires_at = NEVER
+        """When the timer ends that looks for requests whose time is over."""
         self._closed: ClosedError | None = None
 
     @property
@@ -114,13 +118,12 @@ class NodeConnection:
         answer: Answer,
     ) -> None:
         """Take a request and tell ``answer`` of its end; ``timeout`` is in seconds from now."""
-        now, connection = self._shared.clock.now(), self._connection
+        now, connection = self._now(), self._connection
         pending = PendingRequest(request, answer, within, timeout, now + timeout)
         if self._closed is not None:
             pending.fail(again(self._closed))
             return
-        timer = self._expiry_timer
-        if timer is None or pending.deadline < timer.when():
+        if pending.deadline < self._expires_at:
             self._watch_deadline(pending.deadline)
         if connection is not None and not self._waiting and connection.throttled_until <= now:
             self._write(connection, pending)
@@ -202,10 +205,12 @@ class NodeConnection:
             self._expiry_timer.cancel()
         loop = asyncio.get_running_loop()
         self._expiry_timer = loop.call_at(deadline, self._expire, deadline)
+        self._expires_at = deadline
 
     def _expire(self, now: float) -> None:
         """Give up requests whose time is over, whether anybody still waits for them or not."""
         self._expiry_timer = None
+        self._expires_at = NEVER
         connection = self._connection
         if connection is not None:
             overdue = next((p for p in connection.in_flight() if p.deadline <= now), None)
@@ -229,7 +234,7 @@ class NodeConnection:
 
     def _is_throttled(self) -> bool:
         until = self._connection.throttled_until if self._connection else 0.0
-        return until > self._shared.clock.now()
+        return until > self._now()
 
     def _end_throttle(self) -> None:
         self._throttle_timer = None
@@ -263,7 +268,7 @@ class NodeConnection:
 
     def _tell_unreachable(self, error: NodeUnavailableError) -> None:
         """Take note of a node that cannot be reached, and log it once in a while."""
-        now, node_id = self._shared.clock.now(), self.node.node_id
+        now, node_id = self._now(), self.node.node_id
         is_told = node_id >= 0 and self._shared.reachability.failed(node_id, error, now)
         level = logging.WARNING if is_told else logging.DEBUG
         log.log(level, "Will go on trying: %s", error)
@@ -271,7 +276,7 @@ class NodeConnection:
     def _take(self, connection: Connection) -> None:
         if self._closed is not None or not connection.is_open:
             connection.abort(self._closed or ClosedError("closed"))
-            self._reconnect.failed(self._shared.clock.now(), self._shared.random.random())
+            self._reconnect.failed(self._now(), self._shared.random.random())
             return
         self._connection = connection
         self._shared.reachability.reached(self.node.node_id)
@@ -286,7 +291,7 @@ class NodeConnection:
         if not connection.lost.done():
             self._closing.add(connection)
             connection.lost.add_done_callback(lambda _: self._closing.discard(connection))
-        now, chance = self._shared.clock.now(), self._shared.random.random()
+        now, chance = self._now(), self._shared.random.random()
         if connection.was_of_use:
             self._reconnect.lost(now, chance)
         else:
@@ -307,10 +312,10 @@ class NodeConnection:
             return
         max_idle = self._shared.config.connections_max_idle_ms / 1000
         idle_from = connection.last_used + max_idle
-        if connection.in_flight_count == 0 and self._shared.clock.now() >= idle_from:
+        if connection.in_flight_count == 0 and self._now() >= idle_from:
             log.debug("Closing the connection to %s, which is idle", self.node)
             connection.close()
             return
         loop = asyncio.get_running_loop()
-        again_at = max(idle_from, self._shared.clock.now() + max_idle / 10)
+        again_at = max(idle_from, self._now() + max_idle / 10)
         self._idle_timer = loop.call_at(again_at, self._watch_idleness)

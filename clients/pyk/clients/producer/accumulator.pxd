@@ -61,6 +61,10 @@ cdef class RecordAccumulator:
     cdef _fill(self, TopicBatches topic, int partition, source, Py_ssize_t start)
     cdef int _sticky_partition(self, TopicBatches topic) except -1
     cdef ProducerBatch _open(self, TopicBatches topic, int partition)
+    @cython.locals(batch=ProducerBatch)
+    cpdef tuple take(self, double now)
+    cpdef bint close(self, ProducerBatch batch) except -1
+    cpdef release(self, ProducerBatch batch)
     cdef _close(self, TopicBatches topic, ProducerBatch batch)
     cdef _close_full(self, TopicBatches topic, ProducerBatch batch)
     cdef _wake_for(self, double due_at)

@@ -29,4 +29,6 @@ cdef class ProducerBatch:
 
     @cython.locals(delivery=Delivery, builder=RecordBatchBuilder, index=int)
     cpdef Delivery append(self, long long timestamp, key, value, headers)
+    @cython.locals(builder=RecordBatchBuilder)
+    cpdef seal(self, long long producer_id=*, int producer_epoch=*, int base_sequence=*)
     cdef _stamp(self, long long producer_id, int producer_epoch, int base_sequence)

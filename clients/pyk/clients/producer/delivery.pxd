@@ -28,6 +28,7 @@ cdef class BatchResult:
     cdef readonly list pieces
     cdef object _callbacks
 
+    cpdef complete(self, long long base_offset, long long log_append_time=*)
     cpdef tuple piece_of(self, int index)
     cpdef add_callback(self, Callback callback)
     @cython.locals(callback=Callback, piece=BatchResult, first=int)

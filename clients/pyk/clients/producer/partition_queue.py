@@ -86,7 +86,10 @@ class PartitionQueue:
 
     def retry_at(self) -> float:
         """Return when the next retry may go, unless it waits for more than its time."""
-        return NEVER if self.has_in_flight or not self.unsettled else self.unsettled[0].retry_at
+        if self.in_flight > 0 or not self.unsettled:
+            return NEVER
+        batch: ProducerBatch = self.unsettled[0]
+        return batch.retry_at
 
     def doubtful(self) -> list[ProducerBatch]:
         """Return the batches that may be written, and so must not be part of a new order."""
@@ -94,7 +97,7 @@ class PartitionQueue:
 
     def is_ready_to_restart(self) -> bool:
         """Return whether a new order has to begin, and no batch of the old one is under way."""
-        if self.has_in_flight:
+        if self.in_flight > 0:
             return False
         return self.must_restart or (self.has_gap and not self.unsettled)
 
@@ -120,13 +123,14 @@ class PartitionQueue:
         """Return what may be sent to the leader ``node_id`` now: a retry, a full or a due batch."""
         if self.must_restart:
             return None
-        if self.has_in_flight:
+        if self.in_flight > 0:
             if self.node_id != node_id or not self._is_calm():
                 return None
             if len(self.unsettled) >= max_in_flight:
                 return None
         elif self.unsettled:
-            return self.unsettled[0] if self.unsettled[0].retry_at <= now else None
+            first: ProducerBatch = self.unsettled[0]
+            return first if first.retry_at <= now else None
         elif self.has_gap:
             return None
         return self.queued[0] if self.queued else self.due
@@ -189,8 +193,11 @@ class PartitionQueue:
 
         Behind one that was given up they would be in doubt as soon as its request times out.
         """
-        if self.has_gap or self.has_retries or any(b.is_given_up for b in self.unsettled):
+        if self.has_gap or self.in_flight < len(self.unsettled):
             return False
+        for batch in self.unsettled:
+            if batch.is_given_up:
+                return False
         return self.sequence is None or self.sequence.is_known
 
     def _begin(self, batch: ProducerBatch) -> None:
@@ -207,7 +214,7 @@ class PartitionQueue:
     def _leave(self, batch: ProducerBatch) -> None:
         if batch.is_in_flight:
             return
-        is_last = self.unsettled[-1] is batch
+        is_last = self.unsettled[len(self.unsettled) - 1] is batch
         self.unsettled.remove(batch)
         if self.sequence is None or self.must_restart:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from pyk.clients.producer.batch import ProducerBatch
@@ -20,10 +20,14 @@ LAST_VERSION_WITH_NAMES = 12
 class ProduceCall:
     """At most one batch for each of several partitions that one node leads."""
 
+    __slots__ = ("_lacks_topic_id", "_names", "batches", "node_id")
+
     def __init__(self, node_id: int, batches: Sequence[ProducerBatch]) -> None:
         self.node_id = node_id
-        self.batches = {(batch.topic, batch.partition): batch for batch in batches}
-        self._names: dict[UUID, str] = {}
+        self.batches = {batch.place: batch for batch in batches}
+        # By the number of the topic's id: UUID hashes itself with a Python function.
+        self._names: dict[int, str] = {}
+        self._lacks_topic_id = False
 
     def request(
         self, acks: int, timeout_ms: int, topic_id_of: Callable[[str], UUID | None]
@@ -41,27 +45,27 @@ class ProduceCall:
 
     @property
     def max_version(self) -> int | None:
-        """The highest version that can carry the request: from 13 on topics go by their ids."""
-        topics = {topic for topic, _ in self.batches}
-        return None if topics <= set(self._names.values()) else LAST_VERSION_WITH_NAMES
+        """The highest version that can carry the request, once it was made: from 13 on topics go
+        by their ids."""
+        return LAST_VERSION_WITH_NAMES if self._lacks_topic_id else None
 
     def answers(
         self, response: ProduceResponse
-    ) -> Iterator[tuple[ProducerBatch, PartitionProduceResponse | None]]:
-        """Yield each batch with its answer, None where the broker gave none.
+    ) -> list[tuple[ProducerBatch, PartitionProduceResponse | None]]:
+        """Return each batch with its answer, None where the broker gave none.
 
         Answers for what was not asked, and second ones, are passed over.
         """
         found: dict[tuple[str, int], PartitionProduceResponse] = {}
         for topic in response.responses:
-            name = topic.name or self._names.get(topic.topic_id, "")
+            name = topic.name or self._names.get(topic.topic_id.int, "")
             for partition in topic.partition_responses:
                 found.setdefault((name, partition.index), partition)
-        for place, batch in self.batches.items():
-            yield batch, found.get(place)
+        return [(batch, found.get(place)) for place, batch in self.batches.items()]
 
     def _topic(self, name: str, topic_id: UUID | None) -> TopicProduceData:
         if topic_id is None:
+            self._lacks_topic_id = True
             return TopicProduceData(name=name)
-        self._names[topic_id] = name
+        self._names[topic_id.int] = name
         return TopicProduceData(name=name, topic_id=topic_id)

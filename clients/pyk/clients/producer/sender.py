@@ -61,35 +61,48 @@ class SenderSettings:
     backoff: Backoff
 
 
-@attrs.define
 class Settlement:
     """The end of a batch: hand its result out and give its room back."""
 
-    batch: ProducerBatch
-    base_offset: int = -1
-    log_append_time: int = -1
-    error: KafkaError | None = None
-    record_errors: dict[int, KafkaError] | None = None
+    __slots__ = ("base_offset", "batch", "error", "log_append_time", "record_errors")
+
+    def __init__(
+        self,
+        batch: ProducerBatch,
+        base_offset: int = -1,
+        log_append_time: int = -1,
+        error: KafkaError | None = None,
+        record_errors: dict[int, KafkaError] | None = None,
+    ) -> None:
+        self.batch = batch
+        self.base_offset = base_offset
+        self.log_append_time = log_append_time
+        self.error = error
+        self.record_errors = record_errors
 
 
-@attrs.define
 class Plan:
     """What the driver does next."""
 
-    calls: list[ProduceCall] = attrs.Factory(list)
-    settlements: list[Settlement] = attrs.Factory(list)
-    needs_producer_id: bool = False
-    needs_metadata: bool = False
-    look_again_at: float = NEVER
+    __slots__ = ("calls", "look_again_at", "needs_metadata", "needs_producer_id", "settlements")
+
+    def __init__(self) -> None:
+        self.calls: list[ProduceCall] = []
+        self.settlements: list[Settlement] = []
+        self.needs_producer_id = False
+        self.needs_metadata = False
+        self.look_again_at = NEVER
 
 
-@attrs.define
 class Consequences:
     """What follows from the end of one call."""
 
-    settlements: list[Settlement] = attrs.Factory(list)
-    leaders: dict[TopicPartition, tuple[int, int]] = attrs.Factory(dict)
-    needs_metadata: bool = False
+    __slots__ = ("leaders", "needs_metadata", "settlements")
+
+    def __init__(self) -> None:
+        self.settlements: list[Settlement] = []
+        self.leaders: dict[TopicPartition, tuple[int, int]] = {}
+        self.needs_metadata = False
 
 
 class Sender:
@@ -104,6 +117,8 @@ class Sender:
     ) -> None:
         self._accumulator = accumulator
         self._settings = settings
+        self._delivery_timeout = settings.delivery_timeout
+        self._max_in_flight = settings.max_in_flight
         self._random = random
         self._why_unsent = why_unsent
         self._identity: ProducerIdentity | None = None
@@ -175,7 +190,8 @@ class Sender:
     def failed(self, call: ProduceCall, error: KafkaError, now: float) -> Consequences:
         """Take it that there is no answer to a call."""
         self._in_flight[call.node_id] -= 1
-        consequences = Consequences(needs_metadata=True)
+        consequences = Consequences()
+        consequences.needs_metadata = True
         for batch in call.batches.values():
             batch.last_error = error
             self._conclude(batch, verdict_of_error(error), None, now, consequences)
@@ -218,7 +234,7 @@ class Sender:
                 del self._active[queue]
 
     def _expires_at(self, batch: ProducerBatch) -> float:
-        return batch.created_at + self._settings.delivery_timeout
+        return batch.created_at + self._delivery_timeout
 
     def _add_round(
         self, candidates: list[PartitionQueue], now: float, leader_of: LeaderOf, plan: Plan
@@ -243,8 +259,8 @@ class Sender:
             batch = self._sendable(queue, node_id, now)
             if batch is None:
                 continue
-            more.append(queue)
             if batch.size > room.get(node_id, batch.size):
+                more.append(queue)
                 continue
             if batch is queue.due and not self._accumulator.close(batch):
                 continue  # an application thread made it full meanwhile: the next poll takes it
@@ -253,26 +269,29 @@ class Sender:
             queue.send(batch, node_id)
             del self._active[queue]
             self._active[queue] = None
+            if queue.queued or queue.due is not None:
+                more.append(queue)
         for node_id, batches in requests.items():
             self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
             plan.calls.append(ProduceCall(node_id, batches))
         return more if requests else []
 
     def _sendable(self, queue: PartitionQueue, node_id: int, now: float) -> ProducerBatch | None:
-        if self._in_flight.get(node_id, 0) >= self._settings.max_in_flight:
+        if self._in_flight.get(node_id, 0) >= self._max_in_flight:
             return None
-        return queue.next_batch(now, node_id, self._settings.max_in_flight)
+        return queue.next_batch(now, node_id, self._max_in_flight)
 
     def _look_again_at(self, now: float) -> float:
         """Return when something is due that nobody will report."""
-        times = [self._accumulator.next_linger_end]
+        earliest = self._accumulator.next_linger_end
         for queue in self._active:
             oldest, retry_at = queue.oldest(), queue.retry_at()
             if oldest is not None:
-                times.append(self._expires_at(oldest))
+                expires_at = self._expires_at(oldest)
+                earliest = min(earliest, expires_at)
             if retry_at > now:
-                times.append(retry_at)
-        return min(times)
+                earliest = min(earliest, retry_at)
+        return earliest
 
     # What became of it.
 
@@ -284,8 +303,10 @@ class Sender:
         now: float,
         consequences: Consequences,
     ) -> None:
-        code = ErrorCode(answer.error_code)
-        if code is not ErrorCode.NONE:
+        verdict = Verdict.WRITTEN
+        if answer.error_code:
+            code = ErrorCode(answer.error_code)
+            verdict = verdict_of_code(code)
             batch.last_error = error_for(
                 code,
                 answer.error_message,
@@ -297,7 +318,7 @@ class Sender:
         if answer.current_leader.leader_id >= 0:
             leader = answer.current_leader
             consequences.leaders[batch.place] = leader.leader_id, leader.leader_epoch
-        self._conclude(batch, verdict_of_code(code), answer, now, consequences)
+        self._conclude(batch, verdict, answer, now, consequences)
 
     def _conclude(
         self,
@@ -307,9 +328,13 @@ class Sender:
         now: float,
         consequences: Consequences,
     ) -> None:
-        queue = self._queues[batch.place]
-        delay = self._settings.backoff.delay(batch.attempts, self._random.random())
-        fate = conclude(queue, batch, verdict, now + delay)
+        queue: PartitionQueue = self._queues[batch.place]
+        if verdict is Verdict.WRITTEN:
+            retry_at = now  # which does not matter: it is not sent again
+        else:
+            chance = self._random.random()
+            retry_at = now + self._settings.backoff.delay(batch.attempts, chance)
+        fate = conclude(queue, batch, verdict, retry_at)
         if fate is Fate.WRITTEN:
             consequences.settlements.append(_success(batch, answer))
         elif fate is Fate.FAILED:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
-from uuid import UUID
 
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
@@ -41,6 +39,9 @@ class SenderLoop:
     ) -> None:
         self._client = client
         self._config = config
+        self._now = client.clock.now
+        self._acks = config.acks
+        self._timeout_ms = config.request_timeout_ms
         self._accumulator = accumulator
         self._sender = sender
         self._alarm = Alarm(self._take_turn)
@@ -82,7 +83,7 @@ class SenderLoop:
         if self._is_stopped:
             return
         try:
-            self._alarm.set_at(self._act(self._client.clock.now()))
+            self._alarm.set_at(self._act(self._now()))
         except Exception as mistake:
             self._fail(mistake)
 
@@ -111,10 +112,10 @@ class SenderLoop:
             self._ended(call, None, error)
 
     def _submit(self, call: ProduceCall) -> None:
-        client, timeout_ms = self._client, self._config.request_timeout_ms
-        request = call.request(self._config.acks, timeout_ms, self._topic_id)
+        client = self._client
+        request = call.request(self._acks, self._timeout_ms, client.metadata.topic_id)
         answer = ProduceAnswer(self, call)
-        if self._config.acks == 0:
+        if self._acks == 0:
             # Nobody answers, so it is the socket that has to say when it is too much.
             sending = client.send(call.node_id, request, max_version=call.max_version)
             task = client.supervisor.spawn(f"produce to node {call.node_id}", sending)
@@ -128,7 +129,7 @@ class SenderLoop:
         """Tell the sender how a call ended, and do what follows."""
         if self._is_stopped:
             return  # its records are given up
-        now = self._client.clock.now()
+        now = self._now()
         try:
             if error is None:
                 consequences = self._sender.answered(call, response, now)
@@ -138,7 +139,7 @@ class SenderLoop:
         except Exception as mistake:
             self._fail(mistake)
 
-    def _follow(self, consequences: Consequences, response: ProduceResponse | None = None) -> None:
+    def _follow(self, consequences: Consequences, response: ProduceResponse | None) -> None:
         self._settle(consequences.settlements)
         if consequences.leaders and response is not None:
             leaders, ends = consequences.leaders, response.node_endpoints
@@ -148,27 +149,26 @@ class SenderLoop:
         if self._accumulator.unfinished_batches:
             self._alarm.set()
 
-    def _settle(self, settlements: Sequence[Settlement]) -> None:
-        if settlements and self._is_visited:
+    def _settle(self, settlements: list[Settlement]) -> None:
+        if not settlements:
+            return
+        if self._is_visited:
             asyncio.get_running_loop().call_soon(self._hand_out, settlements)
         else:
             self._hand_out(settlements)
 
-    def _hand_out(self, settlements: Iterable[Settlement]) -> None:
+    def _hand_out(self, settlements: list[Settlement]) -> None:
         """Set results: this wakes the threads that wait for them and runs delivery callbacks."""
         for end in settlements:
             batch = end.batch
+            result = batch.result
             self._accumulator.release(batch)
             if end.error is None:
                 self.delivered_records += batch.count
-                batch.result.complete(end.base_offset, end.log_append_time)
+                result.complete(end.base_offset, end.log_append_time)
             else:
                 self.failed_records += batch.count
-                batch.result.fail(end.error, batch.count, end.record_errors)
-
-    def _topic_id(self, name: str) -> UUID | None:
-        topic = self._client.metadata.topic(name)
-        return None if topic is None else topic.topic_id
+                result.fail(end.error, batch.count, end.record_errors)
 
     def _get_producer_id_soon(self) -> None:
         if not self._is_getting_producer_id:

@@ -75,4 +75,6 @@ class PartitionSequence:
 
 def sequence_after(batch: ProducerBatch) -> int:
     """Return the sequence that follows the last record of ``batch``."""
-    return (batch.base_sequence + batch.count) % SEQUENCES
+    following = batch.base_sequence
+    following += batch.count
+    return following % SEQUENCES

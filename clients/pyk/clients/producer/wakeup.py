@@ -48,6 +48,8 @@ class Alarm:
         self._is_set = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._due_at = NEVER
+        """When the timer ends."""
 
     def start(self) -> None:
         """Begin, on the running loop."""
@@ -74,15 +76,16 @@ class Alarm:
         A call that is due earlier stays: it costs less to be called in vain now and then than to
         set a new timer each time.
         """
-        timer = self._timer
-        if self._loop is None or when >= NEVER or (timer is not None and timer.when() <= when):
+        if self._loop is None or self._due_at <= when:
             return
-        if timer is not None:
-            timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         self._timer = self._loop.call_at(when, self._ring_in_time)
+        self._due_at = when
 
     def _ring_in_time(self) -> None:
         self._timer = None
+        self._due_at = NEVER
         self._function()
 
     def _ring(self) -> None:

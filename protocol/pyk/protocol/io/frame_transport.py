@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable
+from struct import Struct
 from typing import BinaryIO, Protocol, cast
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,7 @@ SMALLEST_FRAME_BUFFER_BYTES = 4 * 1024
 JOIN_BELOW_BYTES = 16 * 1024
 GROWTH = 4
 LENGTH_BYTES = 4
+_LENGTH = Struct(">i")
 
 
 @attrs.frozen
@@ -71,10 +73,10 @@ class FrameReceiver(Protocol):
         """Learn, once, that nothing more will come; ``error`` is None after an orderly end."""
 
 
-class FrameTransport(asyncio.BufferedProtocol):
-    """Receive whole frames for ``receiver``, and send the parts of frames with back-pressure."""
+class FrameReader:
+    """Cut what is received into whole frames for ``receiver``."""
 
-    def __init__(self, receiver: FrameReceiver, *, max_frame_bytes: int) -> None:
+    def __init__(self, receiver: FrameReceiver, max_frame_bytes: int) -> None:
         self._receiver = receiver
         self._max_frame_bytes = max_frame_bytes
         self._scratch = _NO_SCRATCH
@@ -82,6 +84,74 @@ class FrameTransport(asyncio.BufferedProtocol):
         self._frame: bytearray | None = None
         self._frame_size = 0
         self._frame_filled = 0
+
+    @property
+    def receiving_bytes(self) -> int:
+        """The size of the frame that has begun to arrive, 0 between frames."""
+        return self._frame_size if self._frame is not None else len(self._prefix)
+
+    @property
+    def held_bytes(self) -> int:
+        """The memory that the frame takes which has begun to arrive."""
+        return len(self._frame) if self._frame is not None else 0
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._frame is None:
+            kept = len(self._prefix)
+            if not kept:
+                return self._scratch
+            self._scratch[:kept] = self._prefix
+            return self._scratch[kept:]
+        if self._frame_filled == len(self._frame):
+            # Not in buffer_updated(), during which the event loop still holds a view.
+            grow(self._frame, min(GROWTH * len(self._frame), self._frame_size))
+        return memoryview(self._frame)[self._frame_filled :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._frame is None:
+            self._cut_frames(len(self._prefix) + nbytes)
+            return
+        self._frame_filled += nbytes
+        if self._frame_filled == self._frame_size:
+            frame, self._frame = self._frame, None
+            self._receiver.frame_received(memoryview(frame))
+
+    def _cut_frames(self, filled: int) -> None:
+        """Hand on every whole frame in the scratch buffer; begin a buffer for one that is not."""
+        start, self._prefix = 0, b""
+        scratch = self._scratch
+        while filled - start >= LENGTH_BYTES:
+            (size,) = _LENGTH.unpack_from(scratch, start)
+            if not 0 < size <= self._max_frame_bytes:
+                first_bytes = bytes(scratch[start : min(filled, start + 64)])
+                self.abort(FrameSizeError(size, self._max_frame_bytes, first_bytes))
+                return
+            body, end = start + LENGTH_BYTES, start + LENGTH_BYTES + size
+            if end > filled:
+                self._begin_frame(scratch[body:filled], size)
+                return
+            self._receiver.frame_received(memoryview(bytes(scratch[body:end])))
+            start = end
+        if start < filled:
+            self._prefix = bytes(scratch[start:filled])
+
+    def _begin_frame(self, arrived: memoryview, size: int) -> None:
+        # A peer that sends in bulk has filled the scratch buffer; one that trickles gets little.
+        expected = max(SMALLEST_FRAME_BUFFER_BYTES, GROWTH * len(arrived))
+        self._frame = new_buffer(min(size, expected, FIRST_FRAME_BUFFER_BYTES))
+        self._frame[: len(arrived)] = arrived
+        self._frame_size, self._frame_filled = size, len(arrived)
+
+    def abort(self, error: Exception | None = None) -> None:
+        """Close at once; ``error`` is what the receiver is told."""
+        raise NotImplementedError
+
+
+class FrameTransport(FrameReader, asyncio.BufferedProtocol):
+    """Receive whole frames for ``receiver``, and send the parts of frames with back-pressure."""
+
+    def __init__(self, receiver: FrameReceiver, *, max_frame_bytes: int) -> None:
+        super().__init__(receiver, max_frame_bytes)
         self._transport: asyncio.Transport | None = None
         self._peer = "nobody"
         self._error: Exception | None = None
@@ -99,24 +169,6 @@ class FrameTransport(asyncio.BufferedProtocol):
         self._transport = None
         self.resume_writing()
         self._receiver.connection_lost(self._error or exc)
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        if self._frame is None:
-            self._scratch[: len(self._prefix)] = self._prefix
-            return memoryview(self._scratch)[len(self._prefix) :]
-        if self._frame_filled == len(self._frame):
-            # Not in buffer_updated(), during which the event loop still holds a view.
-            grow(self._frame, min(GROWTH * len(self._frame), self._frame_size))
-        return memoryview(self._frame)[self._frame_filled :]
-
-    def buffer_updated(self, nbytes: int) -> None:
-        if self._frame is None:
-            self._cut_frames(len(self._prefix) + nbytes)
-            return
-        self._frame_filled += nbytes
-        if self._frame_filled == self._frame_size:
-            frame, self._frame = self._frame, None
-            self._receiver.frame_received(memoryview(frame))
 
     def pause_writing(self) -> None:
         if self._writable is None:
@@ -143,16 +195,6 @@ class FrameTransport(asyncio.BufferedProtocol):
         """The address at which the peer reached us, empty where there is none."""
         name = self._transport.get_extra_info("sockname") if self._transport else None
         return str(name[0]) if isinstance(name, tuple) else ""
-
-    @property
-    def receiving_bytes(self) -> int:
-        """The size of the frame that has begun to arrive, 0 between frames."""
-        return self._frame_size if self._frame is not None else len(self._prefix)
-
-    @property
-    def held_bytes(self) -> int:
-        """The memory that the frame takes which has begun to arrive."""
-        return len(self._frame) if self._frame is not None else 0
 
     @property
     def unsent_bytes(self) -> int:
@@ -208,33 +250,6 @@ class FrameTransport(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # -- cutting -----------------------------------------------------------------------------------
-
-    def _cut_frames(self, filled: int) -> None:
-        """Hand on every whole frame in the scratch buffer; begin a buffer for one that is not."""
-        start, self._prefix = 0, b""
-        scratch = memoryview(self._scratch)
-        while filled - start >= LENGTH_BYTES:
-            size = int.from_bytes(scratch[start : start + LENGTH_BYTES], "big", signed=True)
-            if not 0 < size <= self._max_frame_bytes:
-                first_bytes = bytes(scratch[start : min(filled, start + 64)])
-                self.abort(FrameSizeError(size, self._max_frame_bytes, first_bytes))
-                return
-            body, end = start + LENGTH_BYTES, start + LENGTH_BYTES + size
-            if end > filled:
-                self._begin_frame(scratch[body:filled], size)
-                return
-            self._receiver.frame_received(memoryview(bytes(scratch[body:end])))
-            start = end
-        self._prefix = bytes(scratch[start:filled])
-
-    def _begin_frame(self, arrived: memoryview, size: int) -> None:
-        # A peer that sends in bulk has filled the scratch buffer; one that trickles gets little.
-        expected = max(SMALLEST_FRAME_BUFFER_BYTES, GROWTH * len(arrived))
-        self._frame = new_buffer(min(size, expected, FIRST_FRAME_BUFFER_BYTES))
-        self._frame[: len(arrived)] = arrived
-        self._frame_size, self._frame_filled = size, len(arrived)
-
     async def _send_file(self, region: FileRegion) -> None:
         if not region.size:
             return
@@ -249,7 +264,7 @@ class FrameTransport(asyncio.BufferedProtocol):
             self.write([os.pread(file.fileno(), region.size, region.offset)])
 
 
-def _scratch_of(loop: asyncio.AbstractEventLoop) -> bytearray:
+def _scratch_of(loop: asyncio.AbstractEventLoop) -> memoryview:
     """Return the receive buffer of a loop.
 
     Between get_buffer() and buffer_updated() nothing else runs on an event loop. Of a thread that
@@ -257,12 +272,12 @@ def _scratch_of(loop: asyncio.AbstractEventLoop) -> bytearray:
     """
     scratch = _scratches.get(loop)
     if scratch is None:
-        scratch = _scratches[loop] = bytearray(SCRATCH_BYTES)
+        scratch = _scratches[loop] = memoryview(bytearray(SCRATCH_BYTES))
     return scratch
 
 
-_NO_SCRATCH = bytearray()
-_scratches: WeakKeyDictionary[asyncio.AbstractEventLoop, bytearray] = WeakKeyDictionary()
+_NO_SCRATCH = memoryview(bytearray())
+_scratches: WeakKeyDictionary[asyncio.AbstractEventLoop, memoryview] = WeakKeyDictionary()
 
 
 def _join_small(

@@ -63,7 +63,7 @@ def framed(*bodies: bytes) -> bytes:
 def feed(transport: FrameTransport, data: bytes, piece: int) -> None:
     """Deliver ``data`` as an event loop does, at most ``piece`` bytes at a time."""
     if not transport._scratch:  # it has no connection, which would bring one
-        transport._scratch = bytearray(SCRATCH_BYTES)
+        transport._scratch = memoryview(bytearray(SCRATCH_BYTES))
     at = 0
     while at < len(data):
         buffer = transport.get_buffer(-1)

@@ -1,0 +1,40 @@
+cimport cython
+
+from pyk.protocol.connection cimport ClientConnection, Reply
+
+
+@cython.final
+cdef class PendingRequest:
+    cdef readonly object request
+    cdef readonly object answer
+    cdef readonly object within
+    cdef readonly double timeout
+    cdef readonly double deadline
+
+    cpdef message(self, version)
+    cpdef settle(self, reply)
+    cpdef fail(self, error)
+
+
+cdef class Connection:
+    cdef public object node
+    cdef public object versions
+    cdef readonly double last_used
+    cdef readonly double throttled_until
+    cdef readonly bint was_of_use
+    cdef public object on_first_answer
+    cdef public object on_end
+    cdef readonly object lost
+    cdef readonly object transport
+    cdef dict _chosen_versions
+    cdef object _now
+    cdef ClientConnection _protocol
+    cdef object _reason
+
+    cpdef version_of(self, PendingRequest pending)
+    cpdef write(self, PendingRequest pending, version)
+    @cython.locals(reply=Reply, pending=PendingRequest)
+    cpdef frame_received(self, frame)
+    cdef _note_use(self)
+    cdef _end(self, error)
+    cdef _explained(self, error, list abandoned)

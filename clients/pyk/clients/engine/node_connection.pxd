@@ -1,0 +1,30 @@
+cimport cython
+
+from pyk.clients.engine.connection cimport Connection, PendingRequest
+
+
+cdef class NodeConnection:
+    cdef readonly object node
+    cdef readonly object lane
+    cdef readonly object progress
+    cdef readonly object versions
+    cdef object _shared
+    cdef object _now
+    cdef object _reconnect
+    cdef object _waiting
+    cdef Connection _connection
+    cdef set _closing
+    cdef object _connecting
+    cdef object _idle_timer
+    cdef object _throttle_timer
+    cdef object _expiry_timer
+    cdef double _expires_at
+    cdef object _closed
+
+    @cython.locals(now=double, connection=Connection, pending=PendingRequest)
+    cpdef submit(self, request, double timeout, within, answer)
+    cpdef _proceed(self)
+    @cython.locals(pending=PendingRequest)
+    cdef _flush(self, Connection connection)
+    cdef _write(self, Connection connection, PendingRequest pending)
+    cdef _watch_deadline(self, double deadline)

@@ -1,0 +1,39 @@
+cimport cython
+
+
+@cython.final
+cdef class Reply:
+    cdef readonly long correlation_id
+    cdef readonly object response
+    cdef readonly object version
+    cdef readonly object context
+
+
+@cython.final
+cdef class _Exchange:
+    cdef object api_key
+    cdef object version
+    cdef bytes frame_start
+    cdef bint has_tags
+    cdef object response_class
+
+
+@cython.final
+cdef class _InFlight:
+    cdef long correlation_id
+    cdef _Exchange exchange
+    cdef readonly object context
+
+
+@cython.final
+cdef class ClientConnection:
+    cdef object _client_id
+    cdef public long _next_correlation_id
+    cdef object _in_flight
+    cdef dict _exchanges
+
+    @cython.locals(exchange=_Exchange, parts=list, size=Py_ssize_t, correlation_id=long)
+    cpdef tuple send(self, request, version, context=*)
+    @cython.locals(waiting=_InFlight, exchange=_Exchange)
+    cpdef Reply receive(self, frame)
+    cdef _Exchange _new_exchange(self, api_key, version)
