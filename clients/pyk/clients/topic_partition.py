@@ -21,11 +21,11 @@ class TopicPartition(NamedTuple):
 def checked_partition(partition: tuple[str, int]) -> TopicPartition:
     """Return a partition that an application named; raise ``TypeError`` or ``ValueError``."""
     match partition:
-        case (str(topic), int(number)):
+        case (str(topic), int(number)) if not isinstance(number, bool):
             if number < 0:
                 raise ValueError(f"{partition!r} is not a partition: its number must be 0 or more")
             return TopicPartition(topic, number)
-    raise TypeError(f"a partition is TopicPartition(topic, partition), not {partition!r}")
+    raise TypeError(f"a partition must be TopicPartition(topic, partition), not {partition!r}")
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:

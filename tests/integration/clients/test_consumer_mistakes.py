@@ -82,7 +82,7 @@ def test_one_partition_where_several_are_meant_is_named(consumer: Consumer[Any, 
     orders: Any = TopicPartition("orders", 0)
 
     for call in (consumer.assign, consumer.committed, consumer.end_offsets):
-        with pytest.raises(TypeError, match="several partitions are asked for"):
+        with pytest.raises(TypeError, match="partitions must be a list"):
             call(orders)
-    with pytest.raises(TypeError, match=r"a partition is TopicPartition\(topic, partition\)"):
+    with pytest.raises(TypeError, match=r"a partition must be TopicPartition\(topic, partition\)"):
         consumer.pause("orders")  # type: ignore[arg-type]

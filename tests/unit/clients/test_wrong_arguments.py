@@ -220,6 +220,28 @@ def test_the_class_of_a_listener_is_not_a_listener() -> None:
         Consumer(NOWHERE).subscribe(["orders"], listener=Listener)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("partitions", [None, 5, "orders", TopicPartition("orders", 0)])
+def test_partitions_are_given_as_a_list(consumer: Consumer[Any, Any], partitions: Any) -> None:
+    with pytest.raises(TypeError, match="partition"):
+        consumer.assign(partitions)
+
+
+@pytest.mark.parametrize("number", ["0", 1.0, True, None])
+def test_the_number_of_a_partition_is_an_int(consumer: Consumer[Any, Any], number: Any) -> None:
+    with pytest.raises(TypeError, match=r"a partition must be TopicPartition\(topic, partition\)"):
+        consumer.assign([("orders", number)])
+
+
+@pytest.mark.parametrize("offset", ["0", 1.0, True, None])
+def test_an_offset_is_an_int(consumer: Consumer[Any, Any], offset: Any) -> None:
+    consumer.assign([("orders", 0)])
+
+    with pytest.raises(TypeError, match="an offset must be an int or OffsetAndMetadata, not "):
+        consumer.seek(("orders", 0), offset)
+    with pytest.raises(TypeError, match="an offset must be an int or OffsetAndMetadata, not "):
+        consumer.commit({TopicPartition("orders", 0): offset})
+
+
 # -- options ---------------------------------------------------------------------------------------
 
 

@@ -88,9 +88,9 @@ def checked_offset(offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
     """Return an offset that an application gave, as a number or with more."""
     if isinstance(offset, OffsetAndMetadata):
         return offset
-    if isinstance(offset, int):
+    if isinstance(offset, int) and not isinstance(offset, bool):
         return OffsetAndMetadata(offset)
-    raise TypeError(f"an offset is a number or OffsetAndMetadata, not {offset!r}")
+    raise TypeError(f"an offset must be an int or OffsetAndMetadata, not {offset!r}")
 
 
 def _no_offsets(given: object) -> TypeError:

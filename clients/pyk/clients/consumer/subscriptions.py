@@ -129,8 +129,9 @@ def compiled_pattern(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
 
 def checked_partitions(partitions: Iterable[tuple[str, int]]) -> list[TopicPartition]:
     """Return the partitions an application named, each once; raise for what names none."""
-    if isinstance(partitions, TopicPartition):
-        raise TypeError(f"several partitions are asked for, not one: give a list, [{partitions!r}]")
+    given: Any = partitions
+    if isinstance(given, TopicPartition | str) or not isinstance(given, Iterable):
+        raise TypeError(f"partitions must be a list of TopicPartition, not {given!r}")
     checked = dict.fromkeys(map(checked_partition, partitions))
     checked_topics(partition.topic for partition in checked)
     return list(checked)

@@ -93,7 +93,7 @@ def test_an_argument_of_the_wrong_shape_names_what_to_write(
     [
         ("alter_consumer_group_offsets", {ORDERS: "5"}, "an offset must be an int, not '5'"),
         ("alter_consumer_group_offsets", {("orders", -1): 5}, "must be 0 or more"),
-        ("delete_consumer_group_offsets", ["orders"], r"is TopicPartition\(topic, partition\)"),
+        ("delete_consumer_group_offsets", ["orders"], r"be TopicPartition\(topic, partition\)"),
         ("list_consumer_group_offsets", "orders", r"a sequence of TopicPartition\(topic"),
     ],
 )

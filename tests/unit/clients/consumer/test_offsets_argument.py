@@ -54,7 +54,7 @@ def test_negative_offsets_and_other_things_are_refused() -> None:
         offsets_to_commit([1, 2])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="not int"):
         offsets_to_commit(5)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="an offset is a number or OffsetAndMetadata, not '5'"):
+    with pytest.raises(TypeError, match="an offset must be an int or OffsetAndMetadata, not '5'"):
         offsets_to_commit({A0: "5"})  # type: ignore[dict-item]
-    with pytest.raises(TypeError, match="a partition is TopicPartition"):
+    with pytest.raises(TypeError, match="a partition must be TopicPartition"):
         offsets_to_commit({"a": 5})  # type: ignore[dict-item]

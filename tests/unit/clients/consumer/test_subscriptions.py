@@ -125,7 +125,7 @@ def test_a_name_that_no_topic_can_have_is_refused_and_nothing_changes(topics: An
     ("given", "words"),
     [
         ("a", "not 'a'"),
-        (TopicPartition("a", 0), r"give a list, \[Top"),
+        (TopicPartition("a", 0), r"must be a list of TopicPartition"),
         (["a"], "not 'a'"),
         ([("a", "0")], r"not \('a', '0'\)"),
         ([5], "not 5"),
