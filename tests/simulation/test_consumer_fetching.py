@@ -193,6 +193,7 @@ async def test_waiting_behind_an_open_transaction_is_healthy():
         cluster.stable_ends[P0] = 1
         cluster.append([b"open"])
         assert await read(consumer, 1) == [b"committed"]
+        await consumer.poll(1)
         opened = len(sessions_opened(cluster))
 
         assert await consumer.poll(60) == []

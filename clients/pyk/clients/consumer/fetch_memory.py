@@ -36,4 +36,6 @@ class FetchMemory:
         # With less than this left, what would come is hardly worth a request.
         if held and left < min(self.partition, share // 2):
             return 0
-        return max(1, min(self.request, left))
+        # What is left besides whole partitions would go to the same partition every time.
+        whole = left - left % max(1, self.partition)
+        return max(1, min(self.request, whole or left))

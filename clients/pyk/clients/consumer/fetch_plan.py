@@ -9,7 +9,8 @@ import attrs
 
 from pyk.clients.consumer.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetch_session import WantedPartition
-from pyk.clients.consumer.positions import Place, PlaceState, Positions
+from pyk.clients.consumer.place import Place, PlaceState
+from pyk.clients.consumer.positions import Positions
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
@@ -80,7 +81,9 @@ def plan(
     Partitions without a leader are left out.
     """
     plans: dict[int, NodePlan] = defaultdict(NodePlan)
-    is_settling = any(place.state in SETTLING for place in positions)
+    settling = {
+        image.leader(place.topic_partition) for place in positions if place.state in SETTLING
+    }
     for place in positions:
         if place.state is not PlaceState.KNOWN or place.buffer.is_paused:
             continue
@@ -95,11 +98,13 @@ def plan(
         if not place.buffer.has_room or place.buffer.fetch_offset < 0:
             node_plan.is_hurried = node_plan.waits_for_room = True
             continue
-        node_plan.is_hurried |= is_settling
+        node_plan.is_hurried |= bool(settling)
         node_plan.versions[place.topic_partition] = place.version
         node_plan.wanted[place.topic_partition] = _wanted(place, image, memory.partition)
+    # Nodes whose partitions are fetched in a moment have their shares already.
+    shares = len(plans.keys() | (settling - {None}))
     for node_plan in plans.values():
-        node_plan.grant(memory.grant(node_plan.held_bytes, len(plans)))
+        node_plan.grant(memory.grant(node_plan.held_bytes, shares))
     return plans
 
 

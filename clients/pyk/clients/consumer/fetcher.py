@@ -9,7 +9,8 @@ from pyk.clients.consumer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetch_plan import NodePlan, plan
 from pyk.clients.consumer.node_fetcher import NodeFetcher
-from pyk.clients.consumer.positions import STALL_SECONDS, Place, Positions
+from pyk.clients.consumer.place import STALL_SECONDS, Place
+from pyk.clients.consumer.positions import Positions
 from pyk.clients.consumer.topic_watch import unavailable
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, KafkaTimeoutError
@@ -96,21 +97,25 @@ class Fetcher:
             self._tell_of_lasting_failure(place, now)
 
     def _note_answers(self, now: float) -> None:
-        """Take note of the partitions that nodes answer for, and of those that need no answer."""
-        for node in self._nodes.values():
-            node_plan, due_at = node.last_answer
-            for partition, version in node_plan.versions.items():
-                answered = self._positions.current(partition, version)
-                if answered is not None:
-                    answered.answered_at = max(answered.answered_at, due_at)
+        """Take note of the partitions that need no answer now, or have one under way."""
+        plans = self.plan()
+        image, max_wait = self._client.metadata, self._config.fetch_max_wait_ms / 1000
         for place in self._positions:
+            node_id = place.node_to_fetch(image.leader(place.topic_partition), now)
+            node = None if node_id is None else self._nodes.get(node_id)
+            node_plan = NodePlan() if node_id is None else plans.get(node_id, NodePlan())
+            if node is not None and node_id is not None:
+                place.note_turns(node_id, node.answers, node.partition_count)
             if place.failing_since is not None or not place.is_fetchable:
                 place.answered_at = now
+            elif _is_looked_after(place, node, node_plan, now):
+                place.answered_at = now + max_wait
 
     def _begin_again(self, place: Place, now: float) -> None:
         """Ask for everything again. This should never be needed; it is here for the unforeseen."""
         log.warning("%s gets no records: opening new fetch sessions", place.topic_partition)
         place.progressed_at = place.answered_at = now
+        place.turns = None
         place.stalls += 1
         place.preferred_node = None
         self._client.request_metadata_update()
@@ -130,6 +135,19 @@ class Fetcher:
     def tell(self, place: Place, error: KafkaError) -> None:
         """Have the application hear of an error that keeps a partition from being read."""
         self._buffer.fail(place.buffer, error)
+
+
+def _is_looked_after(
+    place: Place, node: NodeFetcher | None, node_plan: NodePlan, now: float
+) -> bool:
+    """Return whether a partition is asked for, or would be if its node might be asked now."""
+    if node_plan.waits_for_room and not node_plan.wanted:
+        return True
+    if node is None or not node.is_running:
+        return False
+    under_way = node.plan_under_way
+    is_asked_for = under_way is not None and place.topic_partition in under_way.wanted
+    return is_asked_for or node.waits_until > now
 
 
 def _stalled(place: Place) -> KafkaError:

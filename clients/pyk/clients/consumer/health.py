@@ -7,7 +7,7 @@ from enum import Enum
 
 import attrs
 
-from pyk.clients.consumer.positions import Place, PlaceState
+from pyk.clients.consumer.place import Place, PlaceState
 from pyk.clients.topic_partition import TopicPartition
 
 

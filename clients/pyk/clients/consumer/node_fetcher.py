@@ -20,7 +20,8 @@ from pyk.clients.consumer.fetch_session import (
     rotated,
 )
 from pyk.clients.consumer.fetched_bytes import find_end
-from pyk.clients.consumer.positions import Place, PlaceState, Positions
+from pyk.clients.consumer.place import Place, PlaceState
+from pyk.clients.consumer.positions import Positions
 from pyk.clients.consumer.unreadable import cut_short_error
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, error_for
@@ -62,8 +63,12 @@ class NodeFetcher:
         self._session = FetchSession()
         self._doubts_session = False
         self.is_running = False
-        self._answered = NodePlan()
-        self._answered_at = 0.0
+        self.answers = 0
+        """How many fetches the node has answered."""
+        self.partition_count = 0
+        """How many partitions the last request was for."""
+        self.plan_under_way: NodePlan | None = None
+        """What the request under way asks for, None while there is none."""
         self._failures = 0
         self._retry_at = 0.0
         self._turn = 0
@@ -74,15 +79,15 @@ class NodeFetcher:
         self._doubts_session = True
 
     @property
-    def last_answer(self) -> tuple[NodePlan, float]:
-        """What the node answered last, and when the next answer is due."""
-        return self._answered, self._answered_at + self._config.fetch_max_wait_ms / 1000
+    def waits_until(self) -> float:
+        """When the node may be asked again: after a failure, or as it has asked for patience."""
+        return max(self._retry_at, self._client.throttled_until(self._node_id, "fetch"))
 
     def start(self, node_plan: NodePlan) -> None:
         """Fetch what is planned, unless a request is under way or waits for its time."""
         if self.is_running:
             return
-        if self._retry_at > self._client.clock.now():
+        if self.waits_until > self._client.clock.now():
             self._go_on()
         else:
             self._send(node_plan)
@@ -90,11 +95,13 @@ class NodeFetcher:
     def _go_on(self) -> None:
         """Fetch what there is to fetch now, or once it is time; end if there is nothing."""
         self.is_running = False
+        self.plan_under_way = None
         if self._client.is_closed:
             return
-        if self._retry_at > self._client.clock.now():
+        waits_until = self.waits_until
+        if waits_until > self._client.clock.now():
             self.is_running = True
-            asyncio.get_running_loop().call_at(self._retry_at, self._guarded, self._go_on)
+            asyncio.get_running_loop().call_at(waits_until, self._guarded, self._go_on)
             return
         node_plan = self._plan_of_node()
         if node_plan is None:
@@ -105,6 +112,8 @@ class NodeFetcher:
 
     def _send(self, node_plan: NodePlan) -> None:
         self.is_running = True
+        self.plan_under_way = node_plan
+        self.partition_count = len(node_plan.wanted)
         request = self._request(node_plan)
         answer = FetchAnswer(self, node_plan, request, self._client.clock.now())
         try:
@@ -214,7 +223,7 @@ class NodeFetcher:
             self._request_failed(node_plan, error_for(code, node_id=self._node_id))
             return
         self._failures = 0
-        self._answered, self._answered_at = node_plan, self._client.clock.now()
+        self.answers += 1
         leaders: dict[TopicPartition, tuple[int, int]] = {}
         expected = dict(node_plan.versions)
         has_records = False

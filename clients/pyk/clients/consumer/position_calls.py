@@ -9,8 +9,9 @@ from pyk.clients.consumer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.health import lag_of
 from pyk.clients.consumer.offset_lookup import OffsetLookup
 from pyk.clients.consumer.offsets_argument import checked_offset
+from pyk.clients.consumer.place import Place, PlaceState
 from pyk.clients.consumer.position_keeper import PositionKeeper
-from pyk.clients.consumer.positions import Place, PlaceState, Positions
+from pyk.clients.consumer.positions import Positions
 from pyk.clients.consumer.subscriptions import checked_partitions
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaTimeoutError, StateError

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Collection
 from pyk.clients.consumer.fetch_plan import places_without_leader
 from pyk.clients.consumer.fetcher import Fetcher
 from pyk.clients.consumer.offset_lookup import OffsetLookup
-from pyk.clients.consumer.positions import FoundOffset, Place, PlaceState, Positions
+from pyk.clients.consumer.place import Place, PlaceState
+from pyk.clients.consumer.positions import FoundOffset, Positions
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import (
     KafkaError,

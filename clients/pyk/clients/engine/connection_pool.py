@@ -60,6 +60,11 @@ class ConnectionPool:
             self._connections[node_id, lane] = connection
         return connection
 
+    def throttled_until(self, node_id: int, lane: Lane) -> float:
+        """Return when a node takes requests again, 0.0 if nothing is known to keep it from it."""
+        connection = self._connections.get((node_id, lane))
+        return 0.0 if connection is None else connection.throttled_until
+
     def unreachable(self, node_id: int) -> UnreachableNode | None:
         """Return what keeps a node from being reached, None if nothing is known to."""
         return self._shared.reachability.of(node_id)

@@ -99,6 +99,11 @@ class NodeConnection:
         return self._connection is None and self._reconnect.failures > 0
 
     @property
+    def throttled_until(self) -> float:
+        """Return when the node takes requests again that has asked for patience (KIP-219)."""
+        return 0.0 if self._connection is None else self._connection.throttled_until
+
+    @property
     def load(self) -> int:
         """Return how many requests wait here or at the node."""
         in_flight = self._connection.in_flight_count if self._connection else 0
@@ -233,8 +238,7 @@ class NodeConnection:
         )
 
     def _is_throttled(self) -> bool:
-        until = self._connection.throttled_until if self._connection else 0.0
-        return until > self._now()
+        return self.throttled_until > self._now()
 
     def _end_throttle(self) -> None:
         self._throttle_timer = None

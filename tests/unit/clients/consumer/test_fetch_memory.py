@@ -17,6 +17,7 @@ DEFAULTS = FetchMemory(total=64 * MIB, request=50 * MIB, partition=MIB)
         (20 * MIB, 1, 44 * MIB),  # what is left
         (0, 4, 16 * MIB),  # a share
         (10 * MIB, 4, 6 * MIB),
+        (10 * MIB + 1, 4, 5 * MIB),  # whole partitions only
         (16 * MIB - MIB, 4, MIB),
         (16 * MIB - MIB + 1, 4, 0),  # less than a partition's worth
         (17 * MIB, 4, 0),

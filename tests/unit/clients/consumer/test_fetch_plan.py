@@ -10,6 +10,7 @@ from pyk.clients.consumer.positions import Positions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.metadata import MetadataImage, PartitionMetadata, TopicMetadata
 from pyk.clients.errors import NotLeaderOrFollowerError
+from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.records import FetchedRecords
@@ -148,3 +149,10 @@ def test_a_nearer_replica_is_fetched_from() -> None:
 )
 def test_every_error_has_a_verdict(code: ErrorCode, expected: Verdict) -> None:
     assert verdict(code) is expected
+
+
+def test_a_node_whose_partitions_are_being_located_has_its_share_already() -> None:
+    setting = Setting()
+    setting.positions.seek_to(setting.positions[A1], OffsetSpec.EARLIEST)
+
+    assert setting.plan()[1].max_bytes == MEMORY.total // 2

@@ -48,8 +48,18 @@ def test_a_partition_at_the_end_is_caught_up() -> None:
     assert setting.health(now=1000.0).state is PartitionState.CAUGHT_UP
 
 
-def test_a_partition_that_is_behind_without_progress_is_stalled() -> None:
-    assert Setting().health(now=11.0).state is PartitionState.STALLED
+def test_a_partition_that_is_behind_while_others_had_several_turns_is_stalled() -> None:
+    setting = Setting()
+    setting.place.answered_at = 999.0
+    setting.place.note_turns(1, answers=10, partition_count=2)
+
+    setting.place.note_turns(1, answers=16, partition_count=2)
+    assert setting.health(now=11.0).state is PartitionState.FETCHING
+
+    setting.place.note_turns(1, answers=17, partition_count=2)
+    assert setting.health(now=11.0).state is PartitionState.STALLED
+    setting.place.note_turns(2, answers=99, partition_count=2)
+    assert setting.health(now=11.0).state is PartitionState.FETCHING
 
 
 def test_a_partition_that_no_node_answers_for_is_stalled() -> None:

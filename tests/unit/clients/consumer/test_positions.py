@@ -5,7 +5,8 @@ from uuid import UUID
 import pytest
 
 from pyk.clients.consumer.fetch_buffer import FetchBuffer
-from pyk.clients.consumer.positions import FoundOffset, Place, PlaceState, Positions
+from pyk.clients.consumer.place import Place, PlaceState
+from pyk.clients.consumer.positions import FoundOffset, Positions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.metadata import MetadataImage, PartitionMetadata, TopicMetadata
 from pyk.clients.errors import (

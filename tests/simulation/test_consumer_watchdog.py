@@ -1,0 +1,109 @@
+"""The watchdog of fetching tells what stands still from what only takes its time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import attrs
+import pytest
+
+from pyk.clients import AsyncConsumer
+from pyk.clients.consumer import PartitionState
+from pyk.clients.errors import KafkaTimeoutError
+from support.consuming import fetching, make_consumer, produce, reference_cluster
+from support.virtual_time import current_clock, virtual_time
+
+VALUE = b"x" * 1000
+
+
+def new_sessions(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [m for m in caplog.messages if "opening new fetch sessions" in m]
+
+
+async def work(consumer: AsyncConsumer[Any, Any], *, rounds: int, seconds: float) -> set[int]:
+    """Poll and work on what comes, and return the partitions; the consumer is healthy always."""
+    partitions: set[int] = set()
+    for _ in range(rounds):
+        records = await consumer.poll(5, max_records=50)
+        partitions |= {record.partition for record in records}
+        await asyncio.sleep(seconds)
+        assert consumer.health().problems == ()
+    return partitions
+
+
+@pytest.mark.parametrize("leaders", [(1,) * 8, (1, 1, 1, 1, 2, 2, 3, 3)], ids=["one", "three"])
+@virtual_time
+async def test_a_slow_application_whose_memory_is_full_is_healthy(leaders, caplog):
+    limits = {"buffer_memory": 400_000, "max_partition_fetch_bytes": 100_000}
+    async with fetching(leaders=leaders, **limits) as (cluster, consumer):
+        for number in range(8):
+            for _ in range(20):
+                cluster.append([VALUE] * 50, partition=number)
+
+        await work(consumer, rounds=6, seconds=40)
+
+        assert new_sessions(caplog) == []
+
+
+@virtual_time
+async def test_many_partitions_with_a_backlog_that_take_turns_are_healthy(caplog):
+    limits = {"buffer_memory": 300_000, "max_partition_fetch_bytes": 100_000}
+    async with fetching(leaders=(1,) * 40 + (2, 3), **limits) as (cluster, consumer):
+        for number in range(42):
+            for _ in range(3):
+                cluster.append([VALUE] * 50, partition=number)
+
+        assert await work(consumer, rounds=100, seconds=1) == set(range(42))
+
+        assert new_sessions(caplog) == []
+
+
+@pytest.mark.parametrize("throttle_ms", [11_000, 40_000])
+@virtual_time
+async def test_a_consumer_that_is_throttled_is_healthy(throttle_ms, caplog):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=2)
+        await produce(cluster, "orders", 10, partitions=2)
+        with cluster.faults.on("Fetch").throttle(throttle_ms):
+            async with make_consumer(cluster, topics=["orders"]) as consumer:
+                until = current_clock().now() + 120
+                while current_clock().now() < until:
+                    await consumer.poll(1)
+                    assert consumer.health().problems == ()
+        assert new_sessions(caplog) == []
+
+
+@virtual_time
+async def test_fetches_that_wait_for_long_are_healthy(caplog):
+    options = {"fetch_max_wait_ms": 60_000, "request_timeout_ms": 90_000}
+    async with fetching(**options) as (cluster, consumer):
+        for _ in range(130):
+            assert list(await consumer.poll(1)) == []
+            assert consumer.health().problems == ()
+        cluster.append([b"a"])
+        assert [record.value for record in await consumer.poll(1)] == [b"a"]
+        assert new_sessions(caplog) == []
+
+
+@virtual_time
+async def test_a_partition_that_others_starve_is_stalled_and_raised():
+    async with fetching(leaders=(1, 1, 2, 3)) as (cluster, consumer):
+        cluster.edit = lambda _, number, asked, data: (
+            attrs.evolve(data, records=b"") if number == 1 else data
+        )
+        cluster.append([b"starved"], partition=1)
+        began, stalled_after, errors = current_clock().now(), [], []
+        while current_clock().now() < began + 60:
+            cluster.append([b"read"], partition=0)
+            try:
+                await consumer.poll(0.5)
+            except KafkaTimeoutError as error:
+                errors.append(error)
+            if consumer.health().partitions["orders", 1].state is PartitionState.STALLED:
+                stalled_after.append(current_clock().now() - began)
+            await asyncio.sleep(0.5)
+
+        assert 10 < stalled_after[0] < 15
+        assert errors
+        assert errors[0].partition == 1
