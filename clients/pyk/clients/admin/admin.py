@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random as randomness
+import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Self, Unpack
 
@@ -20,6 +22,8 @@ from pyk.clients.engine.thread import LoopThread
 from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.io import Clock, Network
+
+CLOSE_SECONDS = 5.0
 
 
 @with_options_of(AdminConfig, AdminOptions)
@@ -71,15 +75,24 @@ class Admin(BlockingContext):
         """
         self._thread.call(self._admin.start(timeout))
 
-    def close(self, timeout: float = 5.0) -> None:
+    def close(self, timeout: float | None = CLOSE_SECONDS) -> None:
         """End all connections; always returns, within ``timeout`` seconds."""
-        checked_timeout(timeout)
+        limit = checked_timeout(timeout)
         if self._thread.guard.is_forked or self._thread.is_closed:
             return
         try:
-            self._thread.call(self._admin.close(timeout))
+            self._thread.call(self._admin.close(CLOSE_SECONDS if limit is None else limit))
         finally:
             self._thread.close()
+
+    def __del__(self) -> None:
+        """End in the background."""
+        thread = getattr(self, "_thread", None)
+        if thread is None or thread.loop is None or thread.is_closed or thread.guard.is_forked:
+            return
+        warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+        if not sys.is_finalizing():
+            thread.end_after(self._admin.close)
 
     def __repr__(self) -> str:
         return self._admin.config.name_of(self)

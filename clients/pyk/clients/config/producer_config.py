@@ -25,6 +25,12 @@ from pyk.clients.payload import Serializer
 log = logging.getLogger(__name__)
 
 ALL = -1
+COMPRESSION_LEVELS = {
+    # Kafka's ranges (KIP-390), and what the codecs take beside them: -1 of gzip is its default.
+    "gzip": range(-1, 10),
+    "lz4": range(-65_537, 18),
+    "zstd": range(-131_072, 23),
+}
 MAX_IN_FLIGHT_FOR_IDEMPOTENCE = 5
 
 
@@ -63,7 +69,9 @@ class ProducerConfig(ClientConfig):
         OneOf(("none", "gzip", "snappy", "lz4", "zstd")), "none", "How batches are compressed."
     )
     compression_level: int | None = option(
-        OptionalInteger(minimum=-131_072), None, "The level of the codec; None for its default."
+        OptionalInteger(minimum=-131_072),
+        None,
+        "The level of the codec: gzip 1 to 9, lz4 1 to 17, zstd 1 to 22; None for its default.",
     )
     delivery_timeout_ms: int = option(
         Integer(), 120_000, "How long a record may take from ``send`` until its outcome is known."
@@ -131,6 +139,7 @@ class ProducerConfig(ClientConfig):
 
     def _check(self) -> None:
         super()._check()
+        self._check_compression_level()
         if self.enable_idempotence and self.acks != ALL:
             raise ConfigurationError(
                 f"enable_idempotence needs acks='all', not {self.acks}: a leader that fails "
@@ -147,4 +156,15 @@ class ProducerConfig(ClientConfig):
                 f"delivery_timeout_ms={self.delivery_timeout_ms} is less than linger_ms + "
                 f"request_timeout_ms = {self.linger_ms + self.request_timeout_ms}: "
                 "a record could not live through one request"
+            )
+
+    def _check_compression_level(self) -> None:
+        levels = COMPRESSION_LEVELS.get(self.compression_type)
+        level = self.compression_level
+        if level is None or levels is None:
+            return  # none and snappy have no levels
+        if level not in levels:
+            raise ConfigurationError(
+                f"compression_level={level} is out of range for "
+                f"compression_type={self.compression_type!r}: {levels[0]} to {levels[-1]}"
             )

@@ -121,8 +121,19 @@ class Client:
         deadline = self.clock.now() + timeout
         reason = ClosedError("the client was closed")
         self._metadata.fail(reason)
-        await self.supervisor.close(deadline)
-        await self._pool.close(reason, deadline)
+        try:
+            await self.supervisor.close(deadline)
+        finally:
+            await self._pool.close(reason, deadline)
+
+    def abort(self) -> None:
+        """End all connections at once, for a loop that ends; its end cancels the tasks."""
+        if self._is_closed or self.guard.is_forked:
+            return
+        self._is_closed = True
+        reason = ClosedError("the client was closed")
+        self._metadata.fail(reason)
+        self._pool.abort(reason)
 
     @property
     def is_started(self) -> bool:
@@ -356,8 +367,14 @@ class Client:
         """Raise if this is another process, or another event loop, than that of the client."""
         if self.guard.is_forked:
             self.guard.check()
-        if self._loop is None or self._loop is asyncio.get_running_loop():
+        running = asyncio._get_running_loop()
+        if self._loop is None or self._loop is running:
             return
+        if running is None:
+            raise StateError(
+                "the client belongs to an event loop, and was called outside of it: call it in a "
+                "coroutine there (from another thread with asyncio.run_coroutine_threadsafe)"
+            )
         if self._loop.is_closed():
             raise StateError(
                 "the client belongs to another event loop, which has ended: make a client in each"

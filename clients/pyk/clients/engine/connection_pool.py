@@ -122,6 +122,12 @@ class ConnectionPool:
                 for connection in connections:
                     await connection.wait_closed()
 
+    def abort(self, reason: ClosedError) -> None:
+        """End all connections now; what was written and not sent is lost."""
+        for connection in self._connections.values():
+            connection.close(reason)
+            connection.abort()
+
     def _fitness(self, node_id: int) -> tuple[bool, bool, int]:
         connection = self._connections.get((node_id, "main"))
         if connection is None:

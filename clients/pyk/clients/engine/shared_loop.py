@@ -153,6 +153,18 @@ class Rest:
         return False
 
 
+class BackgroundRest(Rest):
+    """Of a driver that may find after a wait that another thread took over."""
+
+    def __init__(self, is_relieved: Callable[[], bool]) -> None:
+        super().__init__()
+        self._is_relieved = is_relieved
+
+    def ends(self) -> bool:
+        super().ends()
+        return self._is_relieved()
+
+
 class _Selector(selectors.DefaultSelector):
     def __init__(self, loop: SharedLoop) -> None:
         super().__init__()

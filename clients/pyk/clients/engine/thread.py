@@ -46,8 +46,8 @@ from pyk.clients.engine.baton import Baton, Driver
 from pyk.clients.engine.call import Call, Visit
 from pyk.clients.engine.deferred_signals import DeferredSignals, is_main_thread
 from pyk.clients.engine.fork import ForkGuard
-from pyk.clients.engine.shared_loop import NEVER, RelievedError, Rest, SharedLoop
-from pyk.clients.engine.waiter import Waiter
+from pyk.clients.engine.shared_loop import NEVER, BackgroundRest, RelievedError, Rest, SharedLoop
+from pyk.clients.engine.waiter import DrivingWaiter, Waiter
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
 
 R = TypeVar("R")
@@ -71,19 +71,13 @@ class LoopThread:
     thread is a daemon, so a program that forgot to close a client still ends.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        at_exit: Callable[[], object] | None = None,
-        at_end: Callable[[], object] | None = None,
-    ) -> None:
+    def __init__(self, name: str) -> None:
         self.guard = ForkGuard(name)
         self.loop: SharedLoop | None = None
         self._name = name
-        self._at_exit = at_exit
+        self.at_exit: Callable[[], object] | None = None
         """Called when the program ends and this was not closed."""
-        self._at_end = at_end
+        self.at_end: Callable[[], object] | None = None
         """Called in the loop when it ends, whatever ends it; must not wait."""
         self._state = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -97,7 +91,7 @@ class LoopThread:
         self._bell = Waiter()
         self._waiting: set[Waiter] = set()
         self._driving: Waiter | None = None
-        self._background_rest = _BackgroundRest(self._baton)
+        self._background_rest = BackgroundRest(self._is_relieved)
         self._caller_rest = Rest()
         # Visits do not run in the context of whoever happens to make them.
         self._context = contextvars.Context()
@@ -109,6 +103,14 @@ class LoopThread:
     def is_here(self) -> bool:
         """Say whether this thread runs a turn of the loop now, and so must not wait for it."""
         return self.loop is not None and self.loop.is_here()
+
+    def check_caller(self) -> None:
+        """Raise :class:`StateError` inside of the loop, which would wait for itself."""
+        if self.is_here():
+            raise StateError(
+                f"a blocking {self._name} cannot be called from its own event loop (from a "
+                "callback, for instance): it would wait for itself"
+            )
 
     def call(
         self,
@@ -141,12 +143,23 @@ class LoopThread:
         finally:
             self._calls.discard(call)
             call.forget()
-        raise KafkaTimeoutError(f"no result within {timeout} seconds")
+        raise KafkaTimeoutError(
+            f"no result within {timeout:g} seconds: a callback, or a busy machine, holds up the "
+            f"loop of the {self._name}"
+        )
 
     def call_soon(self, function: Callable[..., object], *arguments: Any) -> None:
         """Have a function called in the loop, and do not wait for it."""
         self._enter()
         self._post(function, *arguments)
+
+    def post(self, function: Callable[[], object]) -> bool:
+        """Have a function called in the loop; return False if that has ended."""
+        try:
+            self._post(function)
+        except StateError:
+            return False
+        return True
 
     def visit(self, function: Callable[[], object]) -> None:
         """Call a function of the engine now, in this thread, if the loop is at rest; else soon.
@@ -166,6 +179,10 @@ class LoopThread:
             if not visit.has_begun:
                 with contextlib.suppress(StateError):
                     self._post(visit)
+
+    def wait_for(self, waiter: Waiter, timeout: float | None = None) -> bool:
+        """Drive the loop, if nobody else does, until ``waiter`` is set or the time is over."""
+        return self._wait(waiter, timeout)
 
     def wait_aside(self, waiter: Waiter, timeout: float | None = None) -> bool:
         """Wait like ``waiter.wait``, but leave it to other threads to drive the loop meanwhile.
@@ -190,8 +207,8 @@ class LoopThread:
             loop, thread = self.loop, self._thread
         if loop is None or thread is None:
             return
-        if self._at_exit is not None:
-            atexit.unregister(self._at_exit)
+        if self.at_exit is not None:
+            atexit.unregister(self.at_exit)
         self._baton.end()
         self._bell.set()
         loop.poke()
@@ -220,11 +237,7 @@ class LoopThread:
     def _enter(self) -> SharedLoop:
         """Return the loop, started if need be; raise if it cannot be used from here."""
         self.guard.check()
-        if self.is_here():
-            raise StateError(
-                f"a blocking {self._name} cannot be called from its own event loop (from a "
-                "callback, for instance): it would wait for itself"
-            )
+        self.check_caller()
         with self._state:
             if self._is_closed:
                 raise self._closed("is closed")
@@ -428,8 +441,8 @@ class LoopThread:
                 target=self._run, args=(loop,), name=f"pyk-{self._name}", daemon=True
             )
             self._thread.start()
-            if self._at_exit is not None:
-                atexit.register(self._at_exit)
+            if self.at_exit is not None:
+                atexit.register(self.at_exit)
             self.loop = loop
             return loop
         finally:
@@ -457,12 +470,16 @@ class LoopThread:
             self._bell.wait(nap)
             self._bell.clear()  # and only then look again what it rang for
 
+    def _is_relieved(self) -> bool:
+        """Say whether a caller took over while the background thread waited."""
+        return self._baton.driver is not Driver.BACKGROUND
+
     def _end(self, loop: SharedLoop) -> None:
         """Cancel what runs in the loop, and close it. Whoever waits for a call is told."""
         loop.hold(wait=True)
         try:
-            if self._at_end is not None:
-                self._at_end()
+            if self.at_end is not None:
+                self.at_end()
         finally:
             try:
                 loop.end(CLEAN_UP_SECONDS)
@@ -470,32 +487,3 @@ class LoopThread:
                 loop.let_go()
                 for call in list(self._calls):
                     call.waiter.set()
-
-
-class DrivingWaiter(Waiter):
-    """Waited for by driving the loop of a :class:`LoopThread`, if nobody else does."""
-
-    __slots__ = ("_engine",)
-
-    def __init__(self, engine: LoopThread) -> None:
-        super().__init__()
-        self._engine = engine
-
-    def set(self) -> None:
-        super().set()
-        self._engine.was_set(self)
-
-    def wait(self, timeout: float | None = None) -> bool:
-        return self.is_set or self._engine._wait(self, timeout)
-
-
-class _BackgroundRest(Rest):
-    """The background thread may find after a wait that a caller took over."""
-
-    def __init__(self, baton: Baton) -> None:
-        super().__init__()
-        self._baton = baton
-
-    def ends(self) -> bool:
-        super().ends()
-        return self._baton.driver is not Driver.BACKGROUND

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections.abc import Callable
 from typing import Protocol
 
 LONGEST = threading.TIMEOUT_MAX
@@ -50,6 +51,33 @@ class Waiter:
         return self.is_set
 
 
+class DrivenLoop(Protocol):
+    """A loop that threads drive while they wait."""
+
+    def wait_for(self, waiter: Waiter, timeout: float | None = None) -> bool:
+        """Drive the loop, if nobody else does, until ``waiter`` is set or the time is over."""
+
+    def was_set(self, waiter: Waiter) -> None:
+        """Have the thread notice that waits for ``waiter`` by driving the loop."""
+
+
+class DrivingWaiter(Waiter):
+    """Waited for by driving a loop, if nobody else does."""
+
+    __slots__ = ("_loop",)
+
+    def __init__(self, loop: DrivenLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def set(self) -> None:
+        super().set()
+        self._loop.was_set(self)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return self.is_set or self._loop.wait_for(self, timeout)
+
+
 class Engine(Protocol):
     """The event loop that settles something, as threads see it that wait for that."""
 
@@ -62,6 +90,9 @@ class Engine(Protocol):
 
     def new_waiter(self) -> Waiter:
         """Return what a thread can wait for."""
+
+    def post(self, function: Callable[[], object]) -> bool:
+        """Have a function called in the loop; return False if that has ended."""
 
 
 class LoopOfCaller:
@@ -81,3 +112,12 @@ class LoopOfCaller:
 
     def new_waiter(self) -> Waiter:
         return Waiter()
+
+    def post(self, function: Callable[[], object]) -> bool:
+        if self.loop is None:
+            return False
+        try:
+            self.loop.call_soon_threadsafe(function)
+        except RuntimeError:
+            return False
+        return True

@@ -1,7 +1,7 @@
 cimport cython
 
 from pyk.clients.producer.batch cimport ProducerBatch
-from pyk.clients.producer.budget cimport BufferBudget, RoomRequest
+from pyk.clients.producer.budget cimport BufferBudget, RoomRequest, record_size
 from pyk.clients.producer.delivery cimport Delivery
 from pyk.clients.producer.mutex cimport Mutex
 from pyk.clients.producer.topic_batches cimport TopicBatches
@@ -35,7 +35,7 @@ cdef class RecordAccumulator:
     cdef list _flushes
     cdef double _wake_at
 
-    @cython.locals(size=Py_ssize_t, must_wake=bint, delivery=Delivery)
+    @cython.locals(size=Py_ssize_t, delivery=Delivery)
     cpdef Delivery append(
         self,
         TopicBatches topic,
@@ -56,9 +56,12 @@ cdef class RecordAccumulator:
         bytes value,
         headers,
         Py_ssize_t size,
+        RoomRequest room,
     )
-    @cython.locals(number=int, batch=ProducerBatch, size=Py_ssize_t, first_index=int, count=Py_ssize_t)
+    @cython.locals(number=int, batch=ProducerBatch, first_index=int, count=Py_ssize_t)
     cdef _fill(self, TopicBatches topic, int partition, source, Py_ssize_t start)
+    @cython.locals(size=Py_ssize_t)
+    cdef Py_ssize_t _extend(self, ProducerBatch batch, source, Py_ssize_t start) except -1
     cdef int _sticky_partition(self, TopicBatches topic) except -1
     cdef ProducerBatch _open(self, TopicBatches topic, int partition)
     @cython.locals(batch=ProducerBatch)
@@ -68,10 +71,9 @@ cdef class RecordAccumulator:
     cdef _close(self, TopicBatches topic, ProducerBatch batch)
     cdef _close_full(self, TopicBatches topic, ProducerBatch batch)
     cdef _wake_for(self, double due_at)
+    cdef _hurry(self)
+    cdef _wake_if_due(self)
     cdef bint _hurries(self) except -1
-    cdef _forget_if_empty(self, TopicBatches topic, ProducerBatch batch)
+    @cython.locals(batch=ProducerBatch)
+    cdef _forget_if_empty(self, TopicBatches topic, int partition)
     cdef list _release(self, ProducerBatch batch)
-
-
-@cython.locals(size=Py_ssize_t)
-cpdef Py_ssize_t record_size(bytes key, bytes value, headers) except -1

@@ -8,10 +8,6 @@ again.
 A batch stays open, and grows, until it is full or the sender can really send it: closing it when
 its linger ends would make many small batches where a broker is slow.
 
-The budget (``buffer.memory``) counts the bytes of keys, values and headers and a fixed sum per
-record. Who finds no room waits in line; room that comes free is handed to the first in line, so a
-large record is not starved by small ones.
-
 This module decides and blocks nobody: waiting is done by ``wake`` callbacks.
 """
 
@@ -25,7 +21,7 @@ from pyk.clients.engine.waiter import Engine
 from pyk.clients.errors import KafkaError, RecordTooLargeError
 from pyk.clients.producer.batch import ProducerBatch
 from pyk.clients.producer.batch_delivery import Span
-from pyk.clients.producer.budget import BufferBudget, RoomRequest
+from pyk.clients.producer.budget import BufferBudget, RoomRequest, record_size
 from pyk.clients.producer.delivery import Delivery, fresh_copy
 from pyk.clients.producer.mutex import Mutex
 from pyk.clients.producer.partitioner import next_sticky_partition
@@ -33,7 +29,6 @@ from pyk.clients.producer.row_source import Headers, RowSource
 from pyk.clients.producer.topic_batches import TopicBatches
 from pyk.protocol.records import RecordBatchBuilder
 
-RECORD_OVERHEAD_BYTES = 48  # length prefixes in the batch, and the delivery
 NEVER = float("inf")
 AWAKE = float("-inf")
 
@@ -107,22 +102,21 @@ class RecordAccumulator:
         size = record_size(key, value, headers)
         if size > self._max_record_size:
             self.check_size(topic.name, size)
-        must_wake = False
-        self._mutex.acquire()
+        self._mutex.check()
         try:
-            if self._refusal is not None:
-                raise fresh_copy(self._refusal)
-            if topic.is_forgotten or (room is None and not self.budget.has_room(size)):
-                return None
-            delivery = self._place(topic, partition, timestamp, key, value, headers, size)
-            if room is None:
-                self.budget.available -= size
-            must_wake = self._must_wake
-            self._must_wake = False
-        finally:
-            self._mutex.release()
-        if must_wake:
-            self._wakeup()
+            try:
+                self._mutex.acquire()
+                if self._refusal is not None:
+                    raise fresh_copy(self._refusal)
+                if topic.is_forgotten or (room is None and not self.budget.has_room(size)):
+                    return None
+                delivery = self._place(topic, partition, timestamp, key, value, headers, size, room)
+            finally:
+                self._mutex.release()
+            self._wake_if_due()
+        except BaseException:
+            self._wake_if_due()  # the handler of a signal may have raised before
+            raise
         return delivery
 
     def extend(
@@ -137,23 +131,24 @@ class RecordAccumulator:
 
         None means that the buffer is full: come again with room for :attr:`bulk_size`.
         """
-        wakes: list[Callable[[], object]] = []
-        self._mutex.acquire()
+        self._mutex.check()
         try:
-            if self._refusal is not None:
-                raise fresh_copy(self._refusal)
-            if topic.is_forgotten or (room is None and not self.budget.has_room(self.bulk_size)):
-                return None
-            span = self._fill(topic, partition, source, start)
-            if room is not None:
-                self.budget.available += room.size
-                wakes = self.budget.grant()
-            if self._must_wake:
-                self._must_wake = False
-                wakes.append(self._wakeup)
-        finally:
-            self._mutex.release()
-        _call_all(wakes)
+            try:
+                self._mutex.acquire()
+                if self._refusal is not None:
+                    raise fresh_copy(self._refusal)
+                has_room = room is not None or self.budget.has_room(self.bulk_size)
+                if topic.is_forgotten or not has_room:
+                    return None
+                span = self._fill(topic, partition, source, start)
+            finally:
+                self._mutex.release()
+            self._wake_if_due()
+        except BaseException:
+            self._wake_if_due()
+            raise
+        if room is not None:
+            self.cancel_room(room)  # what it took is charged record by record
         return span
 
     def check_size(self, topic: str, size: int) -> None:
@@ -171,29 +166,31 @@ class RecordAccumulator:
 
     def choose_partition(self, topic: TopicBatches) -> int:
         """Return the partition of ``topic`` that is being filled with records without a key."""
-        self._mutex.acquire()
         try:
+            self._mutex.acquire()
             return self._sticky_partition(topic)
         finally:
             self._mutex.release()
 
-    def request_room(self, size: int, wake: Callable[[], object]) -> RoomRequest:
-        """Get in line for ``size`` bytes; ``wake`` is called once they are granted or refused."""
-        self._mutex.acquire()
+    def request_room(self, request: RoomRequest, wake: Callable[[], object]) -> None:
+        """Get in line for room; ``wake`` is called once it is granted or refused.
+
+        Call :meth:`cancel_room` in the end, also after an exception.
+        """
         try:
-            request = self.budget.request(size, wake)
+            self._mutex.acquire()
+            self.budget.request(request, wake)
             wakes = self.budget.grant()
-            self._wake_at = AWAKE
+            self._hurry()
         finally:
             self._mutex.release()
         _call_all(wakes)
-        self._wakeup()  # nothing lingers while somebody waits for room
-        return request
+        self._wake_if_due()  # nothing lingers while somebody waits for room
 
     def cancel_room(self, request: RoomRequest) -> None:
         """Leave the line, or give back what was granted and not used."""
-        self._mutex.acquire()
         try:
+            self._mutex.acquire()
             self.budget.cancel(request)
             wakes = self.budget.grant()
         finally:
@@ -205,32 +202,42 @@ class RecordAccumulator:
 
         With nothing to wait for, ``remaining`` is empty and nobody is woken.
         """
-        self._mutex.acquire()
         try:
+            self._mutex.acquire()
             request = FlushRequest(set(self._unfinished), wake)
             self._flushes.append(request)
-            self._wake_at = AWAKE
+            self._hurry()
         finally:
             self._mutex.release()
-        self._wakeup()
+        self._wake_if_due()
         return request
 
     def end_flush(self, request: FlushRequest) -> None:
-        self._mutex.acquire()
         try:
+            self._mutex.acquire()
             self._flushes.remove(request)
         finally:
             self._mutex.release()
 
     def refuse(self, error: KafkaError) -> None:
         """Accept nothing from now on: raise ``error`` to all who come and all who wait for room."""
-        self._mutex.acquire()
         try:
+            self._mutex.acquire()
             self._refusal = error
             wakes = self.budget.dismiss()
         finally:
             self._mutex.release()
         _call_all(wakes)
+
+    def _wake_if_due(self) -> None:
+        """Wake the sender if it has to hear of something. Without the lock."""
+        if self._must_wake:
+            self._must_wake = False  # first: what happens from here on is told again
+            try:
+                self._wakeup()
+            except BaseException:
+                self._must_wake = True
+                raise
 
     @property
     def refusal(self) -> KafkaError | None:
@@ -248,8 +255,8 @@ class RecordAccumulator:
 
     def forget_idle(self, used_before: float) -> list[str]:
         """Forget topics that nothing was sent to since, and return them."""
-        self._mutex.acquire()
         try:
+            self._mutex.acquire()
             idle = [topic for topic in self.topics.values() if topic.is_idle(used_before)]
             for topic in idle:
                 topic.is_forgotten = True
@@ -260,8 +267,8 @@ class RecordAccumulator:
 
     def topic(self, name: str, partition_count: int, available: Sequence[int]) -> TopicBatches:
         """Take what metadata says of a topic and return its batches."""
-        self._mutex.acquire()
         try:
+            self._mutex.acquire()
             topic = self.topics.get(name)
             if topic is None:
                 topic = TopicBatches(name, self._now())
@@ -298,8 +305,8 @@ class RecordAccumulator:
         :attr:`next_linger_end` is when it should look by itself.
         """
         due = []
-        self._mutex.acquire()
         try:
+            self._mutex.acquire()
             full, self._full = self._full, []
             hurries = self._hurries()
             while self._lingering and (
@@ -320,8 +327,8 @@ class RecordAccumulator:
 
     def close(self, batch: ProducerBatch) -> bool:
         """Close a batch to send it; False if it became full meanwhile and comes with ``take``."""
-        self._mutex.acquire()
         try:
+            self._mutex.acquire()
             if not batch.is_open:
                 return False
             self._close(self.topics[batch.topic], batch)
@@ -331,8 +338,8 @@ class RecordAccumulator:
 
     def replace(self, batch: ProducerBatch, pieces: Sequence[ProducerBatch]) -> None:
         """Let ``pieces`` stand for a batch that was split."""
-        self._mutex.acquire()
         try:
+            self._mutex.acquire()
             del self._unfinished[batch]
             self._unfinished.update(dict.fromkeys(pieces))
             self.topics[batch.topic].loads[batch.partition] += len(pieces) - 1
@@ -345,8 +352,8 @@ class RecordAccumulator:
 
     def release(self, batch: ProducerBatch) -> None:
         """Give back the room of a batch whose result is known."""
-        self._mutex.acquire()
         try:
+            self._mutex.acquire()
             wakes = self._release(batch)
         finally:
             self._mutex.release()
@@ -363,21 +370,26 @@ class RecordAccumulator:
         value: bytes | None,
         headers: Headers,
         size: int,
+        room: RoomRequest | None,
     ) -> Delivery:
         is_sticky = partition < 0
         if is_sticky:
             partition = self._sticky_partition(topic)
         while True:
-            batch = topic.open_batches[partition]
-            if batch is None:
-                batch = self._open(topic, partition)
             try:
+                batch = topic.open_batches[partition]
+                if batch is None:
+                    batch = self._open(topic, partition)
                 delivery = batch.append(timestamp, key, value, headers)
             except BaseException:
-                self._forget_if_empty(topic, batch)
+                self._forget_if_empty(topic, partition)
                 raise
             if delivery is not None:
                 batch.charged_bytes += size
+                if room is None:
+                    self.budget.available -= size
+                else:
+                    room.is_granted = False  # it is the batch's now
                 if batch.size >= self.batch_size:
                     self._close_full(topic, batch)
                 return delivery
@@ -388,21 +400,27 @@ class RecordAccumulator:
     def _fill(self, topic: TopicBatches, partition: int, source: RowSource, start: int) -> Span:
         while True:
             number = self._sticky_partition(topic) if partition < 0 else partition
-            batch = topic.open_batches[number]
-            if batch is None:
-                batch = self._open(topic, number)
-            size, first_index = batch.size, batch.count
             try:
-                count = batch.extend(source, start)
+                batch = topic.open_batches[number]
+                if batch is None:
+                    batch = self._open(topic, number)
+                first_index = batch.count
+                count = self._extend(batch, source, start)
             except BaseException:
-                self._forget_if_empty(topic, batch)
+                self._forget_if_empty(topic, number)
                 raise
-            batch.charged_bytes += batch.size - size
-            self.budget.available -= batch.size - size
             if count < source.count - start or batch.size >= self.batch_size:
                 self._close_full(topic, batch)
             if count:
                 return Span(start, count, batch.result, first_index)
+
+    def _extend(self, batch: ProducerBatch, source: RowSource, start: int) -> int:
+        size = batch.size
+        try:
+            return batch.extend(source, start)
+        finally:
+            batch.charged_bytes += batch.size - size
+            self.budget.available -= batch.size - size
 
     def _sticky_partition(self, topic: TopicBatches) -> int:
         partition = topic.sticky_partition
@@ -423,12 +441,12 @@ class RecordAccumulator:
             self._now(),
             self.engine,
         )
+        self._wake_for(AWAKE if self._hurries() else batch.created_at + self._linger)
         topic.used_at = batch.created_at
-        topic.open_batches[partition] = batch
         topic.loads[partition] += 1
         self._unfinished[batch] = None
+        topic.open_batches[partition] = batch
         self._lingering.append(batch)
-        self._wake_for(AWAKE if self._hurries() else batch.created_at + self._linger)
         return batch
 
     def _close(self, topic: TopicBatches, batch: ProducerBatch) -> None:
@@ -438,24 +456,29 @@ class RecordAccumulator:
             topic.sticky_bytes += batch.size
 
     def _close_full(self, topic: TopicBatches, batch: ProducerBatch) -> None:
+        self._wake_for(AWAKE)
         self._close(topic, batch)
         if batch.partition == topic.sticky_partition:
             topic.sticky_bytes = self.batch_size  # the next record would not have fitted: move on
         self._full.append(batch)
-        self._wake_for(AWAKE)
 
     def _wake_for(self, due_at: float) -> None:
         if due_at < self._wake_at:
-            self._wake_at = AWAKE
-            self._must_wake = True
+            self._hurry()
+
+    def _hurry(self) -> None:
+        """Have the sender woken once the lock is free."""
+        self._must_wake = True
+        self._wake_at = AWAKE
 
     def _hurries(self) -> bool:
         """Nothing lingers while somebody flushes or waits for room."""
         return bool(self._flushes) or self.budget.is_contended
 
-    def _forget_if_empty(self, topic: TopicBatches, batch: ProducerBatch) -> None:
+    def _forget_if_empty(self, topic: TopicBatches, partition: int) -> None:
         """Undo :meth:`_open` for a record that could not be encoded."""
-        if batch.count == 0:
+        batch = topic.open_batches[partition]
+        if batch is not None and batch.count == 0:
             self._close(topic, batch)
             self._release(batch)
 
@@ -470,18 +493,6 @@ class RecordAccumulator:
                 if not flush.remaining:
                     wakes.append(flush.wake)
         return wakes
-
-
-def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """Return what a record takes of the buffer's budget, in bytes."""
-    size = RECORD_OVERHEAD_BYTES
-    if key is not None:
-        size += len(key)
-    if value is not None:
-        size += len(value)
-    for name, header in headers:
-        size += 2 * RECORD_OVERHEAD_BYTES + len(name) + (len(header) if header is not None else 0)
-    return size
 
 
 def _call_all(wakes: list[Callable[[], object]]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
+from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig, ProducerOptions
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.context import AsyncContext
@@ -114,6 +115,7 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
         found no room fail in the result.
         """
         core = self._core
+        core.client.check_place()
         steps = send_records(core, topic, records)
         try:
             step = next(steps)
@@ -121,17 +123,18 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
                 deadline = core.client.clock.now() + core.max_block
                 try:
                     if isinstance(step, RoomWait):
-                        room: RoomRequest | None = await core.room(step.size, deadline)
+                        await core.wait_for_room(step.room, deadline)
                     else:
                         await core.find(step.topic, step.partition, deadline)
-                        room = None
                 except KafkaError as error:
                     step = steps.throw(error)
                 else:
-                    step = steps.send(room)
+                    step = next(steps)
         except StopIteration as end:
             deliveries: BatchDelivery = end.value
             return deliveries
+        finally:
+            steps.close()
 
     async def start(self, timeout: float | None = None) -> None:
         """Connect. Entering the context manager does it, else the first ``send``.
@@ -139,25 +142,26 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
         Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
         all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
         """
-        await self._core.start(timeout)
+        await self._core.start(checked_timeout(timeout))
 
     async def flush(self, timeout: float | None = None) -> None:
         """Wait until what was sent so far is delivered or has failed.
 
         Raises :class:`KafkaTimeoutError` after ``timeout`` seconds; the producer goes on.
         """
-        await self._core.flush(timeout)
+        await self._core.flush(checked_timeout(timeout))
 
     async def close(self, timeout: float | None = None) -> None:
         """Deliver what was sent, then end; what is not settled in ``timeout`` seconds is given up.
 
-        Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest.
+        Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest. A second call
+        waits for the first.
         """
-        await self._core.close(timeout)
+        await self._core.close(checked_timeout(timeout))
 
     async def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
         """Return the numbers of a topic's partitions; waits for metadata (``max_block_ms``)."""
-        return await self._core.partitions_for(topic, timeout)
+        return await self._core.partitions_for(topic, checked_timeout(timeout))
 
     def stats(self) -> ProducerStats:
         """Return how the producer stands at this moment."""
@@ -196,22 +200,23 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
             value_serializer=config.value_serializer,
             partitioner=config.partitioner,
             clock=core.client.clock,
+            own_loop=core.own_loop,
         )
         self._core = core
 
     async def _send_slowly(self, record: WaitingRecord) -> Delivery:
-        core, room = self._core, None
+        core = self._core
+        core.client.check_place()
         deadline = core.client.clock.now() + core.max_block
+        room = RoomRequest(record.size)
         try:
             while True:
-                delivery = self._append_waiting(record, room)
+                delivery = self._append_waiting(record, room if room.is_granted else None)
                 if delivery is not None:
-                    room = None
                     return delivery
                 if core.lacks(record.topic, record.partition):
                     await core.find(record.topic, record.partition, deadline)
-                elif room is None:
-                    room = await core.room(record.size, deadline)
+                elif not room.is_granted:
+                    await core.wait_for_room(room, deadline)
         finally:
-            if room is not None:
-                core.accumulator.cancel_room(room)
+            core.accumulator.cancel_room(room)

@@ -96,10 +96,11 @@ class ProducerBatch:
         """Add the records of ``source`` from ``start`` on, as many as fit; return how many."""
         builder = self._builder
         assert builder is not None
-        added = source.fill(builder, start)
-        self.count = builder.count
-        self.size = builder.size
-        return added
+        try:
+            return source.fill(builder, start)
+        finally:  # also if the handler of a signal has raised in the middle of it
+            self.count = builder.count
+            self.size = builder.size
 
     def seal(
         self, producer_id: int = -1, producer_epoch: int = -1, base_sequence: int = -1

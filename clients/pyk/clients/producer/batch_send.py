@@ -29,12 +29,12 @@ class MetadataWait:
 
 @attrs.frozen
 class RoomWait:
-    """Come back with room for so many bytes."""
+    """Come back when this room is granted."""
 
-    size: int
+    room: RoomRequest
 
 
-Steps = Generator[MetadataWait | RoomWait, RoomRequest | None, BatchDelivery]
+Steps = Generator[MetadataWait | RoomWait, None, BatchDelivery]
 
 
 def send_records(core: ProducerCore, topic: str, records: Any) -> Steps:
@@ -60,9 +60,9 @@ def send_records(core: ProducerCore, topic: str, records: Any) -> Steps:
 
 def _append(
     core: ProducerCore, topic: str, lots: list[Lot]
-) -> Generator[MetadataWait | RoomWait, RoomRequest | None, None]:
+) -> Generator[MetadataWait | RoomWait, None, None]:
     accumulator = core.accumulator
-    room: RoomRequest | None = None
+    room = RoomRequest(accumulator.bulk_size)
     try:
         for lot in lots:
             while lot.placed < lot.source.count:
@@ -70,15 +70,14 @@ def _append(
                     yield MetadataWait(topic, None)
                     continue
                 batches = accumulator.topics[topic]
-                span = accumulator.extend(batches, lot.partition, lot.source, lot.placed, room)
+                granted = room if room.is_granted else None
+                span = accumulator.extend(batches, lot.partition, lot.source, lot.placed, granted)
                 if span is not None:
-                    room = None
                     lot.spans.append(span)
-                elif room is None:
-                    room = yield RoomWait(accumulator.bulk_size)
+                elif not room.is_granted:
+                    yield RoomWait(room)
     finally:
-        if room is not None:
-            accumulator.cancel_room(room)
+        accumulator.cancel_room(room)
 
 
 def _read(core: ProducerCore, topic: str, records: Any) -> Given:

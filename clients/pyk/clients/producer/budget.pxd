@@ -4,7 +4,7 @@ cimport cython
 @cython.final
 cdef class RoomRequest:
     cdef readonly Py_ssize_t size
-    cdef readonly object wake
+    cdef public object wake
     cdef public bint is_granted
 
 
@@ -15,3 +15,7 @@ cdef class BufferBudget:
     cdef object _requests
 
     cpdef bint has_room(self, Py_ssize_t size)
+
+
+@cython.locals(size=Py_ssize_t)
+cpdef Py_ssize_t record_size(bytes key, bytes value, headers) except -1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random as randomness
 import warnings
@@ -85,31 +86,44 @@ class ProducerCore:
             has_records_for=self._has_records_for,
         )
         self._thread = thread
-        self._own_loop = LoopOfCaller()
+        self.own_loop = LoopOfCaller()
         self.accumulator = self._accumulator()
-        self.accumulator.engine = self._own_loop if thread is None else thread
+        self.accumulator.engine = self.own_loop if thread is None else thread
         self._sender = self._make_sender()
         self._sender_loop = SenderLoop(self.client, config, self.accumulator, self._sender)
         self.client.guard.on_fork = self.accumulator.refuse_after_fork
         self._is_told = False
         self._starting = asyncio.Lock()
         self._is_started = False
+        self._has_ended = asyncio.Event()
         self.is_closed = False
 
     # -- life --------------------------------------------------------------------------------------
 
     async def start(self, timeout: float | None = None) -> None:
         """Connect; raises :class:`BootstrapError` if no server leads to the cluster."""
-        async with self._starting:
-            if self._is_started:
-                return
-            await self.client.start(timeout)
-            self._own_loop.start()
-            self.client.add_metadata_listener(self._metadata_changed)
-            self._sender_loop.start()
-            self._is_started = True
-            if self._thread is None:
-                self.client.supervisor.spawn("deliver at the end", self._deliver_at_the_end())
+        try:
+            async with asyncio.timeout(timeout):
+                await self._starting.acquire()
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"not connected within {timeout:g} s: another call is still trying to"
+            ) from None
+        try:
+            await self._start(timeout)
+        finally:
+            self._starting.release()
+
+    async def _start(self, timeout: float | None) -> None:
+        if self._is_started:
+            return
+        await self.client.start(timeout)
+        self.own_loop.start()
+        self.client.add_metadata_listener(self._metadata_changed)
+        self._sender_loop.start()
+        self._is_started = True
+        if self._thread is None:
+            self.client.supervisor.spawn("deliver at the end", self._deliver_at_the_end())
 
     async def flush(self, timeout: float | None = None) -> None:
         """Wait until every record that was accepted so far is settled, at most ``timeout`` s."""
@@ -134,17 +148,22 @@ class ProducerCore:
         """Accept nothing more, deliver what was accepted, end all connections.
 
         What is not settled after ``timeout`` seconds is given up, and its deliveries say so.
-        ``reason`` is what later calls are told.
+        ``reason`` is what later calls are told. A second call waits for the first.
         """
-        if self.is_closed or self.client.guard.is_forked:
+        if self.client.guard.is_forked:
             return
-        loop = self._own_loop.loop
+        loop = self.own_loop.loop
         if loop is not None and loop.is_closed():
-            self._end(LOOP_ENDED)
+            self.end(LOOP_ENDED)
             return
         self.client.check_place()
+        if self.is_closed:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(timeout):
+                    await self._has_ended.wait()
+            return
         self.is_closed = True
-        self.accumulator.refuse(ClosedError(reason))
+        self.refuse(reason)
         deadline = None if timeout is None else self.client.clock.now() + timeout
         try:
             if self._is_started:
@@ -152,15 +171,27 @@ class ProducerCore:
         except KafkaTimeoutError:
             pass
         finally:
-            self._end("the producer was closed before this was acknowledged")
-            await self.client.close(self._closing_seconds(deadline))
+            self.end()
+            try:
+                await self.client.close(self._closing_seconds(deadline))
+            finally:
+                self._has_ended.set()
 
-    def _end(self, reason: str) -> None:
-        """Accept nothing more, and give up what is not settled."""
-        self.is_closed = True
+    def refuse(self, reason: str) -> None:
+        """Accept nothing more; any thread may call it."""
         if self.accumulator.refusal is None:
             self.accumulator.refuse(ClosedError(reason))
+
+    def end(self, reason: str = "the producer was closed before this was acknowledged") -> None:
+        """Accept nothing more, and give up what is not settled. On the loop, or after its end."""
+        self.is_closed = True
+        self.refuse(reason)
         self._sender_loop.stop(ClosedError(reason))
+
+    def abort(self) -> None:
+        """End at once, with the loop. Where :meth:`close` got through, nothing is left to do."""
+        self.end()
+        self.client.abort()
 
     async def _deliver_at_the_end(self) -> None:
         """Close the producer when its event loop ends: ``asyncio.run`` cancels all tasks then."""
@@ -246,7 +277,7 @@ class ProducerCore:
         seconds = checked_timeout(timeout)
         limit = self.max_block if seconds is None else seconds
         deadline = self.client.clock.now() + limit
-        await self.start()
+        await self.start(limit)
         metadata = await self.client.topic(topic, deadline)
         return set(range(metadata.partition_count))
 
@@ -270,20 +301,15 @@ class ProducerCore:
 
     # -- room --------------------------------------------------------------------------------------
 
-    async def room(self, size: int, deadline: float) -> RoomRequest:
-        """Wait in line for room in the buffer."""
+    async def wait_for_room(self, room: RoomRequest, deadline: float) -> None:
+        """Wait in line for room in the buffer; whoever made the request cancels it."""
         turn = Wakeup()
-        room = self.accumulator.request_room(size, turn.set)
+        self.accumulator.request_room(room, turn.set)
         try:
             async with asyncio.timeout_at(deadline):
                 await turn.wait_until(NEVER)
         except TimeoutError:
-            self.accumulator.cancel_room(room)
             raise self.exhausted() from None
-        except BaseException:
-            self.accumulator.cancel_room(room)
-            raise
-        return room
 
     def exhausted(self) -> BufferExhaustedError:
         """Return the error of a ``send`` that found no room in time."""

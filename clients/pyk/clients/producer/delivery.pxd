@@ -31,6 +31,7 @@ cdef class BatchResult:
     cpdef complete(self, long long base_offset, long long log_append_time=*)
     cpdef tuple piece_of(self, int index)
     cpdef add_callback(self, Callback callback)
+    cdef _run_callbacks_soon(self)
     @cython.locals(callback=Callback, piece=BatchResult, first=int)
     cdef _run_callbacks(self)
 
@@ -43,6 +44,7 @@ cdef class Callback:
     cdef Delivery _delivery
     cdef object _function
 
+    cdef bint is_internal(self)
     cdef run(self)
 
 

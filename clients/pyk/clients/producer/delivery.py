@@ -9,7 +9,8 @@ for longer than the batch is under way.
 Threads: one thread completes a batch, the one that drives the engine then; any thread may ask. The
 queue of callbacks is the meeting point. Whoever adds one looks afterwards whether the batch is
 settled, whoever settles it looks afterwards whether there are callbacks, and ``popleft`` hands each
-to one of them only.
+to one of them only. Whoever adds a callback of the application to a settled batch has the engine
+run it: the thread that adds it may hold a lock that the callback takes.
 """
 
 from __future__ import annotations
@@ -131,6 +132,7 @@ class BatchResult:
         Callbacks are not run: they are of threads that are not there.
         """
         self._callbacks.clear()
+        self.engine = None  # later ones run at once
         self.is_observed = True
         self.error = error
         self.count = count
@@ -149,16 +151,30 @@ class BatchResult:
         return self.pieces[bisect_right(self.pieces, index, key=_first_index) - 1]
 
     def add_callback(self, callback: Callback) -> None:
-        """Run ``callback`` once it is known what became of its record; now, if it is."""
+        """Run ``callback`` once it is known what became of its record: at once or, if it is of the
+        application, soon where that is known already.
+        """
         self.is_observed = True
         self._callbacks.append(callback)
         if self.is_done or self.pieces is not None:
-            self._run_callbacks()
+            if callback.is_internal():
+                self._run_callbacks()
+            else:
+                self._run_callbacks_soon()
 
     def discard_callback(self, callback: Callback) -> None:
         """Forget a callback that nobody waits for any more."""
         with contextlib.suppress(ValueError):  # it runs at this moment, or went to a piece
             self._callbacks.remove(callback)
+
+    def _run_callbacks_soon(self) -> None:
+        """Run the callbacks in the engine, or here where it has ended: nobody else would."""
+        if self.engine is None or not self.engine.post(self.run_callbacks):
+            self._run_callbacks()
+
+    def run_callbacks(self) -> None:
+        """Run the callbacks whose records are settled, each once."""
+        self._run_callbacks()
 
     def _run_callbacks(self) -> None:
         while self._callbacks:
@@ -201,13 +217,19 @@ class Callback:
         self._delivery = delivery
         self._function = function
 
+    def is_internal(self) -> bool:
+        """Return whether it only wakes somebody, and takes no lock of the application."""
+        return self._delivery is None
+
     def run(self) -> None:
         try:
             if self._delivery is None:
                 self._function()
             else:
                 self._function(self._delivery)
-        except Exception:
+        except (SystemExit, KeyboardInterrupt) as error:
+            _raise_in_loop(error)
+        except BaseException:
             log.exception("A delivery callback failed")
 
 
@@ -247,11 +269,12 @@ class Delivery:
         return self._error()
 
     def add_done_callback(self, function: Callable[[Delivery], object]) -> None:
-        """Call ``function(delivery)`` once the outcome is known; now, if it is.
+        """Call ``function(delivery)`` once the outcome is known; soon, if it is known already.
 
-        It runs where the answer of the broker is taken: on the producer's own thread, or in a
-        thread that waits for the producer meanwhile (``flush``, ``result``, ``send_and_wait``). So
-        it must be quick and must not wait.
+        It runs on the producer's own thread, or in a thread that waits for the producer meanwhile
+        (``flush``, ``result``, ``send_and_wait``), never inside of this call or of ``send``. So it
+        may take locks that are held here; but it must be quick and must not wait. Once the producer
+        has ended there is no other thread, and it is called at once.
         """
         self._add_callback(function)
 
@@ -315,9 +338,13 @@ class Delivery:
             )
         waiter = Waiter() if engine is None else engine.new_waiter()
         settled = Callback(self._index, None, waiter.set)
-        batch.add_callback(settled)
-        if waiter.wait(timeout):
-            return
+        try:
+            batch.add_callback(settled)
+            if waiter.wait(timeout):
+                return
+        except BaseException:
+            batch.discard_callback(settled)
+            raise
         batch.discard_callback(settled)
         raise KafkaTimeoutError(
             f"the delivery is not settled after {timeout} s; the producer goes on trying",
@@ -356,6 +383,21 @@ def _finish_elsewhere(loop: asyncio.AbstractEventLoop, future: asyncio.Future[No
         loop.call_soon_threadsafe(_finish, future)
     except RuntimeError:
         log.debug("The loop that awaited a delivery is closed")
+
+
+def _raise_in_loop(error: BaseException) -> None:
+    """Let an error that is to end the program out of the loop, and not out of the engine's work:
+    other records are settled by the same answer.
+    """
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        raise error from None
+    loop.call_soon(_raise, error)
+
+
+def _raise(error: BaseException) -> None:
+    raise error
 
 
 def fresh_copy(error: KafkaError) -> KafkaError:

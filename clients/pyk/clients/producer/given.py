@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
-from pyk.clients.producer.accumulator import record_size
 from pyk.clients.producer.batch_delivery import Lot
+from pyk.clients.producer.budget import record_size
 from pyk.clients.producer.row_source import Headers, PairRows, RecordRows, ValueRows
 from pyk.clients.producer.send_path import as_bytes, as_headers, as_partition, serialized
 from pyk.clients.timestamps import milliseconds

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pyk.clients.producer.accumulator import RECORD_OVERHEAD_BYTES
 from pyk.clients.producer.batch_delivery import Lot
+from pyk.clients.producer.budget import RECORD_OVERHEAD_BYTES
 from pyk.clients.producer.given import Circumstances, check_numbers
 from pyk.clients.producer.row_source import ColumnRows
 from pyk.protocol.records import BinaryColumn, HeadersColumn

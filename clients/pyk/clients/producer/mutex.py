@@ -1,7 +1,22 @@
-"""The lock of the accumulator; ``mutex.pyx`` is the compiled form."""
+"""The lock of the accumulator; ``mutex.pyx`` is the compiled form.
+
+The handler of a signal may raise right after ``acquire``, before whatever statement comes next. So
+it is called inside of the ``try`` whose ``finally`` releases it, and both are written in C: a
+method in Python could be left by an exception before or after what it does.
+"""
 
 from __future__ import annotations
 
-from threading import Lock as Mutex
+from _thread import RLock
 
 __all__ = ["Mutex"]
+
+
+class Mutex(RLock):  # type: ignore[misc]
+    """A lock that is not to be taken twice by one thread."""
+
+    def check(self) -> None:
+        """Raise ``RuntimeError`` if this thread holds it: :meth:`acquire` would let it in."""
+        if self._is_owned():  # type: ignore[attr-defined]
+            # A finalizer that the collector ran in here, say of a log handler that produces.
+            raise RuntimeError("a producer was used in the middle of its own send")

@@ -23,11 +23,17 @@ cdef extern from *:
 
 
 cdef class Mutex:
+    cdef int check(self) except -1:
+        if self._is_held and self._owner == PyThread_get_thread_ident():
+            # A finalizer that the collector ran in here, say of a log handler that produces.
+            raise RuntimeError("a producer was used in the middle of its own send")
+        return 0
+
     cdef int acquire(self) except -1:
         cdef unsigned long caller = PyThread_get_thread_ident()
         while self._is_held:
             if self._owner == caller:
-                # A finalizer that the collector ran in here, say of a log handler that produces.
+                self._depth += 1  # the matching release comes, since this is inside of its try
                 raise RuntimeError("a producer was used in the middle of its own send")
             with nogil:
                 pyk_yield()
@@ -36,4 +42,7 @@ cdef class Mutex:
         return 0
 
     cdef void release(self) noexcept:
-        self._is_held = False
+        if self._depth:
+            self._depth -= 1
+        else:
+            self._is_held = False

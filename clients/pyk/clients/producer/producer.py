@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import random as randomness
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
@@ -19,7 +21,7 @@ from pyk.clients.payload import K, V
 from pyk.clients.producer.batch_delivery import BatchDelivery
 from pyk.clients.producer.batch_send import RoomWait, send_records
 from pyk.clients.producer.budget import RoomRequest
-from pyk.clients.producer.core import CLOSE_SECONDS, EXIT_SECONDS, ProducerCore
+from pyk.clients.producer.core import CLOSE_SECONDS, CLOSED, EXIT_SECONDS, ProducerCore
 from pyk.clients.producer.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.record import WaitingRecord
 from pyk.clients.producer.send_path import BlockingSendPath, HeadersLike, OnDelivery
@@ -29,7 +31,9 @@ from pyk.protocol.io import Clock, Network
 log = logging.getLogger(__name__)
 
 # A wait keeps its own time; this is for a loop that a user's callback holds up.
-GRACE_SECONDS = 0.5
+GRACE_SECONDS = 0.05
+# The same for ``close``, whose last steps begin when its time is over.
+CLOSING_GRACE_SECONDS = 0.3
 
 
 @with_options_of(ProducerConfig, ProducerOptions)
@@ -38,7 +42,8 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
 
     Any number of threads may share one. Delivery callbacks run on the producer's own thread, or
     inside ``flush``, ``result`` and the like of whoever waits for the producer, never inside
-    ``send``. They must not call what waits (``flush``, ``close``, ``result``).
+    ``send``, ``send_batch`` or ``add_done_callback``: they may take locks that are held around
+    these. They must not call what waits (``flush``, ``close``, ``result``).
     """
 
     def __init__(
@@ -124,17 +129,18 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
                 deadline = core.client.clock.now() + core.max_block
                 try:
                     if isinstance(step, RoomWait):
-                        room: RoomRequest | None = self._room(step.size, deadline)
+                        self._wait_for_room(step.room, deadline)
                     else:
-                        self._thread.call(core.find(step.topic, step.partition, deadline))
-                        room = None
+                        self._find(step.topic, step.partition, deadline)
                 except KafkaError as error:
                     step = steps.throw(error)
                 else:
-                    step = steps.send(room)
+                    step = next(steps)
         except StopIteration as end:
             deliveries: BatchDelivery = end.value
             return deliveries
+        finally:
+            steps.close()
 
     def start(self, timeout: float | None = None) -> None:
         """Connect. Entering the context manager does it, else the first ``send``.
@@ -142,36 +148,29 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
         Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
         all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
         """
-        self._thread.call(self._core.start(timeout))
+        self._thread.call(self._core.start(checked_timeout(timeout)))
 
     def flush(self, timeout: float | None = None) -> None:
         """Wait until what was sent so far is delivered or has failed.
 
         Raises :class:`KafkaTimeoutError` after ``timeout`` seconds; the producer goes on.
         """
-        patience = _with_grace(timeout)  # Raises before there is a coroutine to leave behind.
-        self._thread.call(self._core.flush(timeout), patience)
+        limit = checked_timeout(timeout)
+        patience = None if limit is None else limit + GRACE_SECONDS
+        self._thread.call(self._core.flush(limit), patience)
 
     def close(self, timeout: float | None = None) -> None:
         """Deliver what was sent, then end; what is not settled in ``timeout`` seconds is given up.
 
-        Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest. The end of
-        the program closes what was forgotten, and waits 5 seconds for it.
+        Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest. A second call
+        waits for the first. The end of the program closes what was forgotten, and waits 5 seconds
+        for it. Raises :class:`StateError` inside a delivery callback, and closes nothing.
         """
-        if self._thread.guard.is_forked or self._core.is_closed:
-            return
-        patience = CLOSE_SECONDS
-        try:
-            self._thread.call(self._core.close(timeout), _with_grace(timeout))
-        except KafkaTimeoutError as error:
-            patience = GRACE_SECONDS
-            log.warning("Ending a producer whose thread is held up by a callback: %s", error)
-        finally:
-            self._thread.close(patience)
+        _close(self._core, self._thread, checked_timeout(timeout))
 
     def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
         """Return the numbers of a topic's partitions; waits for metadata (``max_block_ms``)."""
-        return self._thread.call(self._core.partitions_for(topic, timeout))
+        return self._thread.call(self._core.partitions_for(topic, checked_timeout(timeout)))
 
     def stats(self) -> ProducerStats:
         """Return how the producer stands at this moment."""
@@ -189,6 +188,15 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
     def __repr__(self) -> str:
         return self._core.config.name_of(self)
 
+    def __del__(self) -> None:
+        """Deliver what is left, in the background, and end."""
+        core = getattr(self, "_core", None)
+        if core is None or self._thread.is_closed or self._thread.guard.is_forked:
+            return
+        core.warn_unclosed()
+        if not sys.is_finalizing():
+            self._thread.end_after(core.close)
+
     def _set_up(
         self,
         config: ProducerConfig,
@@ -196,11 +204,11 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
         network: Network | None = None,
         random: randomness.Random | None = None,
     ) -> None:
-        self._thread = LoopThread("producer", at_exit=self._close_at_exit)
+        thread = LoopThread("producer")
         core = ProducerCore(
             config,
             name=config.name_of(self),
-            thread=self._thread,
+            thread=thread,
             clock=clock,
             network=network,
             random=random,
@@ -212,50 +220,64 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
             partitioner=config.partitioner,
             clock=core.client.clock,
         )
+        # Neither may refer to the producer, or one that is dropped would stay for ever.
+        thread.at_exit = functools.partial(_close, core, thread, EXIT_SECONDS)
+        thread.at_end = core.abort
+        self._thread = thread
         self._core = core
 
-    def _close_at_exit(self) -> None:
-        """Deliver what is left by a program that ends without closing its producer."""
-        self.close(EXIT_SECONDS)
-
     def _send_slowly(self, record: WaitingRecord) -> Delivery:
-        core, room = self._core, None
+        core = self._core
         deadline = core.client.clock.now() + core.max_block
+        room = RoomRequest(record.size)
         try:
             while True:
-                delivery = self._append_waiting(record, room)
+                delivery = self._append_waiting(record, room if room.is_granted else None)
                 if delivery is not None:
-                    room = None
                     return delivery
                 if core.lacks(record.topic, record.partition):
-                    self._thread.call(core.find(record.topic, record.partition, deadline))
-                elif room is None:
-                    room = self._room(record.size, deadline)
+                    self._find(record.topic, record.partition, deadline)
+                elif not room.is_granted:
+                    self._wait_for_room(room, deadline)
         finally:
-            if room is not None:
-                core.accumulator.cancel_room(room)
+            core.accumulator.cancel_room(room)
 
-    def _room(self, size: int, deadline: float) -> RoomRequest:
+    # Both wait aside: the application may hold locks around ``send`` that its callbacks take.
+
+    def _find(self, topic: str, partition: int | None, deadline: float) -> None:
+        """Wait for a topic's metadata, on this thread."""
+        core = self._core
+        patience = max(0.0, deadline - core.client.clock.now()) + GRACE_SECONDS
+        self._thread.call(core.find(topic, partition, deadline), patience, may_drive=False)
+
+    def _wait_for_room(self, room: RoomRequest, deadline: float) -> None:
         """Wait in line for room in the buffer, on this thread."""
-        accumulator = self._core.accumulator
+        core = self._core
         if self._thread.is_here():
             raise StateError(
                 "the buffer is full, and a callback that waits for room keeps the producer from "
                 "making any: send from another thread, or raise buffer_memory"
             )
         turn = self._thread.new_waiter()
-        room = accumulator.request_room(size, turn.set)
-        try:
-            is_in_time = turn.wait(deadline - self._core.client.clock.now())
-        except BaseException:
-            accumulator.cancel_room(room)
-            raise
-        if not is_in_time:
-            accumulator.cancel_room(room)
-            raise self._core.exhausted()
-        return room
+        core.accumulator.request_room(room, turn.set)
+        if not self._thread.wait_aside(turn, deadline - core.client.clock.now()):
+            raise core.exhausted()
 
 
-def _with_grace(timeout: float | None) -> float | None:
-    seconds = checked_timeout(timeout)
-    return None if seconds is None else seconds + GRACE_SECONDS
+def _close(core: ProducerCore, thread: LoopThread, timeout: float | None) -> None:
+    """Deliver what was sent, then end the thread; whatever happens, everything is settled."""
+    if thread.guard.is_forked or thread.is_closed:
+        return
+    thread.check_caller()
+    patience = CLOSE_SECONDS
+    limit = None if timeout is None else timeout + CLOSING_GRACE_SECONDS
+    try:
+        thread.call(core.close(timeout), limit)
+    except KafkaTimeoutError as error:
+        patience = GRACE_SECONDS
+        log.warning("Ending a producer whose thread is held up by a callback: %s", error)
+    except StateError:
+        log.debug("The producer was ended while it was being closed")
+    finally:
+        core.refuse(CLOSED)
+        thread.close(patience)

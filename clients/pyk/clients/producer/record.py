@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from pyk.clients.producer.accumulator import record_size
+from pyk.clients.producer.budget import record_size
 from pyk.clients.producer.row_source import Headers
 
 

@@ -15,6 +15,7 @@ cdef class SendPath:
     cdef bint _serializes
     cdef object _partitioner
     cdef object _clock
+    cdef object _own_loop
     cdef SystemClock _system_clock
 
     @cython.locals(delivery=Delivery, timestamp=cython.longlong)

@@ -6,11 +6,13 @@ method around it would cost as much as all that it does.
 
 from __future__ import annotations
 
+from asyncio import _get_running_loop
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from operator import index
 from typing import Any
 
 from pyk.clients.arguments import INT32_MAX
+from pyk.clients.engine.waiter import LoopOfCaller
 from pyk.clients.errors import SerializationError
 from pyk.clients.producer.accumulator import RecordAccumulator
 from pyk.clients.producer.budget import RoomRequest
@@ -44,6 +46,7 @@ class SendPath:
         value_serializer: Any,
         partitioner: Partitioner | None,
         clock: Clock,
+        own_loop: LoopOfCaller | None = None,
     ) -> None:
         self._accumulator = accumulator
         self._topics = accumulator.topics
@@ -52,6 +55,8 @@ class SendPath:
         self._serializes = key_serializer is not None or value_serializer is not None
         self._partitioner = partitioner
         self._clock = clock
+        # Of an asyncio producer: elsewhere, nobody would send what was appended.
+        self._own_loop = own_loop
         # Known by its type, it is asked without a Python call.
         self._system_clock = clock if isinstance(clock, SystemClock) else None
 
@@ -80,7 +85,9 @@ class SendPath:
         timestamp = (
             self._now_ms() if timestamp_ms is None else milliseconds(timestamp_ms, "timestamp_ms")
         )
-        delivery = self._append(topic, value, key, partition, given, timestamp)
+        delivery = None
+        if self._own_loop is None or _get_running_loop() is self._own_loop.loop:
+            delivery = self._append(topic, value, key, partition, given, timestamp)
         if delivery is None:
             return self._send_slowly(WaitingRecord(topic, value, key, partition, given, timestamp))
         return delivery

@@ -159,12 +159,15 @@ class RecordBuffer:
         base_timestamp = timestamp_ms if is_base else self.base_timestamp
         timestamp_delta = _timestamp_delta(timestamp_ms, base_timestamp)
         record = _encode_record(offset_delta, timestamp_delta, key, value, headers)
-        if self.size + len(record) > self._max_bytes and self.count:
+        size = self.size + len(record)
+        if size > self._max_bytes and self.count:
             return -1
+        max_timestamp = max(timestamp_ms, self.max_timestamp) if self.count else timestamp_ms
+        # No calls from here on: the handler of a signal could raise between them.
         buffer += record
-        self.size = len(buffer)
+        self.size = size
         self.base_timestamp = base_timestamp
-        self.max_timestamp = max(timestamp_ms, self.max_timestamp) if self.count else timestamp_ms
+        self.max_timestamp = max_timestamp
         self.next_offset_delta = offset_delta + 1
         self.count += 1
         return offset_delta

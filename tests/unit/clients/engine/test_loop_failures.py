@@ -66,7 +66,8 @@ def test_a_turn_that_fails_does_not_surface_in_the_caller_that_drives(thread: Lo
 
 def test_a_loop_whose_turns_all_fail_ends_and_tells_everybody_why() -> None:
     ended = threading.Event()
-    thread = LoopThread("Admin", at_end=ended.set)
+    thread = LoopThread("Admin")
+    thread.at_end = ended.set
     thread.call(after(0))
     raised: list[BaseException] = []
 

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from pyk.clients.errors import ClosedError
-from pyk.clients.producer.accumulator import NEVER, RECORD_OVERHEAD_BYTES
+from pyk.clients.producer.accumulator import NEVER
+from pyk.clients.producer.budget import RECORD_OVERHEAD_BYTES, RoomRequest
 from support.producer_parts import Wakeups, make_accumulator, put, values_of
 from support.virtual_time import VirtualClock
 
@@ -147,8 +148,10 @@ def test_room_is_granted_in_line_and_to_nobody_else_before():
     accumulator = make_accumulator(buffer_memory=1_000)
     put(accumulator, b"x" * 900)
     woken = []
-    large = accumulator.request_room(800, lambda: woken.append("large"))
-    small = accumulator.request_room(60, lambda: woken.append("small"))
+    large = RoomRequest(800)
+    accumulator.request_room(large, lambda: woken.append("large"))
+    small = RoomRequest(60)
+    accumulator.request_room(small, lambda: woken.append("small"))
 
     assert put(accumulator, b"") == [None]  # there is room, but others stand in line
     (batch,) = take_all(accumulator)
@@ -165,9 +168,12 @@ def test_room_is_granted_in_line_and_to_nobody_else_before():
 def test_room_that_is_not_wanted_any_more_goes_to_the_next():
     accumulator = make_accumulator(buffer_memory=1_000)
     put(accumulator, b"x" * 900)
-    first = accumulator.request_room(900, lambda: None)
-    second = accumulator.request_room(900, lambda: None)
-    third = accumulator.request_room(900, lambda: None)
+    first = RoomRequest(900)
+    accumulator.request_room(first, lambda: None)
+    second = RoomRequest(900)
+    accumulator.request_room(second, lambda: None)
+    third = RoomRequest(900)
+    accumulator.request_room(third, lambda: None)
     (batch,) = take_all(accumulator)
     accumulator.release(batch)
 
@@ -186,7 +192,7 @@ def test_nothing_lingers_while_somebody_waits_for_room():
     put(accumulator, b"x" * 900)
     accumulator.take(0.0)
 
-    accumulator.request_room(900, lambda: None)
+    accumulator.request_room(RoomRequest(900), lambda: None)
 
     assert wakeups.count == 1
     assert len(accumulator.take(0.0)[1]) == 1
@@ -247,7 +253,8 @@ def test_a_closed_producer_refuses_who_comes_and_who_waits():
     accumulator = make_accumulator(buffer_memory=1_000)
     put(accumulator, b"x" * 900)
     woken = Wakeups()
-    request = accumulator.request_room(500, woken)
+    request = RoomRequest(500)
+    accumulator.request_room(request, woken)
 
     accumulator.refuse(ClosedError("closed"))
 

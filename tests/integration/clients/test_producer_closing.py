@@ -1,0 +1,156 @@
+"""However a producer ends: nothing is accepted afterwards, and everything has an outcome."""
+
+from __future__ import annotations
+
+import gc
+import socket
+import threading
+import time
+import warnings
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pyk.clients import Admin, ClosedError, KafkaError, KafkaTimeoutError, Producer
+from pyk.reference_broker import Cluster
+from support.reading import read_topic
+from support.real_time import IN_TIME, eventually, left_open_by
+
+
+@pytest.mark.parametrize("timeout", ["1", -1, float("nan"), timedelta(seconds=1), True])
+def test_a_timeout_that_is_not_a_number_closes_nothing(
+    cluster: Cluster, topic: str, timeout: Any
+) -> None:
+    with Producer(cluster.bootstrap) as producer:
+        for call in (producer.close, producer.flush, producer.start):
+            with pytest.raises((TypeError, ValueError), match="timeout must be"):
+                call(timeout)
+        with pytest.raises((TypeError, ValueError), match="timeout must be"):
+            producer.partitions_for(topic, timeout)
+
+        assert producer.send_and_wait(topic, b"1", partition=0).offset == 0
+
+
+def test_a_close_without_time_gives_up_what_is_not_delivered(cluster: Cluster, topic: str) -> None:
+    producer = Producer(cluster.bootstrap, linger_ms=60_000)
+    delivery = producer.send(topic, b"1")
+
+    producer.close(0)
+
+    assert isinstance(delivery.exception(IN_TIME), ClosedError)
+    with pytest.raises(ClosedError):
+        producer.send(topic, b"2")
+
+
+def test_a_close_while_a_callback_is_slow_refuses_and_settles_everything(
+    cluster: Cluster, topic: str
+) -> None:
+    is_stuck, may_go_on = threading.Event(), threading.Event()
+
+    def stick(delivery: Any) -> None:
+        is_stuck.set()
+        may_go_on.wait(IN_TIME)
+
+    producer = Producer(cluster.bootstrap, linger_ms=0)
+    producer.send_and_wait(topic, b"warm")
+    producer.send(topic, b"1", on_delivery=stick)
+    is_stuck.wait(IN_TIME)
+    delivery = producer.send(topic, b"2")
+    before = time.monotonic()
+
+    producer.close(0.1)
+
+    assert time.monotonic() - before < IN_TIME / 2
+    with pytest.raises(ClosedError):
+        producer.send(topic, b"3")
+    may_go_on.set()
+    assert isinstance(delivery.exception(IN_TIME), ClosedError)
+
+
+def test_a_second_close_returns_when_the_first_has_delivered(cluster: Cluster, topic: str) -> None:
+    producer = Producer(cluster.bootstrap, linger_ms=0)
+    producer.start()
+    with cluster.faults.on("Produce", topic=topic).once().delay(300):
+        delivery = producer.send(topic, b"1", partition=0)
+        first = threading.Thread(target=producer.close)
+        first.start()
+        eventually(lambda: producer._core.is_closed)
+
+        producer.close()
+
+    assert delivery.result(0).offset == 0
+    first.join(IN_TIME)
+
+
+def test_waits_for_the_first_connection_end_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        producer = Producer(f"127.0.0.1:{silent.getsockname()[1]}", max_block_ms=600)
+        sending = threading.Thread(target=send_in_vain, args=(producer,))
+        sending.start()
+        before = time.monotonic()
+        for call in (lambda: producer.partitions_for("a", 0.05), lambda: producer.start(0.05)):
+            with pytest.raises(KafkaError, match=r"connected|bootstrap"):
+                call()
+        took = time.monotonic() - before
+        producer.close(0.1)
+        sending.join(IN_TIME)
+
+    assert took < IN_TIME / 2
+
+
+def send_in_vain(producer: Producer[Any, Any]) -> None:
+    with pytest.raises(KafkaError):
+        producer.send("a")
+
+
+def test_a_dropped_producer_delivers_and_leaves_nothing_open(cluster: Cluster, topic: str) -> None:
+    def drop() -> None:
+        producer = Producer(cluster.bootstrap, linger_ms=50)
+        producer.send(topic, b"x", partition=0)
+        del producer
+        gc.collect()
+
+    with pytest.warns(ResourceWarning, match="unclosed <Producer"):
+        drop()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        assert left_open_by(drop, times=5) == (0, 0)
+
+    assert len(read_topic(cluster.bootstrap, topic)[0]) == 7
+
+
+def test_a_dropped_admin_leaves_nothing_open(cluster: Cluster) -> None:
+    def drop() -> None:
+        admin = Admin(cluster.bootstrap)
+        admin.list_topics()
+        del admin
+        gc.collect()
+
+    with pytest.warns(ResourceWarning, match="unclosed <Admin"):
+        drop()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        assert left_open_by(drop, times=5) == (0, 0)
+
+
+def test_clients_that_were_closed_or_never_used_are_dropped_in_silence(cluster: Cluster) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for kind in (Producer, Admin):
+            unused = kind(cluster.bootstrap)
+            del unused
+            with kind(cluster.bootstrap) as used:
+                pass
+            del used
+            gc.collect()
+
+
+def test_a_flush_that_is_late_says_so(cluster: Cluster, topic: str) -> None:
+    with (
+        Producer(cluster.bootstrap, linger_ms=0) as producer,
+        cluster.faults.on("Produce", topic=topic).once().delay(300),
+    ):
+        producer.send(topic, b"x")
+        with pytest.raises(KafkaTimeoutError, match="not settled after"):
+            producer.flush(0.05)
