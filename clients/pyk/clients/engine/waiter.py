@@ -98,6 +98,9 @@ class Engine(Protocol):
 class LoopOfCaller:
     """The loop of an asyncio client: other threads can only wait for it."""
 
+    running = staticmethod(asyncio._get_running_loop)
+    """Return the event loop that runs in this thread, None if there is none."""
+
     def __init__(self) -> None:
         self.loop: asyncio.AbstractEventLoop | None = None
         self._thread = 0

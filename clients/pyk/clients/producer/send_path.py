@@ -6,7 +6,6 @@ method around it would cost as much as all that it does.
 
 from __future__ import annotations
 
-from asyncio import _get_running_loop
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from operator import index
 from typing import Any
@@ -86,7 +85,8 @@ class SendPath:
             self._now_ms() if timestamp_ms is None else milliseconds(timestamp_ms, "timestamp_ms")
         )
         delivery = None
-        if self._own_loop is None or _get_running_loop() is self._own_loop.loop:
+        own_loop = self._own_loop
+        if own_loop is None or own_loop.running() is own_loop.loop:
             delivery = self._append(topic, value, key, partition, given, timestamp)
         if delivery is None:
             return self._send_slowly(WaitingRecord(topic, value, key, partition, given, timestamp))
