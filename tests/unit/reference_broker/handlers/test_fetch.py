@@ -85,6 +85,14 @@ async def test_a_fetch_that_may_not_wait_does_not(max_wait_ms: int) -> None:
 
 
 @virtual_time
+async def test_a_fetch_does_not_wait_for_more_than_it_may_be_answered_with() -> None:
+    async with running_broker() as broker:
+        fill(broker, 600)
+
+        assert offsets(answered(ask(broker, max_bytes=100, min_bytes=10_000))) == [0]
+
+
+@virtual_time
 async def test_a_fetch_of_nothing_does_not_wait() -> None:
     async with running_broker() as broker:
         assert ask(broker, topics=[]) == FetchResponse()

@@ -276,3 +276,16 @@ def test_closed_log_is_not_flushed_any_more(disk):
     disk.do_all()
 
     assert log.recovery_point == 0
+
+
+def test_flush_that_runs_while_its_segment_is_finished_does_not_count(disk):
+    log = open_log(disk=disk)
+    append(log, b"0")
+    log.flusher.request(1)
+
+    log.roll()  # adds the last entry of the time index
+    disk.do_one()
+    assert log.recovery_point == 0
+    disk.do_all()
+
+    assert log.recovery_point == 1

@@ -400,3 +400,16 @@ def test_segment_that_is_finished_after_its_flush_is_flushed_again(filesystem):
 
     assert log.recovery_point == 3
     assert filesystem.size(TIME_INDEX) == 12
+
+
+def test_time_index_of_a_segment_that_ends_at_the_recovery_point_is_completed(filesystem):
+    """It is finished after its flush, so that a power failure can take the last entry."""
+    log = open_log(filesystem, index_interval_bytes=0)
+    for number in range(4):
+        append(log, b"%d" % number, timestamp_ms=START_MS + number)
+    log.roll()
+    filesystem.open(TIME_INDEX).truncate(filesystem.size(TIME_INDEX) - 12)
+
+    log = open_log(filesystem, recovery_point=4, index_interval_bytes=0)
+
+    assert log.find_timestamp(START_MS + 3)[0] == 3
