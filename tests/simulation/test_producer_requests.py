@@ -177,3 +177,42 @@ async def test_a_deleted_topic_comes_back_if_it_is_sent_to():
         await producer.send_and_wait("orders", b"two")
 
         assert "orders" in cluster.topics
+
+
+@virtual_time
+async def test_a_record_that_comes_alone_leaves_before_the_next_turn_of_the_loop():
+    async with producing(linger_ms=0) as (_, producer):
+        await producer.send_and_wait("orders", b"first")
+
+        await producer.send("orders", b"alone")
+
+        assert producer.stats().in_flight_requests == 1
+
+
+@virtual_time
+async def test_records_that_come_while_one_is_under_way_share_a_request():
+    async with producing(linger_ms=0) as (cluster, producer):
+        await producer.send_and_wait("orders", b"first")
+
+        sending = [producer.send_and_wait("orders", b"%d" % n) for n in range(20)]
+        await asyncio.gather(*sending)
+
+        assert len(cluster.requests(ProduceRequest)) == 3
+        assert cluster.values() == [b"first", *(b"%d" % n for n in range(20))]
+
+
+@virtual_time
+async def test_what_a_delivery_callback_sends_comes_behind_what_was_there():
+    async with producing(linger_ms=0) as (cluster, producer):
+        await producer.send_and_wait("orders", b"first")
+
+        def send_more(_: object) -> None:
+            producer.send("orders", b"of the callback")
+
+        first = await producer.send("orders", b"0", on_delivery=send_more)
+        for number in range(1, 4):
+            await producer.send("orders", b"%d" % number)
+        await first
+        await producer.flush()
+
+        assert cluster.values() == [b"first", b"0", b"1", b"2", b"3", b"of the callback"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from struct import Struct
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import attrs
 
@@ -26,15 +26,13 @@ from .registry import request_class, response_class
 from .schema import Message
 from .versions import NO_VERSIONS, VersionRange
 
-if TYPE_CHECKING:
-    from .messages.produce import ProduceRequest
-
 _SIZE = Struct(">i")
 _ERROR_CODE = Struct(">h")
 _CORRELATION_ID = Struct(">i")
 # In a request, behind the size of the frame, the API key and the version.
 _CORRELATION_ID_AT = _SIZE.size + 4
 _LAST_CORRELATION_ID = 2**31 - 1
+_PRODUCE = int(ApiKey.PRODUCE)
 
 
 class CorrelationError(ProtocolError):
@@ -295,7 +293,7 @@ def _read_response_header(frame: bytes | memoryview, *, has_tags: bool) -> tuple
 
 
 def _expects_response(request: Message) -> bool:
-    return request.api_key != ApiKey.PRODUCE or cast("ProduceRequest", request).acks != 0
+    return request.api_key != _PRODUCE or getattr(request, "acks", 0) != 0
 
 
 def _is_refusal(frame: bytes | memoryview, start: int) -> bool:

@@ -29,11 +29,14 @@ from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from pyk.protocol.records import FetchedRecords
+from pyk.protocol.versions import LAST_VERSION, VersionRange
 
 log = logging.getLogger(__name__)
 
 # The first version that says which transactions were aborted, and reads batches of magic 2.
 FIRST_VERSION = 4
+VERSIONS = VersionRange(FIRST_VERSION, LAST_VERSION)
+VERSIONS_WITH_NAMES = VersionRange(FIRST_VERSION, LAST_VERSION_WITH_TOPIC_NAMES)
 # How many answers in a row may be empty before their time is looked at.
 PATIENCE = 3
 
@@ -122,8 +125,7 @@ class NodeFetcher:
                 request,
                 answer,
                 timeout_ms=self._config.request_timeout_ms,
-                min_version=FIRST_VERSION,
-                max_version=None if self._session.uses_topic_ids else LAST_VERSION_WITH_TOPIC_NAMES,
+                within=VERSIONS if self._session.uses_topic_ids else VERSIONS_WITH_NAMES,
                 lane="fetch",
             )
         except KafkaError as error:

@@ -291,15 +291,13 @@ class Client:
         :class:`UnsupportedVersionError`. Who gives up waiting does not undo the request.
         """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.submit(
-            node_id,
-            request,
-            answer,
-            timeout_ms=timeout_ms,
-            min_version=min_version,
-            max_version=max_version,
-            lane=lane,
-        )
+        within = ALL_VERSIONS
+        if min_version is not None or max_version is not None:
+            within = VersionRange(
+                0 if min_version is None else min_version,
+                LAST_VERSION if max_version is None else max_version,
+            )
+        self.submit(node_id, request, answer, timeout_ms=timeout_ms, within=within, lane=lane)
         response = await answer
         if response is None:
             await self._pool.connection(node_id, lane).drain()
@@ -312,8 +310,7 @@ class Client:
         answer: Answer,
         *,
         timeout_ms: int | None = None,
-        min_version: int | None = None,
-        max_version: int | None = None,
+        within: VersionRange = ALL_VERSIONS,
         lane: Lane = "main",
     ) -> None:
         """Send like :meth:`send` and tell ``answer`` of the outcome: no task, no turn of the loop.
@@ -323,12 +320,6 @@ class Client:
         """
         self._check_usable()
         timeout = (self.config.request_timeout_ms if timeout_ms is None else timeout_ms) / 1000
-        within = ALL_VERSIONS
-        if min_version is not None or max_version is not None:
-            within = VersionRange(
-                0 if min_version is None else min_version,
-                LAST_VERSION if max_version is None else max_version,
-            )
         self._pool.connection(node_id, lane).submit(request, timeout, within, answer)
 
     async def send_to_any(self, request: Message | VersionedRequest, deadline: float) -> Any:

@@ -177,8 +177,11 @@ class MetadataImage:
 
     def leader(self, topic_partition: TopicPartition) -> int | None:
         """Return the node id of a partition's leader, None if there is none or it is not known."""
-        partition = self.partition(topic_partition)
-        return None if partition is None else partition.leader_id
+        topic = self.topics.get(topic_partition[0])  # as partition(): each request asks
+        number = topic_partition[1]
+        if topic is None or not 0 <= number < len(topic.partitions):
+            return None
+        return topic.partitions[number].leader_id
 
     def leader_epoch(self, topic_partition: TopicPartition) -> int | None:
         """Return the epoch of a partition's leader, None if it is not known."""

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import random as randomness
 import warnings
+from functools import partial
 from operator import itemgetter
 
 from pyk.clients.arguments import checked_timeout
@@ -346,7 +347,7 @@ class ProducerCore:
             linger=config.linger_ms / 1000,
             buffer_memory=config.buffer_memory,
             max_record_size=config.max_request_size,
-            new_builder=lambda max_bytes: RecordBatchBuilder(compression, level, max_bytes),
+            new_builder=partial(RecordBatchBuilder, compression, level),
             is_adaptive=True,
             now=client.clock.now,
             random=client.random,
@@ -378,7 +379,14 @@ class ProducerCore:
         return f"node {leader} has not answered the requests before it"
 
     def _wake(self) -> None:
-        self._sender_loop.wake()
+        """Send what is due at once if nothing is under way, else soon, with what comes until then.
+
+        A batch that is full, of a loop over ``send``, is left to a turn of the event loop.
+        """
+        if self.config.linger_ms == 0 and not self.accumulator.has_full_batches:
+            self._sender_loop.hurry()
+        else:
+            self._sender_loop.wake()
 
     def _wake_from_thread(self) -> None:
         """Send what is due, in the thread that gave it, or have the loop look.

@@ -13,8 +13,9 @@ from pyk.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from pyk.protocol.versions import ALL_VERSIONS, VersionRange
 
-LAST_VERSION_WITH_NAMES = 12
+VERSIONS_WITH_NAMES = VersionRange(0, 12)
 
 
 class ProduceCall:
@@ -44,10 +45,10 @@ class ProduceCall:
         return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=list(topics.values()))
 
     @property
-    def max_version(self) -> int | None:
-        """The highest version that can carry the request, once it was made: from 13 on topics go
-        by their ids."""
-        return LAST_VERSION_WITH_NAMES if self._lacks_topic_id else None
+    def versions(self) -> VersionRange:
+        """The versions that can carry the request, once it was made: from 13 on topics go by their
+        ids."""
+        return VERSIONS_WITH_NAMES if self._lacks_topic_id else ALL_VERSIONS
 
     def answers(
         self, response: ProduceResponse

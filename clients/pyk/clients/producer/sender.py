@@ -129,6 +129,11 @@ class Sender:
         self._in_flight: dict[int, int] = {}  # requests under way, by node
 
     @property
+    def has_in_flight(self) -> bool:
+        """Whether a request is under way."""
+        return any(self._in_flight.values())
+
+    @property
     def in_flight_requests(self) -> int:
         return sum(self._in_flight.values())
 

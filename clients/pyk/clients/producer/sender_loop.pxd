@@ -20,12 +20,14 @@ cdef class SenderLoop:
     cdef bint _is_getting_producer_id
     cdef bint _is_stopped
     cdef bint _is_visited
+    cdef bint _is_busy
     cdef int _producer_id_failures
     cdef readonly object producer_id_error
     cdef readonly long long delivered_records
     cdef readonly long long failed_records
 
     cpdef wake(self)
+    cpdef hurry(self)
     cpdef take_turn(self)
     cpdef _take_turn(self)
     cdef _fail(self, mistake)

@@ -48,6 +48,7 @@ class SenderLoop:
         self._is_getting_producer_id = False
         self._is_stopped = False
         self._is_visited = False
+        self._is_busy = False
         self._producer_id_failures = 0
         self.producer_id_error: KafkaError | None = None
         """Why there is no producer id yet, while one is asked for."""
@@ -64,6 +65,17 @@ class SenderLoop:
     def wake(self) -> None:
         """Look soon what there is to send. On the loop only."""
         self._alarm.set()
+
+    def hurry(self) -> None:
+        """Look now what there is to send, if nothing is under way; else soon. On the loop only.
+
+        So a record that comes alone waits for no turn of the event loop, and records that come
+        together share a request.
+        """
+        if self._is_busy or not self._alarm.is_started or self._sender.has_in_flight:
+            self._alarm.set()
+        else:
+            self.take_turn()
 
     def stop(self, error: KafkaError) -> None:
         """Send nothing more, and give up every record that is not settled."""
@@ -82,10 +94,13 @@ class SenderLoop:
     def _take_turn(self) -> None:
         if self._is_stopped:
             return
+        was_busy, self._is_busy = self._is_busy, True
         try:
             self._alarm.set_at(self._act(self._now()))
         except Exception as mistake:
             self._fail(mistake)
+        finally:
+            self._is_busy = was_busy
 
     def _fail(self, mistake: Exception) -> None:
         """Fail all records after a bug in pyk: otherwise their callers would wait for ever."""
@@ -117,11 +132,11 @@ class SenderLoop:
         answer = ProduceAnswer(self, call)
         if self._acks == 0:
             # Nobody answers, so it is the socket that has to say when it is too much.
-            sending = client.send(call.node_id, request, max_version=call.max_version)
+            sending = client.send(call.node_id, request, max_version=call.versions.highest)
             task = client.supervisor.spawn(f"produce to node {call.node_id}", sending)
             task.add_done_callback(answer.sent)
         else:
-            client.submit(call.node_id, request, answer, max_version=call.max_version)
+            client.submit(call.node_id, request, answer, within=call.versions)
 
     def _ended(
         self, call: ProduceCall, response: ProduceResponse | None, error: Exception | None
@@ -130,6 +145,7 @@ class SenderLoop:
         if self._is_stopped:
             return  # its records are given up
         now = self._now()
+        was_busy, self._is_busy = self._is_busy, True
         try:
             if error is None:
                 consequences = self._sender.answered(call, response, now)
@@ -138,6 +154,8 @@ class SenderLoop:
             self._follow(consequences, response)
         except Exception as mistake:
             self._fail(mistake)
+        finally:
+            self._is_busy = was_busy
 
     def _follow(self, consequences: Consequences, response: ProduceResponse | None) -> None:
         self._settle(consequences.settlements)

@@ -51,6 +51,10 @@ class Alarm:
         self._due_at = NEVER
         """When the timer ends."""
 
+    @property
+    def is_started(self) -> bool:
+        return self._loop is not None
+
     def start(self) -> None:
         """Begin, on the running loop."""
         self._loop = asyncio.get_running_loop()

@@ -26,7 +26,8 @@ class RecordBatchBuilder(RecordBuffer):
         delete_horizon_ms: int | None = None,
     ) -> None:
         super().__init__(max_bytes, delete_horizon_ms)
-        check_available(compression)
+        if compression is not Compression.NONE:
+            check_available(compression)
         self._compression = compression
         self._level = level
         self._delete_horizon_ms = delete_horizon_ms
@@ -74,7 +75,7 @@ class RecordBatchBuilder(RecordBuffer):
         return compressed
 
     def _attributes(self, is_transactional: bool, is_control: bool) -> int:
-        attributes = self._compression.codec
+        attributes = 0 if self._compression is Compression.NONE else self._compression.codec
         if is_transactional:
             attributes |= TRANSACTIONAL
         if is_control:
