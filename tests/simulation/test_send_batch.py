@@ -187,7 +187,7 @@ async def test_nothing_to_send_is_done_at_once():
         ([b"fine", 5], TypeError, "value_serializer"),
         ([(b"k", b"v", b"x")], ValueError, "mapping"),
         ([{"value": b"v", "topic": "other"}], ValueError, "'topic'"),
-        ([{"value": b"v", "partition": -1}], ValueError, "partition -1"),
+        ([{"value": b"v", "partition": -1}], ValueError, "partition must be from 0"),
         ([{"value": b"v", "timestamp_ms": -5}], ValueError, "1970"),
         ([{"value": b"v", "timestamp_ms": 1.7e9}], TypeError, "not float; of seconds"),
         (pa.table({"value": [b"v"], "timestamp": [1.7e9]}), TypeError, "'timestamp'.* not double"),
