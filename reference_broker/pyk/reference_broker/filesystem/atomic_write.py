@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 
 import attrs
@@ -64,6 +65,8 @@ def begin_atomic_write(
         file.write_at(0, [content])
     except OSError:
         file.close()
+        with contextlib.suppress(OSError):
+            filesystem.remove(temporary)
         raise
     return PendingWrite(filesystem, path, temporary, file)
 

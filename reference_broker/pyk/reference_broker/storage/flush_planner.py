@@ -41,10 +41,10 @@ class FlushPlanner:
         directory_changes, logs_above = self._segments.directory_changes, self._above.logs
         syncs_above = self._above.synced_logs < self._number
         entries = self._leader_epochs.entries
-        epochs = self._leader_epochs.begin_write()
         files = segment.files()
         if self._synced_directory_changes == 0:
             files += open_topic_id(self._filesystem, self._directory)
+        epochs = self._leader_epochs.begin_write()
 
         def finish() -> None:
             self._synced_directory_changes = max(self._synced_directory_changes, directory_changes)

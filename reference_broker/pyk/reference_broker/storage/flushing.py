@@ -7,6 +7,8 @@ Three rules hold:
 2. The recovery point moves only after the flush that it stands for.
 3. A flush that fails is final. The operating system may have dropped what it could not write, and
    the next flush would succeed without it, so the log is out of use until it is opened again.
+   One that could not begin (no space, no file descriptor left) dropped nothing: the next append
+   that asks for a flush, or the next maintenance, begins it.
 """
 
 from __future__ import annotations
@@ -87,7 +89,10 @@ class FlushQueue:
         *,
         is_urgent: bool,
     ) -> WaitingFlush:
-        """Prepare a flush when its turn comes, run it, then tell ``done`` how it went."""
+        """Prepare a flush when its turn comes, run it, then tell ``done`` how it went.
+
+        ``done`` gets None for the flush that could not be prepared.
+        """
         waiting = WaitingFlush(prepare, done)
         (self._urgent if is_urgent else self._others).append(waiting)
         self._start_waiting()
@@ -246,7 +251,11 @@ class LogFlusher:
 
     def _done(self, flush: Flush | None, error: BaseException | None, changes: int) -> None:
         self._is_queued = False
-        if not self._is_closed:  # otherwise the log is gone, and its files may be too
+        if self._is_closed:
+            pass  # the log is gone, and its files may be too
+        elif error is not None and flush is None and self._when_flushed is None:
+            log.warning("Could not begin to flush %s, will try again: %s", self._name, error)
+        else:
             if error is not None:
                 self._fail(error)
             elif flush is not None and changes == self._changes:

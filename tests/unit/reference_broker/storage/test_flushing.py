@@ -212,14 +212,41 @@ def test_retry_after_a_failed_flush_is_refused_at_once(disk):
         log.append_as_leader(sent, leader_epoch=0)
 
 
-def test_flush_that_cannot_begin_is_a_failed_one():
-    filesystem = FaultyFileSystem(MemoryFileSystem())
+@pytest.mark.parametrize(
+    ("operation", "file", "number"),
+    [
+        ("open", "*.timeindex", errno.EMFILE),
+        ("write", "*/leader-epoch-checkpoint*", errno.ENOSPC),
+    ],
+)
+def test_flush_that_could_not_begin_is_tried_again(caplog, operation, file, number):
+    memory = MemoryFileSystem()
+    filesystem = FaultyFileSystem(memory)
     log = open_log(filesystem, flush_messages=1)
+    filesystem.on(operation, file).fail(number)
+    for record in (b"0", b"1"):
+        append(log, record)
+
+    assert log.failure is None
+    assert (log.safe_offset, log.recovery_point) == (0, 0)
+    assert "Could not begin to flush orders-0, will try again" in caplog.text
+    assert not [name for name in memory.list_directory("/data/orders-0") if "tmp" in name]
+    filesystem.heal()
+    log.flusher.request(0)
+
+    assert (log.safe_offset, log.recovery_point) == (2, 2)
+
+
+def test_last_flush_of_a_log_fails_if_it_cannot_begin():
+    filesystem = FaultyFileSystem(MemoryFileSystem())
+    log = open_log(filesystem)
+    append(log, b"0")
     filesystem.on("open", "*.timeindex").fail(errno.EMFILE)
 
-    append(log, b"0")
+    told = []
+    log.flusher.flush_all(lambda: told.append(log.failure))
 
-    assert log.failure is not None
+    assert [str(failure) for failure in told if failure is not None]
     assert log.recovery_point == 0
 
 
