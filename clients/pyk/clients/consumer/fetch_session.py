@@ -60,7 +60,8 @@ class FetchSession:
         self._session_id = NO_SESSION
         self._epoch = OPENING_EPOCH
         self._told: dict[TopicPartition, WantedPartition] = {}
-        self._names: dict[UUID, str] = {}
+        # By the number of the topic's id: UUID hashes itself with a Python function.
+        self._names: dict[int, str] = {}
 
     def request(
         self, wanted: Mapping[TopicPartition, WantedPartition], limits: FetchLimits
@@ -74,7 +75,7 @@ class FetchSession:
         changed = {p: how for p, how in wanted.items() if self._told.get(p) != how}
         forgotten = {p: how for p, how in self._told.items() if p not in wanted}
         self._told = dict(wanted)
-        self._names = {how.topic_id: partition.topic for partition, how in wanted.items()}
+        self._names = {how.topic_id.int: partition.topic for partition, how in wanted.items()}
         return FetchRequest(
             max_wait_ms=limits.max_wait_ms,
             min_bytes=limits.min_bytes,
@@ -90,7 +91,7 @@ class FetchSession:
     @property
     def uses_topic_ids(self) -> bool:
         """Tell whether every partition asked for has a topic id, so that none needs its name."""
-        return ZERO_UUID not in self._names
+        return ZERO_UUID.int not in self._names
 
     def answered(self, response: FetchResponse) -> ErrorCode:
         """Take note of an answer; the code is not NONE if it has no partitions to look at."""
@@ -112,7 +113,7 @@ class FetchSession:
 
     def name_of(self, topic_id: UUID) -> str | None:
         """Return the topic of an id that was asked for."""
-        return self._names.get(topic_id)
+        return self._names.get(topic_id.int)
 
     def _is_another_topic(
         self, partition: TopicPartition, wanted: Mapping[TopicPartition, WantedPartition]
