@@ -43,6 +43,18 @@ async def test_records_arrive_in_order_and_deliveries_know_where():
 
 
 @virtual_time
+async def test_first_sends_of_many_tasks_keep_the_order_of_their_calls():
+    async with producing() as (cluster, producer):
+        sends = [
+            asyncio.ensure_future(producer.send_and_wait("orders", b"%d" % n)) for n in range(200)
+        ]
+
+        await asyncio.gather(*sends)
+
+        assert cluster.values() == [b"%d" % n for n in range(200)]
+
+
+@virtual_time
 async def test_a_lost_produce_response_does_not_duplicate():
     async with producing() as (cluster, producer):
         cluster.once(ProduceRequest, cluster.append_and_close)

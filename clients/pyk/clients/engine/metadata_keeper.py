@@ -86,7 +86,7 @@ class MetadataKeeper:
         )
         self._interest = TopicInterest()
         self._listeners: list[Callable[[MetadataImage], object]] = []
-        self._waiters: set[asyncio.Future[None]] = set()
+        self._waiters: dict[asyncio.Future[None], None] = {}
         self._wanted = asyncio.Event()
 
     # -- what to ask for ---------------------------------------------------------------------------
@@ -156,11 +156,11 @@ class MetadataKeeper:
 
     async def _next_image(self) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.add(waiter)
+        self._waiters[waiter] = None
         try:
             await waiter
         finally:
-            self._waiters.discard(waiter)
+            del self._waiters[waiter]
 
     # -- asking ------------------------------------------------------------------------------------
 
