@@ -51,6 +51,7 @@ from .filesystem import FileSystem
 from .handlers.dispatcher import Dispatcher
 from .handlers.table import SERVED
 from .network.connection import RequestHandler
+from .network.limits import LogLimiter
 from .network.listener import BrokerListener, ListenerLimits
 from .partition import Partition
 from .producer_ids import ProducerIds
@@ -112,6 +113,7 @@ class Broker:
         self._moved: set[TopicPartition] = set()
         self._data_path = data_path
         self._disk = disk_for(seams.filesystem)
+        self._disk_errors = LogLimiter(log, seams.clock.now)
         self._publisher: MetadataPublisher | None = None
         self.image = MetadataImage()
         self._listener = BrokerListener(
@@ -139,6 +141,11 @@ class Broker:
         return GroupCoordinator(self.config, self._timers.queue, self.moment, self._new_uuid)
 
     # -- what handlers ask -----------------------------------------------------------------------
+
+    def note_error(self, error: Exception) -> None:
+        """Log that a partition could not be read or written, if the disk is to blame."""
+        if isinstance(error, StorageError):
+            self._disk_errors.warning("%s", error.message)
 
     @property
     def cluster_id(self) -> str:

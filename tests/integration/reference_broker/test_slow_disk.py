@@ -122,6 +122,22 @@ async def test_batch_whose_flush_fails_and_its_retry_are_refused_at_once(
         assert "cannot flush orders-0" in result.error_message
 
 
+@pytest.mark.parametrize("acks", [1, -1])
+async def test_full_disk_is_logged_by_the_broker_without_a_flood(
+    filesystem: SlowFileSystem, client: RawClient, caplog: pytest.LogCaptureFixture, acks: int
+) -> None:
+    filesystem.on("write", "*/orders-0/*.log").fail(errno.ENOSPC)
+
+    for _ in range(100):
+        answer = await client.ask(produce(batch(b"one"), acks=acks), 12)
+        (result,) = answer.responses[0].partition_responses
+        assert result.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+    lines = [line for line in caplog.messages if "cannot append to /pyk/node0/orders-0" in line]
+    assert 1 <= len(lines) <= 10
+    assert "No space left" in lines[0]
+
+
 async def test_produce_that_waits_learns_that_its_topic_was_deleted(
     cluster: AsyncCluster, filesystem: SlowFileSystem, client: RawClient
 ) -> None:

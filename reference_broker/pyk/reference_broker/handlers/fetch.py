@@ -129,6 +129,7 @@ class _Reader:
                 min_one_batch=min_one_batch,
             )
         except (ApiError, LogError) as error:
+            self._broker.note_error(error)
             return _failed(asked, error, partition)
         data = self._data(partition, asked)
         data.records = read.records

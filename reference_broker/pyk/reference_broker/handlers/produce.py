@@ -128,7 +128,8 @@ def _append(
             _check_not_zstd(records, partition.topic_partition)
         appended = partition.append(records, needs_all_replicas=acks == ALL_REPLICAS)
     except (ApiError, LogError) as error:
-        return _failed(broker, result, error, partition), None
+        broker.note_error(error)
+        return _failed(result, error, partition), None
     result.base_offset = appended.base_offset
     result.log_append_time_ms = appended.log_append_time_ms
     result.log_start_offset = appended.log_start_offset
@@ -147,7 +148,6 @@ def _check_not_zstd(records: bytes | memoryview, partition: TopicPartition) -> N
 
 
 def _failed(
-    broker: Broker,
     result: PartitionProduceResponse,
     error: ApiError | LogError,
     partition: Partition | None,
