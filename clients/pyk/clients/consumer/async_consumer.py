@@ -264,7 +264,12 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
             await waiting
 
     def _enter(self) -> None:
-        self._refuse_nested_use()
+        self._refuse_other_tasks()
+        if self._user is not None:
+            raise StateError(
+                "a rebalance listener or a deserializer cannot come for records inside of poll or "
+                "iteration, which goes on once it returns"
+            )
         self._user = self._taker = asyncio.current_task()
 
     def _refuse_other_tasks(self) -> None:

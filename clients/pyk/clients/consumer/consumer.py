@@ -194,7 +194,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         records before it came first.
         """
         limit, deadline = self._core.poll_limit(max_records), self._core.poll_deadline(timeout)
-        self._refuse_nested_use()
+        self._refuse_nested_polls()
         with self._use:
             records = self._take(limit, deadline)
         # From here to the end nothing is called: the handler of a signal would run after a call.
@@ -215,7 +215,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
             self._user = None
 
     def _open_next_span(self) -> None:
-        self._refuse_nested_use()
+        self._refuse_nested_polls()
         with self._use:
             self._user = self._taker = threading.current_thread()
             try:
@@ -306,6 +306,20 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
                 "them while others are taken"
             )
 
+    def _refuse_nested_polls(self) -> None:
+        """Raise where this thread comes for records already: in a listener, for instance."""
+        self._refuse_other_threads()
+        if self._user is not None:
+            raise StateError(
+                "a rebalance listener, a deserializer or the handler of a signal cannot come for "
+                "records inside of poll or iteration, which goes on once it returns"
+            )
+
+    def _leave_interrupted_poll(self) -> None:
+        """Go back where the handler of a signal has ended a poll: nobody got what it took."""
+        if self._user is None and self._is_taker():
+            self._reader.go_back()
+
     def _call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function of the core on its loop, while nobody else uses the consumer."""
 
@@ -314,6 +328,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
 
         self._refuse_other_threads()
         with self._use:
+            self._leave_interrupted_poll()
             return self._thread.call(call())
 
     # -- what to read ------------------------------------------------------------------------------
@@ -360,6 +375,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
 
     def position(self, partition: tuple[str, int], *, timeout: float | None = None) -> int:
         """Return the offset of the next record that the application gets of a partition."""
+        self._leave_interrupted_poll()
         return self._thread.call(self._core.position_calls.position(partition, timeout))
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
@@ -442,6 +458,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
 
     def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:
         """Return how many offsets lie between the position and the end of each partition."""
+        self._leave_interrupted_poll()
         return self._thread.call(self._core.position_calls.lag(timeout))
 
     # -- how it stands -----------------------------------------------------------------------------

@@ -124,8 +124,7 @@ class FetchReader:
 
         All that it got is finished, and what is left of the span is handed out next.
         """
-        if self.is_under_way:
-            self._go_back()
+        self.go_back()
         opened = self._open
         if not self._handed and opened.partition is None:
             return
@@ -137,8 +136,7 @@ class FetchReader:
 
     def settle(self) -> None:
         """Take everything the application got for finished: it says so."""
-        if self.is_under_way:
-            self._go_back()
+        self.go_back()
         opened = self._open
         if not self._handed and opened.in_hand == UNKNOWN:
             return
@@ -146,8 +144,11 @@ class FetchReader:
             self._settle_handed()
             self._settle_open(opened)
 
-    def _go_back(self) -> None:
+    def go_back(self) -> None:
         """Have what is taken, and never reached the application, fetched again."""
+        if not self.is_under_way:
+            return
+        has_room = False
         with self._buffer.lock:
             self._open = self._nothing
             self._iterator = self._nothing.iterator
@@ -158,8 +159,11 @@ class FetchReader:
                 partition.open_span = None
                 if partition.is_opened or partition.next_offset != partition.finished:
                     partition.rewind()
+                has_room |= self._uses_room(partition)
                 self._buffer.enqueue(partition)
         self.is_under_way = False
+        if has_room:
+            self._buffer.on_room()
 
     def _settle_handed(self) -> None:
         for partition in self._handed:

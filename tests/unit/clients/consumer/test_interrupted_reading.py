@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -12,6 +12,7 @@ from pyk.clients import Consumer
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.records import FetchedRecords
 from support.batches import batches
+from support.fetch_reading import Reader
 from support.interruptions import interrupted_at
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
@@ -28,6 +29,10 @@ class NothingThereError(Exception):
 
 def wait(deadline: float | None) -> bool:
     raise NothingThereError
+
+
+async def start(timeout: float | None = None) -> None:
+    """Connect to nobody."""
 
 
 def as_number(value: bytes) -> int:
@@ -120,3 +125,48 @@ def test_an_interrupted_reader_loses_and_repeats_nothing(
         if not interruption.is_over:
             return
     raise AssertionError("reading does not end")
+
+
+def test_what_is_dropped_by_an_interrupt_is_fetched_again_at_once() -> None:
+    reader = Reader(A0)
+    reader.fetch(batches(0, 5))
+    reader.reader.take(2)
+    reader.buffer.wants_room = True
+
+    assert reader.poll() == []
+
+    assert reader.calls == ["room"]
+    assert reader[A0].fetch_offset == 0
+
+
+@pytest.fixture
+def interrupted() -> Iterator[Consumer[Any, Any]]:
+    """A consumer that has handed out one record, and was interrupted in its second poll."""
+    consumer: Consumer[Any, Any] = Consumer("127.0.0.1:1")
+    consumer._core.start = start  # type: ignore[method-assign]
+    consumer.assign([A0])
+    consumer.seek(A0, 0)
+    data = batches(0, 5)
+    fetched = FetchedRecords(A0.topic, A0.partition, data, 0)
+    consumer._buffer.append(consumer._buffer.partitions[A0], fetched, len(data), 5)
+    assert len(consumer.poll(0, max_records=1)) == 1
+    consumer._reader.take(3)
+    yield consumer
+    consumer._thread.close()
+
+
+def test_an_interrupted_poll_has_not_moved_the_position(interrupted: Consumer[Any, Any]) -> None:
+    assert interrupted.position(A0) == 1
+
+
+def test_a_seek_after_an_interrupted_poll_counts(interrupted: Consumer[Any, Any]) -> None:
+    interrupted.seek(A0, 4)
+
+    assert list(interrupted.poll(0)) == []
+    assert interrupted.position(A0) == 4
+
+
+def test_lag_counts_what_an_interrupted_poll_has_taken(interrupted: Consumer[Any, Any]) -> None:
+    interrupted._core.positions[A0].readable_end = 5
+
+    assert interrupted.lag() == {A0: 4}
