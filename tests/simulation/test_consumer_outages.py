@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import attrs
 import pytest
 
 from pyk.clients.consumer import PartitionState
@@ -243,3 +244,18 @@ async def test_a_partition_that_answers_leave_out_is_asked_for_anew_and_then_rep
         cluster.edit = None
         await asyncio.sleep(2)
         assert await read(consumer, 1) == [b"c"]
+
+
+@virtual_time
+async def test_records_cut_short_are_told_also_after_a_failure() -> None:
+    async with fetching() as (cluster, consumer):
+        cluster.edit = lambda _, number, asked, data: (
+            attrs.evolve(data, records=bytes(data.records)[:30]) if data.records else data
+        )
+        fail_once(cluster, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        cluster.append([b"a"])
+
+        with pytest.raises(CorruptRecordError, match="seek"):
+            await read(consumer, 1)
+
+        assert consumer.health().partitions[P0].state is PartitionState.FAILED

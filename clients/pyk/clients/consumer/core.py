@@ -321,7 +321,6 @@ class ConsumerCore:
         if self.group is not None:
             self.group.commit_before_dropping(unwanted)
         self.positions.unassign(unwanted)
-        self.positions.keep_topics(())
         now = self.client.clock.now()
         self.positions.assign(wanted, now, has_group=self.group is not None)
         if self.group is not None:
@@ -334,18 +333,21 @@ class ConsumerCore:
         """Return what the application has to hear now, None if there is nothing.
 
         Attention is called for again unless there is nothing: the application may be kept from
-        hearing the rest by an error, of its listener for instance.
+        hearing the rest by an error, of its listener for instance, or by a signal.
         """
         self.check()
         self.buffer.clear_attention(EVENT)
-        error = self._topic_watch.take_error()
-        if error is not None:
-            self.buffer.call_attention(EVENT)
-            raise error
-        event = None if self.group is None else await self.group.begin_event(deadline)
-        if event is not None:
-            self.buffer.call_attention(EVENT)
-        return event
+        has_nothing = False
+        try:
+            error = self._topic_watch.take_error()
+            if error is not None:
+                raise error
+            event = None if self.group is None else await self.group.begin_event(deadline)
+            has_nothing = event is None
+            return event
+        finally:
+            if not has_nothing:
+                self.buffer.call_attention(EVENT)
 
     def finish_event(self, event: ApplicationEvent) -> None:
         if self.group is not None:

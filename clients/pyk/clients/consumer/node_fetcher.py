@@ -276,10 +276,10 @@ class NodeFetcher:
         if data.preferred_read_replica >= 0:
             until = now + self._config.metadata_max_age_ms / 1000
             place.prefer(data.preferred_read_replica, until)
-        if data.records:
-            self._take_records(place, node_plan, data)
         if place.error is not None or place.stalls:
             self._buffer.heal(place.buffer)
+        if data.records:
+            self._take_records(place, node_plan, data)
         place.succeeded(now)
 
     def _take_records(self, place: Place, node_plan: NodePlan, data: PartitionData) -> None:

@@ -233,7 +233,6 @@ class ConsumerGroup:
             self.coordinator.retry()
         else:
             self._error_was_raised = True
-            self._buffer.call_attention(EVENT)
             raise error.with_traceback(None)
 
     def problem(self, now: float) -> KafkaError | None:

@@ -1,0 +1,105 @@
+"""What an application hears of rebalances, whatever breaks in between, and what it may do then."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Collection
+from typing import Any
+
+import pytest
+
+from pyk.clients import AsyncConsumer, RebalanceListener, TopicPartition
+from pyk.clients.consumer.group.actions import Revoke
+from pyk.clients.errors import StateError
+from support.consumer_groups import Recorder
+from support.consuming import eventually_polled, make_consumer, produce, read, reference_cluster
+from support.virtual_time import eventually, virtual_time
+
+
+async def has_to_revoke(consumer: AsyncConsumer[Any, Any]) -> None:
+    """Wait until partitions are to be revoked, and what is finished of them is committed."""
+    group = consumer._core.group
+    assert group is not None
+    await eventually(lambda: any(isinstance(event, Revoke) for event in group._events))
+    await consumer.poll(0)
+    await eventually(lambda: group._last_commit is not None and group._last_commit.done())
+
+
+@pytest.mark.parametrize("turns", range(8))
+@virtual_time
+async def test_a_poll_that_is_cancelled_does_not_keep_a_revocation_unheard(turns: int) -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        await produce(cluster, "orders", 40, partitions=4)
+        listener = Recorder()
+        async with make_consumer(cluster, group_id="g") as consumer:
+            consumer.subscribe(["orders"], listener=listener)
+            await read(consumer, 40)
+            async with make_consumer(cluster, group_id="g", topics=["orders"]):
+                await has_to_revoke(consumer)
+
+                polling = asyncio.create_task(consumer.poll(5))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                polling.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await polling
+
+                await eventually_polled(consumer, lambda: len(listener.events) == 3, timeout=5)
+        assert [name for name, _ in listener.events][:3] == ["assigned", "revoked", "assigned"]
+
+
+class Polls(RebalanceListener):
+    """A listener that comes for records itself."""
+
+    def __init__(self, consumer: AsyncConsumer[Any, Any]) -> None:
+        self.calls = 0
+        self._consumer = consumer
+
+    async def on_partitions_assigned(self, partitions: Collection[TopicPartition]) -> None:
+        self.calls += 1
+        await self._consumer.poll(0)
+
+
+@virtual_time
+async def test_a_listener_that_comes_for_records_is_refused() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        async with make_consumer(cluster, group_id="g") as consumer:
+            listener = Polls(consumer)
+            consumer.subscribe(["orders"], listener=listener)
+
+            with pytest.raises(StateError, match="a rebalance listener"):
+                await read(consumer, 1)
+
+            assert len(await read(consumer, 10)) == 10
+            assert listener.calls == 1
+
+
+async def is_lost(cluster: Any, consumer: AsyncConsumer[Any, Any]) -> None:
+    """Have the group forget a member."""
+    with cluster.faults.on("Heartbeat").once().error("UNKNOWN_MEMBER_ID"):
+        await eventually(lambda: consumer.assignment() == set())
+
+
+@virtual_time
+async def test_partitions_that_are_lost_before_they_are_given_up_are_heard_of_as_lost() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        await produce(cluster, "orders", 40, partitions=4)
+        listener = Recorder()
+        options = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 1000}
+        async with make_consumer(cluster, group_id="g", **options) as consumer:
+            consumer.subscribe(["orders"], listener=listener)
+            await read(consumer, 40)
+            async with make_consumer(cluster, group_id="g", topics=["orders"]):
+                await has_to_revoke(consumer)
+                await is_lost(cluster, consumer)
+
+                await eventually_polled(consumer, lambda: len(listener.events) == 3)
+                group = consumer._core.group
+                assert group is not None
+                assert group._last_commit is None
+        assert [name for name, _ in listener.events][:3] == ["assigned", "lost", "assigned"]
