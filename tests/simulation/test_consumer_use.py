@@ -250,6 +250,24 @@ async def test_auto_commit_follows_a_seek_back_also_after_asking_what_is_committ
         assert await Group(cluster).committed() == {P0: 5}
 
 
+@pytest.mark.parametrize("options", [{}, {"group_id": "g"}], ids=["alone", "in a group"])
+@virtual_time
+async def test_nothing_is_read_after_unsubscribe(options: dict[str, str]) -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        async with make_consumer(cluster, **options) as consumer:
+            consumer.assign([P0])
+            await consumer.poll(5, max_records=1)
+
+            await consumer.unsubscribe()
+
+            assert consumer.assignment() == set()
+            assert consumer.subscription() == set()
+            consumer.subscribe(["orders"])
+            assert [record.offset for record in await consumer.poll(5)] == list(range(10))
+
+
 @virtual_time
 async def test_partitions_that_are_assigned_away_are_committed() -> None:
     async with reference_cluster() as cluster:

@@ -107,3 +107,22 @@ async def test_a_partition_that_others_starve_is_stalled_and_raised():
         assert 10 < stalled_after[0] < 15
         assert errors
         assert errors[0].partition == 1
+
+
+@virtual_time
+async def test_a_partition_that_was_paused_while_others_were_read_is_healthy(caplog):
+    async with fetching(leaders=(1, 1, 2, 3)) as (cluster, consumer):
+        cluster.append([b"read"])
+        assert len(await consumer.poll(1)) == 1
+        consumer.pause(("orders", 0))
+        cluster.append([b"waits"])
+        for _ in range(30):
+            cluster.append([b"read"], partition=1)
+            await consumer.poll(0.5)
+            await asyncio.sleep(0.5)
+
+        consumer._core.positions["orders", 0].readable_end = cluster.end()
+        consumer.resume(("orders", 0))
+
+        assert [record.value for record in await consumer.poll(1)] == [b"waits"]
+        assert new_sessions(caplog) == []

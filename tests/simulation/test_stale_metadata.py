@@ -132,6 +132,25 @@ async def test_a_topic_that_is_unknown_for_long_and_comes_back_is_read_on(policy
         assert sorted(during + await poll(consumer, 5)) == sorted(after)
 
 
+@pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
+@virtual_time
+async def test_another_subscription_forgets_where_a_topic_was_read(error):
+    async with reading(topics=["orders"]) as (cluster, consumer):
+        await poll(consumer, 1)
+        written = append_everywhere(cluster, range(30))
+        assert len(await poll(consumer, 1)) == 30
+        cluster.topics["orders"].error_code = error
+        ask_for_metadata(consumer)
+        await poll(consumer, 10)
+        assert (consumer.assignment() == set()) is (error is not ErrorCode.NONE)
+
+        consumer.subscribe(["payments"])
+        cluster.topics["orders"].error_code = ErrorCode.NONE
+        consumer.subscribe(["orders"])
+
+        assert sorted(await poll(consumer, 5)) == sorted(written)
+
+
 @POLICIES
 @virtual_time
 async def test_a_topic_that_is_created_again_after_a_while_is_read_from_its_beginning(policy):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import UUID
 
 import pytest
@@ -348,3 +349,26 @@ def test_without_a_policy_the_application_hears_that_a_topic_was_created_again()
     assert place.state is PlaceState.FAILED
     assert isinstance(place.buffer.error, OffsetOutOfRangeError)
     assert place.buffer.error.offset == 10
+
+
+def seek(positions: Positions, place: Place) -> None:
+    positions.seek(place, 5, -1)
+
+
+def seek_to_end(positions: Positions, place: Place) -> None:
+    positions.seek_to(place, OffsetSpec.LATEST)
+    positions.found_offset(place, place.version, FoundOffset(5), 0.0)
+
+
+@pytest.mark.parametrize("go", [seek, seek_to_end])
+def test_a_seek_outlives_the_end_of_a_false_topic_id(
+    go: Callable[[Positions, Place], None],
+) -> None:
+    positions, place = known(offset=10)
+    positions.topic_seen(place, UUID(int=1))
+    positions.topic_seen(place, UUID(int=2))
+
+    go(positions, place)
+    positions.topic_seen(place, UUID(int=1))
+
+    assert place.buffer.position != 10

@@ -1,0 +1,51 @@
+"""How long a member has been refused, and when somebody is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.clients.consumer.group.join_failures import JoinFailures
+from pyk.clients.errors import CoordinatorNotAvailableError, KafkaError, NotCoordinatorError
+
+FIRST, LAST = CoordinatorNotAvailableError("first"), NotCoordinatorError("last")
+
+
+@pytest.fixture
+def failures() -> JoinFailures:
+    """Failures that began 100 seconds after the clock did, and have gone on for 9 seconds."""
+    failures = JoinFailures(raise_after=30.0)
+    failures.failed(FIRST, 100.0)
+    failures.failed(LAST, 109.0)
+    return failures
+
+
+def test_failures_are_a_problem_ten_seconds_after_the_first(failures: JoinFailures) -> None:
+    assert [failures.problem(now) for now in (109.9, 110.0)] == [None, LAST]
+    assert failures.seconds(110.0) == 10.0
+
+
+def test_the_log_is_warned_once_a_minute(failures: JoinFailures) -> None:
+    times = (109.0, 110.0, 111.0, 169.9, 170.0, 171.0)
+    assert [failures.take_warning(now) is LAST for now in times] == [0, 1, 0, 0, 1, 0]
+
+
+def test_the_application_is_told_each_time_that_the_limit_is_over(failures: JoinFailures) -> None:
+    times = (129.9, 130.0, 131.0, 159.9, 160.0, 161.0)
+    assert [failures.take_error(now) is LAST for now in times] == [0, 1, 0, 0, 1, 0]
+    assert failures.must_raise(190.0)
+
+
+def test_a_success_ends_it_all(failures: JoinFailures) -> None:
+    assert failures.take_warning(130.0) is LAST
+    assert failures.take_error(130.0) is LAST
+    failures.succeeded()
+    assert told(failures, 131.0) == (None, None, None)
+    assert failures.seconds(131.0) == 0.0
+
+    failures.failed(FIRST, 131.0)
+    assert told(failures, 140.0) == (None, None, None)
+    assert told(failures, 161.0) == (FIRST, FIRST, FIRST)
+
+
+def told(failures: JoinFailures, now: float) -> tuple[KafkaError | None, ...]:
+    return failures.problem(now), failures.take_warning(now), failures.take_error(now)
