@@ -151,7 +151,7 @@ def halve(
     second = _batch_of(batch, records[middle:], new_builder)
     first.charged_bytes = batch.charged_bytes // 2
     second.charged_bytes = batch.charged_bytes - first.charged_bytes
-    batch.result.split([(0, first.result), (middle, second.result)])
+    batch.result.split(first.result, second.result, middle)
     return first, second
 
 

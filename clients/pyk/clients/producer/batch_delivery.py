@@ -99,7 +99,7 @@ class BatchDelivery(Sequence[Delivery]):
 
     def __await__(self) -> Generator[Any, None, Sequence[RecordMetadata]]:
         while (leaf := self._unsettled()) is not None:
-            yield from Delivery(leaf, 0)._arrival()
+            yield from Delivery(leaf, leaf.first_index)._arrival()
         self._raise_failure()
         return _Metadata(self)
 
@@ -137,7 +137,8 @@ class BatchDelivery(Sequence[Delivery]):
         seconds = checked_timeout(timeout)
         deadline = None if seconds is None else self._now() + seconds
         while (leaf := self._unsettled()) is not None:
-            Delivery(leaf, 0)._wait(None if deadline is None else max(0.0, deadline - self._now()))
+            left = None if deadline is None else max(0.0, deadline - self._now())
+            Delivery(leaf, leaf.first_index)._wait(left)
 
     def _raise_failure(self) -> None:
         for lot in self._lots:
@@ -174,7 +175,7 @@ def _leaves(result: BatchResult) -> Iterator[BatchResult]:
     if result.pieces is None:
         yield result
     else:
-        for _, piece in result.pieces:
+        for piece in result.pieces:
             yield from _leaves(piece)
 
 

@@ -18,6 +18,7 @@ cdef class BatchResult:
     cdef readonly str topic
     cdef readonly int partition
     cdef readonly object engine
+    cdef readonly int first_index
     cdef readonly bint is_done
     cdef public bint is_observed
     cdef readonly long long base_offset
@@ -25,14 +26,16 @@ cdef class BatchResult:
     cdef readonly int count
     cdef readonly object error
     cdef readonly dict record_errors
-    cdef readonly list pieces
+    cdef readonly tuple pieces
     cdef object _callbacks
 
     cpdef complete(self, long long base_offset, long long log_append_time=*)
-    cpdef tuple piece_of(self, int index)
+    cpdef split(self, BatchResult first, BatchResult second, int middle)
+    @cython.locals(first=BatchResult, second=BatchResult)
+    cpdef BatchResult piece_of(self, int index)
     cpdef add_callback(self, Callback callback)
     cdef _run_callbacks_soon(self)
-    @cython.locals(callback=Callback, piece=BatchResult, first=int)
+    @cython.locals(callback=Callback)
     cdef _run_callbacks(self)
 
 

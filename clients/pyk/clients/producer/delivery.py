@@ -20,7 +20,6 @@ import contextlib
 import copy
 import functools
 import logging
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any
@@ -72,8 +71,9 @@ class RecordMetadata:
 class BatchResult:
     """What became of the records of one batch; shared by their deliveries.
 
-    A batch that was too large for the broker is split: then ``pieces`` says which result now stands
-    for which records, as (index of the piece's first record, result).
+    A batch that was too large for the broker is split: then ``pieces`` are the results that stand
+    for its records now. A record keeps its index, and each piece has the index of its first one:
+    threads that ask at once have nothing to count.
     """
 
     __slots__ = (
@@ -82,6 +82,7 @@ class BatchResult:
         "count",
         "engine",
         "error",
+        "first_index",
         "is_done",
         "is_observed",
         "log_append_time",
@@ -95,6 +96,7 @@ class BatchResult:
         self.topic = topic
         self.partition = partition
         self.engine = engine
+        self.first_index = 0
         self.is_done = False
         self.is_observed = False
         self.base_offset = -1
@@ -102,7 +104,7 @@ class BatchResult:
         self.count = 0
         self.error: KafkaError | None = None
         self.record_errors: dict[int, KafkaError] = {}
-        self.pieces: list[tuple[int, BatchResult]] | None = None
+        self.pieces: tuple[BatchResult, BatchResult] | None = None
         self._callbacks: deque[Callback] = deque()
 
     def complete(self, base_offset: int, log_append_time: int = -1) -> None:
@@ -117,7 +119,8 @@ class BatchResult:
     ) -> None:
         """Tell everybody that the ``count`` records of the batch were not written for ``error``.
 
-        ``record_errors`` holds the errors of single records, where the broker named them.
+        ``record_errors`` holds the errors of single records, where the broker named them, by their
+        place in the batch.
         """
         self.error = error
         self.count = count
@@ -138,17 +141,19 @@ class BatchResult:
         self.count = count
         self.is_done = True
 
-    def split(self, pieces: list[tuple[int, BatchResult]]) -> None:
-        """Let ``pieces`` stand for the records of this batch from now on."""
-        self.pieces = pieces
-        for _, piece in pieces:
-            piece.is_observed = self.is_observed
+    def split(self, first: BatchResult, second: BatchResult, middle: int) -> None:
+        """Let two results stand for the records before and from the ``middle`` of this batch."""
+        first.first_index = self.first_index
+        second.first_index = self.first_index + middle
+        first.is_observed = second.is_observed = self.is_observed
+        self.pieces = first, second
         self._run_callbacks()
 
-    def piece_of(self, index: int) -> tuple[int, BatchResult]:
-        """Return the piece with the record ``index``, and the index where it starts."""
+    def piece_of(self, index: int) -> BatchResult:
+        """Return the piece with the record ``index``."""
         assert self.pieces is not None
-        return self.pieces[bisect_right(self.pieces, index, key=_first_index) - 1]
+        first, second = self.pieces
+        return second if index >= second.first_index else first
 
     def add_callback(self, callback: Callback) -> None:
         """Run ``callback`` once it is known what became of its record: at once or, if it is of the
@@ -183,9 +188,7 @@ class BatchResult:
             except IndexError:  # another thread was faster
                 return
             if self.pieces is not None:
-                first, piece = self.piece_of(callback.index)
-                callback.index -= first
-                piece.add_callback(callback)
+                self.piece_of(callback.index).add_callback(callback)
             else:
                 callback.run()
 
@@ -307,19 +310,20 @@ class Delivery:
 
     def _settled(self) -> BatchResult:
         """Return the result that stands for this record now, after any splits."""
-        while self._batch.pieces is not None:
-            first, batch = self._batch.piece_of(self._index)
-            self._batch = batch
-            self._index -= first
-        return self._batch
+        batch = self._batch
+        while batch.pieces is not None:
+            batch = self._batch = batch.piece_of(self._index)
+        return batch
 
     def _error(self) -> KafkaError | None:
         batch = self._settled()
-        return batch.record_errors.get(self._index, batch.error)
+        return batch.record_errors.get(self._index - batch.first_index, batch.error)
 
     def _metadata(self) -> RecordMetadata:
         batch = self._settled()
-        offset = batch.base_offset + self._index if batch.base_offset >= 0 else -1
+        offset = batch.base_offset
+        if offset >= 0:
+            offset += self._index - batch.first_index
         timestamp = batch.log_append_time if batch.log_append_time >= 0 else self._timestamp
         return RecordMetadata(batch.topic, batch.partition, offset, timestamp)
 
@@ -367,10 +371,6 @@ class Delivery:
         except BaseException:
             batch.discard_callback(settled)
             raise
-
-
-def _first_index(piece: tuple[int, BatchResult]) -> int:
-    return piece[0]
 
 
 def _finish(future: asyncio.Future[None]) -> None:

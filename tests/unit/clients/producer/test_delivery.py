@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import pickle
+import sys
 import threading
 
 import pytest
@@ -94,16 +95,66 @@ def test_a_split_batch_answers_through_its_pieces():
     called = []
     deliveries[3].add_done_callback(lambda delivery: called.append(delivery.result().offset))
 
-    batch.split([(0, first), (2, second)])
+    batch.split(first, second, 2)
     first.complete(10)
-    second.split([(0, third), (1, BatchResult("orders", 2))])
+    second.split(third, BatchResult("orders", 2), 1)
     third.complete(20)
 
     assert [delivery.done() for delivery in deliveries] == [True, True, True, False]
     assert [delivery.result().offset for delivery in deliveries[:3]] == [10, 11, 20]
     assert called == []
-    second.pieces[1][1].complete(30)
+    second.pieces[1].complete(30)
     assert called == [30]
+
+
+def test_single_records_of_a_piece_have_errors_of_their_own():
+    batch, deliveries = make_deliveries(4)
+    first, second = BatchResult("orders", 2), BatchResult("orders", 2)
+    batch.split(first, second, 2)
+
+    second.fail(KafkaTimeoutError("others"), 2, {1: InvalidRecordError("this one")})
+
+    assert [str(delivery.exception()) for delivery in deliveries[2:]] == ["others", "this one"]
+
+
+def test_a_failed_piece_of_a_batch_that_somebody_looked_at_is_not_logged(caplog):
+    gc.collect()
+    caplog.clear()
+    batch, deliveries = make_deliveries(2)
+    deliveries[0].add_done_callback(lambda _: None)
+    first, second = BatchResult("orders", 2), BatchResult("orders", 2)
+    batch.split(first, second, 1)
+    second.fail(KafkaTimeoutError("too late"), 1)
+    with caplog.at_level(logging.ERROR):
+        del batch, deliveries, first, second
+        gc.collect()
+
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("point", range(1, 8))
+def test_a_record_of_a_split_batch_is_asked_for_while_it_is_asked_for(point):
+    batch, (*_, delivery) = make_deliveries(4)
+    first, second = BatchResult("orders", 2), BatchResult("orders", 2)
+    batch.split(first, second, 2)
+    first.complete(10)
+    second.complete(20)
+    events = 0
+
+    def ask_meanwhile(*_: object) -> None:  # as another thread, or the handler of a signal, may
+        nonlocal events
+        events += 1
+        if events == point:
+            sys.setprofile(None)
+            delivery.done()
+
+    sys.setprofile(ask_meanwhile)
+    try:
+        delivery.done()
+    finally:
+        sys.setprofile(None)
+
+    assert delivery.result().offset == 21
 
 
 def test_callbacks_run_once_in_order_whenever_they_were_added():
