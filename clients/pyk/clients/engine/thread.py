@@ -154,7 +154,9 @@ class LoopThread:
         self._post(function, *arguments)
 
     def post(self, function: Callable[[], object]) -> bool:
-        """Have a function called in the loop; return False if that has ended."""
+        """Have a function called in the loop; return False if nobody will do so."""
+        if self.guard.is_forked:
+            return False
         try:
             self._post(function)
         except StateError:

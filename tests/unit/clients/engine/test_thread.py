@@ -222,5 +222,17 @@ def test_a_forked_child_is_told_what_to_do(thread: LoopThread) -> None:
     os.close(write_end)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_is_not_promised_that_the_loop_calls_a_function(thread: LoopThread) -> None:
+    thread.call(value(1))
+
+    child = os.fork()
+    if child == 0:
+        os._exit(1 if thread.post(lambda: None) else 0)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_a_guard_is_quiet_where_nothing_was_forked() -> None:
     ForkGuard("Producer").check()
