@@ -61,6 +61,30 @@ def test_a_send_that_waits_for_room_runs_no_callback(cluster: Cluster, topic: st
     assert inside.found == [False] * 300
 
 
+def test_a_callback_that_sends_into_a_full_buffer_is_told_that_it_would_wait_for_itself(
+    cluster: Cluster, topic: str
+) -> None:
+    failures: list[BaseException] = []
+
+    def send_until_it_fails(delivery) -> None:
+        try:
+            while True:
+                producer.send(topic, b"x" * 5_000)
+        except (StateError, KafkaTimeoutError) as error:
+            failures.append(error)
+
+    with Producer(
+        cluster.bootstrap, linger_ms=0, buffer_memory=20_000, max_block_ms=1_000
+    ) as producer:
+        producer.send(topic, b"1", on_delivery=send_until_it_fails)
+        producer.flush()
+        assert producer.send_and_wait(topic, b"2").offset >= 0
+
+    (failure,) = failures
+    assert isinstance(failure, StateError)
+    assert "the buffer is full" in str(failure)
+
+
 def test_a_callback_that_waits_for_a_lock_held_around_send_delays_it_by_max_block_ms(
     cluster: Cluster, topic: str
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pyk.clients import Admin, ClosedError, KafkaError, KafkaTimeoutError, Producer
+from pyk.clients.producer.producer import GRACE_SECONDS
 from pyk.reference_broker import Cluster
 from support.reading import read_topic
 from support.real_time import IN_TIME, eventually, left_open_by
@@ -44,7 +45,7 @@ def test_a_close_without_time_gives_up_what_is_not_delivered(cluster: Cluster, t
 
 
 def test_a_close_while_a_callback_is_slow_refuses_and_settles_everything(
-    cluster: Cluster, topic: str
+    cluster: Cluster, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_stuck, may_go_on = threading.Event(), threading.Event()
 
@@ -57,11 +58,15 @@ def test_a_close_while_a_callback_is_slow_refuses_and_settles_everything(
     producer.send(topic, b"1", on_delivery=stick)
     is_stuck.wait(IN_TIME)
     delivery = producer.send(topic, b"2")
+    waits: list[float] = []
+    end = producer._thread.close
+    monkeypatch.setattr(producer._thread, "close", lambda wait: (waits.append(wait), end(wait)))
     before = time.monotonic()
 
     producer.close(0.1)
 
     assert time.monotonic() - before < IN_TIME / 2
+    assert waits == [GRACE_SECONDS]  # the time is over: the thread is left to end by itself
     with pytest.raises(ClosedError):
         producer.send(topic, b"3")
     may_go_on.set()

@@ -128,6 +128,17 @@ async def test_a_request_without_an_answer_times_out_and_may_have_been_applied()
 
 
 @virtual_time
+async def test_a_request_times_out_after_one_that_timed_out_before() -> None:
+    async with running(request_timeout_ms=5_000) as (cluster, client):
+        cluster.on(HeartbeatRequest, SILENCE)
+
+        for _ in range(2):
+            with pytest.raises(RequestTimeoutError):
+                async with asyncio.timeout(60):
+                    await client.send(1, HeartbeatRequest())
+
+
+@virtual_time
 async def test_requests_behind_one_that_times_out_fail_with_its_connection() -> None:
     async with running() as (cluster, client):
         cluster.on(HeartbeatRequest, SILENCE)

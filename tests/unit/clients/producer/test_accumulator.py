@@ -9,6 +9,8 @@ import pytest
 from pyk.clients.errors import ClosedError
 from pyk.clients.producer.accumulator import NEVER
 from pyk.clients.producer.budget import RECORD_OVERHEAD_BYTES, RoomRequest
+from pyk.clients.producer.row_source import ValueRows
+from pyk.protocol.records import RecordBatchBuilder
 from support.producer_parts import Wakeups, make_accumulator, put, values_of
 from support.virtual_time import VirtualClock
 
@@ -163,6 +165,8 @@ def test_room_is_granted_in_line_and_to_nobody_else_before():
     topic = accumulator.topics["orders"]
     assert accumulator.append(topic, 0, 1, None, b"x" * 752, (), large) is not None
     assert accumulator.budget.available == 1_000 - 860
+    accumulator.cancel_room(large)  # the batch has it now
+    assert accumulator.budget.available == 1_000 - 860
 
 
 def test_room_that_is_not_wanted_any_more_goes_to_the_next():
@@ -275,6 +279,73 @@ def test_a_record_that_cannot_be_encoded_leaves_nothing_behind():
     assert accumulator.budget.available == accumulator.budget.total
     assert take_all(accumulator) == []
     assert put(accumulator, b"next") != [None]
+
+
+def put_one(accumulator, values):
+    return put(accumulator, *values)
+
+
+def extend(accumulator, values, room=None):
+    topic = accumulator.topics["orders"]
+    return accumulator.extend(topic, 0, ValueRows(1_000, values), 0, room)
+
+
+class Interrupt(BaseException):
+    """What the handler of a signal raises."""
+
+
+@pytest.mark.parametrize("give", [put_one, extend])
+def test_the_sender_hears_of_a_full_batch_although_the_next_record_was_interrupted(give):
+    builders = [RecordBatchBuilder(max_bytes=200)]
+
+    def new_builder(max_bytes: int) -> RecordBatchBuilder:
+        if not builders:
+            raise Interrupt
+        return builders.pop()
+
+    wakeups = Wakeups()
+    accumulator = make_accumulator(wakeups=wakeups, batch_size=200, new_builder=new_builder)
+    put(accumulator, b"x" * 100)
+    accumulator.take(0.0)
+
+    with pytest.raises(Interrupt):
+        give(accumulator, [b"y" * 100])
+
+    assert wakeups.count == 1
+    assert [batch.count for batch in accumulator.take(0.0)[0]] == [1]
+
+
+def test_the_sender_is_woken_again_if_waking_it_was_interrupted():
+    interrupts = [Interrupt]
+    woken = []
+
+    def wake() -> None:
+        if interrupts:
+            raise interrupts.pop()
+        woken.append(None)
+
+    accumulator = make_accumulator(wakeups=wake)
+    accumulator.take(0.0)
+
+    with pytest.raises(Interrupt):
+        put(accumulator, b"a")
+
+    assert woken == [None]
+
+
+def test_room_for_many_records_is_given_back_but_for_what_they_take():
+    accumulator = make_accumulator(buffer_memory=1_000, batch_size=1_000)
+    room = RoomRequest(accumulator.bulk_size)
+    accumulator.request_room(room, lambda: None)
+    assert room.is_granted
+
+    extend(accumulator, [b"x" * 100], room)
+
+    (batch,) = take_all(accumulator)
+    assert 0 < batch.charged_bytes < 200
+    assert accumulator.budget.available == 1_000 - batch.charged_bytes
+    accumulator.release(batch)
+    assert accumulator.budget.available == 1_000
 
 
 def test_new_partitions_are_used_and_vanished_ones_keep_their_batches():

@@ -7,6 +7,7 @@ import zlib
 import pytest
 
 from pyk.clients.producer.batch import ProducerBatch
+from pyk.clients.producer.partition_queue import NEVER
 from pyk.clients.producer.sequences import MAX_EPOCH, ProducerIdentity
 from pyk.protocol.records import Compression, RecordBatchBuilder
 from support.producer_parts import make_batch, make_queue, place_of, send_all
@@ -65,6 +66,17 @@ def test_retries_go_one_after_the_other_and_nothing_new_between_them():
     sent = send_all(queue)
     assert sent[0] is second
     assert [place_of(batch) for batch in sent] == [(7, 0, 1), (7, 0, 2)]
+
+
+def test_a_retry_is_not_looked_for_while_a_batch_behind_it_is_in_flight():
+    queue = make_queue(make_batch(), make_batch())
+    first, second = send_all(queue)
+
+    queue.keep(first, retry_at=0.5)
+    assert queue.retry_at() == NEVER
+    queue.keep(second, retry_at=0.5)
+
+    assert queue.retry_at() == 0.5
 
 
 def test_nothing_goes_to_a_new_leader_while_the_old_one_owes_an_answer():

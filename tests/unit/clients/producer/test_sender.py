@@ -89,6 +89,18 @@ def test_batches_of_one_partition_go_in_requests_of_their_own():
     assert sender.in_flight_requests == 5
 
 
+def test_a_batch_that_is_due_goes_at_once_behind_a_full_one():
+    accumulator = make_accumulator(batch_size=200, linger=0.0)
+    sender = make_sender(accumulator)
+    put(accumulator, b"first")
+    sender.answered(sender.poll(0.0, on_node_1).calls[0], written(), 0.0)
+    put(accumulator, b"x" * 100, b"y" * 100)
+
+    plan = sender.poll(0.0, on_node_1)
+
+    assert places(plan) == [[0], [0]]
+
+
 def test_who_found_no_place_in_a_full_request_is_first_in_the_next():
     accumulator = make_accumulator(partitions=4, linger=0.0)
     sender = make_sender(accumulator, max_request_size=400, max_in_flight=1)
@@ -105,6 +117,17 @@ def test_who_found_no_place_in_a_full_request_is_first_in_the_next():
 
     assert len(served) < 4
     assert not set(served) & set(places(second)[0])
+
+
+def test_who_found_no_place_in_a_full_request_goes_in_one_more_at_once():
+    accumulator = make_accumulator(partitions=4, linger=0.0)
+    sender = make_sender(accumulator, max_request_size=400)
+    for partition in range(4):
+        put(accumulator, b"x" * 100, partition=partition)
+
+    plan = sender.poll(0.0, on_node_1)
+
+    assert places(plan) == [[0, 1], [2, 3]]
 
 
 def test_a_node_gets_no_more_requests_than_may_be_in_flight():
@@ -182,6 +205,18 @@ def test_an_answer_says_where_the_batch_is():
 
     assert (settlement.base_offset, settlement.log_append_time, settlement.error) == (40, 99, None)
     assert sender.poll(0.0, on_node_1).look_again_at == NEVER
+
+
+def test_a_second_answer_for_a_partition_is_passed_over():
+    accumulator = make_accumulator(linger=0.0)
+    sender = make_sender(accumulator)
+    put(accumulator, b"a")
+    (call,) = sender.poll(0.0, on_node_1).calls
+    twice = [PartitionProduceResponse(index=0, base_offset=offset) for offset in (40, 50)]
+
+    (settlement,) = sender.answered(call, response(*twice), 0.0).settlements
+
+    assert settlement.base_offset == 40
 
 
 def test_a_refused_batch_is_sent_again_after_a_backoff():

@@ -70,6 +70,19 @@ async def test_a_later_time_leaves_the_earlier_one() -> None:
 
 
 @virtual_time
+async def test_an_alarm_that_has_rung_can_be_set_to_a_later_time() -> None:
+    bell = Bell()
+    bell.alarm.start()
+
+    bell.alarm.set_at(3)
+    await asyncio.sleep(4)
+    bell.alarm.set_at(5)
+    await asyncio.sleep(10)
+
+    assert bell.rung == [3, 5]
+
+
+@virtual_time
 async def test_an_alarm_that_was_stopped_never_rings() -> None:
     bell = Bell()
     bell.alarm.start()
