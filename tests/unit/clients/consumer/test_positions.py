@@ -372,3 +372,30 @@ def test_a_seek_outlives_the_end_of_a_false_topic_id(
     positions.topic_seen(place, UUID(int=1))
 
     assert place.buffer.position != 10
+
+
+def test_a_topic_is_read_on_once_it_has_its_former_id_again() -> None:
+    positions, place = known(offset=10)
+    for number in (1, 2, 1):
+        positions.topic_seen(place, UUID(int=number))
+
+    assert (place.state, place.buffer.position) == (PlaceState.KNOWN, 10)
+
+
+def test_partitions_that_were_unassigned_are_not_read_on_when_they_are_assigned_again() -> None:
+    positions, place = known(offset=10)
+    positions.set_aside([A0])
+    positions.unassign([A0])
+
+    place = assigned(positions, has_group=False)
+
+    assert place.state is PlaceState.RESET
+
+
+def test_a_partition_that_was_never_read_is_new_where_others_of_its_topic_are_set_aside() -> None:
+    positions, _ = known(offset=10)
+    positions.set_aside([A0])
+
+    (_, added) = positions.assign([A0, A1], 0.0, has_group=False, has_grown=True)
+
+    assert (added.state, added.end) == (PlaceState.RESET, OffsetSpec.EARLIEST)
