@@ -19,7 +19,7 @@ from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
 from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import LogError, StorageError
-from support.nodes import DATA, Node, running
+from support.nodes import DATA, Node, NotAnsweredYetError, running
 from support.virtual_time import run_virtual, virtual_time
 
 CHANGES = st.lists(
@@ -45,7 +45,7 @@ async def change(node: Node, what: str, name: str, number: int) -> None:
             node.append(name, b"%d" % number)
         else:
             node.commit([OffsetToCommit(topic=name, partition=0, offset=number)])
-    except (ApiError, LogError, KeyError):
+    except (ApiError, LogError, KeyError, NotAnsweredYetError):
         pass
 
 

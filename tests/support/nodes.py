@@ -141,10 +141,16 @@ class Node:
         return None if offset < 0 else offset
 
 
+class NotAnsweredYetError(Exception):
+    """The answer is still to come: its records wait for a flush that could not begin."""
+
+
 def now(deferred: Deferred[Any]) -> Any:
-    """Return a value that is there already."""
+    """Return a value that is there already; raise ``NotAnsweredYetError``."""
     got: list[Any] = []
     deferred.when_done(got.append)
+    if not got:
+        raise NotAnsweredYetError
     return got[0]
 
 
