@@ -10,7 +10,9 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,15 @@ def run(page: Path, bootstrap: str) -> None:
         result = eval(compiled, namespace)
         if inspect.iscoroutine(result):
             asyncio.run(result)
+
+
+@pytest.fixture(autouse=True)
+def log_level_is_kept() -> Iterator[None]:
+    """Give pyk's logger its level back: a page shows how to log every request."""
+    logger = logging.getLogger("pyk")
+    level = logger.level
+    yield
+    logger.setLevel(level)
 
 
 @pytest.mark.parametrize(
