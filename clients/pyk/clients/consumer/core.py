@@ -94,16 +94,7 @@ class ConsumerCore:
             self.client.random.random,
         )
         self.lookup = OffsetLookup(self.client, read_committed=config.reads_committed)
-        self.group: ConsumerGroup | None = None
-        if config.group_id is not None:
-            self.group = ConsumerGroup(
-                self.client,
-                config,
-                self.positions,
-                self.buffer,
-                self.reader,
-                on_assigned=self._look,
-            )
+        self.group = self._create_group() if config.group_id is not None else None
         self._keeper = PositionKeeper(
             self.client,
             self.positions,
@@ -125,6 +116,16 @@ class ConsumerCore:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = asyncio.Lock()
         self._is_closed = False
+
+    def _create_group(self) -> ConsumerGroup:
+        return ConsumerGroup(
+            self.client,
+            self.config,
+            self.positions,
+            self.buffer,
+            self.reader,
+            on_assigned=self._look,
+        )
 
     # -- life --------------------------------------------------------------------------------------
 

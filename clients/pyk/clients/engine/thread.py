@@ -28,7 +28,7 @@ drives the loop itself, in its own thread, until it has what it waits for:
    logged, and never surfaces in the caller that happened to drive.
 8. **A thread that runs an event loop of its own** does not drive this one; it sleeps.
 9. **A turn that fails** because of a bug, or for lack of memory, is logged, and the next one is
-   tried. If one after the other fails, the loop ends, and everybody who waits is told why.
+   tried. If one after the other fails, the loop ends, and every call that waits raises why.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ from pyk.reference_broker.storage.offset_lookup import (
 from pyk.reference_broker.storage.producer_state import BatchMetadata, ProducerStates
 from pyk.reference_broker.storage.retention import count_deletable
 from pyk.reference_broker.storage.rolling import must_roll
-from pyk.reference_broker.storage.segment import BatchPlace, LogSegment
+from pyk.reference_broker.storage.segment import BatchPlace
 from pyk.reference_broker.topic_partition import TopicPartition
 
 
@@ -299,7 +299,8 @@ class Log:
         if offset >= end_offset:
             return NO_RECORDS
         try:
-            return self._locate_records(offset, max_bytes, end_offset, min_one_batch)
+            limit = end_offset if end_offset < self.log_end_offset else None
+            return self._segments.records(offset, max_bytes, limit, min_one_batch)
         except OSError as error:
             raise self._read_error(error) from error
 
@@ -324,26 +325,8 @@ class Log:
         except OSError as error:
             raise self._read_error(error) from error
 
-    def _locate_records(
-        self, offset: int, max_bytes: int, end_offset: int, min_one_batch: bool
-    ) -> FileRecords:
-        for segment in self._segments.from_offset(offset):
-            first = segment.locate(offset)
-            if first is not None:
-                available = self._end_position(segment, end_offset) - first.position
-                size = min(available, max(max_bytes, first.size if min_one_batch else 0))
-                is_whole = size >= first.size
-                return FileRecords(segment.file, first.position, size) if is_whole else NO_RECORDS
-        return NO_RECORDS
-
     def _read_error(self, error: OSError) -> StorageError:
         return StorageError(f"cannot read {self.topic_partition}: {error}")
-
-    def _end_position(self, segment: LogSegment, end_offset: int) -> int:
-        if end_offset >= self.log_end_offset:
-            return segment.size
-        behind = segment.locate(end_offset)
-        return segment.size if behind is None else behind.position
 
     # Rolling and flushing
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 from pyk.reference_broker.filesystem.open_files import OpenFiles
+from pyk.reference_broker.storage.file_records import NO_RECORDS, FileRecords
 from pyk.reference_broker.storage.retention import SegmentFacts
 from pyk.reference_broker.storage.segment import LOG_SUFFIX, LogSegment, offsets_of_files
 
@@ -59,6 +60,24 @@ class LogSegments:
     def above(self, offset: int) -> list[LogSegment]:
         """Return the segments that begin behind ``offset``."""
         return self._segments[bisect_right(self._segments, offset, key=_base_offset) :]
+
+    def records(
+        self, offset: int, max_bytes: int, end_offset: int | None, min_one_batch: bool
+    ) -> FileRecords:
+        """Return where whole batches from the one that holds ``offset`` on lie in one segment.
+
+        They are below ``end_offset``, if there is one, and have at most ``max_bytes``; the first
+        may be larger with ``min_one_batch``. Raises ``OSError``.
+        """
+        for segment in self.from_offset(offset):
+            first = segment.locate(offset)
+            if first is not None:
+                behind = None if end_offset is None else segment.locate(end_offset)
+                end = segment.size if behind is None else behind.position
+                size = min(end - first.position, max(max_bytes, first.size if min_one_batch else 0))
+                is_whole = size >= first.size
+                return FileRecords(segment.file, first.position, size) if is_whole else NO_RECORDS
+        return NO_RECORDS
 
     def facts(self, log_end_offset: int) -> Iterator[SegmentFacts]:
         """Yield what retention needs to know of each segment."""

@@ -1,0 +1,129 @@
+"""Deleted logs, the names they free, and the checkpoints that still name them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.reference_broker.filesystem import read_if_exists
+from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
+from pyk.reference_broker.filesystem.memory import MemoryFileSystem
+from pyk.reference_broker.storage import StorageError, Task
+from pyk.reference_broker.topic_partition import TopicPartition
+from support.disks import HeldDisk
+from support.log_managers import ONE, TWO, log_config, open_manager
+from support.logs import ORDERS, append
+from support.virtual_time import VirtualClock
+
+
+@pytest.fixture
+def filesystem() -> MemoryFileSystem:
+    return MemoryFileSystem()
+
+
+def test_deleted_log_frees_its_name_at_once_and_its_files_later(filesystem):
+    clock = VirtualClock()
+    manager = open_manager(filesystem, clock)
+    append(manager.get_or_create(ORDERS, log_config(file_delete_delay_ms=60_000), ONE), b"0")
+
+    manager.delete(ORDERS)
+
+    assert manager.get(ORDERS) is None
+    assert manager.stored_partitions() == []
+    assert manager.get_or_create(ORDERS, log_config(), TWO).log_end_offset == 0
+    deleted = [name for name in filesystem.list_directory("/data") if name.endswith("-delete")]
+    assert len(deleted) == 1
+    assert deleted[0].startswith("orders-0.")
+    clock.advance(59)
+    manager.perform(Task.REMOVE_DELETED_FILES)
+    assert deleted[0] in filesystem.list_directory("/data")
+    clock.advance(1)
+    manager.perform(Task.REMOVE_DELETED_FILES)
+    assert deleted[0] not in filesystem.list_directory("/data")
+
+
+def test_interrupted_deletion_is_finished_at_the_next_start(filesystem):
+    manager = open_manager(filesystem)
+    manager.get_or_create(ORDERS, log_config(), ONE)
+    manager.delete(ORDERS)
+    filesystem.crash(loses_unflushed=False)
+
+    open_manager(filesystem)
+
+    assert not [n for n in filesystem.list_directory("/data") if n.endswith("-delete")]
+
+
+def test_deleting_what_is_not_there_does_nothing(filesystem):
+    open_manager(filesystem).delete(ORDERS)
+
+
+def test_unopened_log_can_be_deleted(filesystem):
+    manager = open_manager(filesystem)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"0")
+    manager.close()
+    manager = open_manager(filesystem)
+
+    manager.delete(ORDERS)
+
+    assert manager.stored_partitions() == []
+    assert manager.get_or_create(ORDERS, log_config(), TWO).log_start_offset == 0
+
+
+def test_long_topic_name_can_be_deleted(filesystem):
+    manager = open_manager(filesystem)
+    long_name = TopicPartition("x" * 249, 12345)
+    manager.get_or_create(long_name, log_config(), ONE)
+
+    manager.delete(long_name)
+
+    (name,) = [n for n in filesystem.list_directory("/data") if n.endswith("-delete")]
+    assert len(name) <= 255
+
+
+def test_log_of_a_deleted_topic_of_that_name_makes_room(filesystem):
+    manager = open_manager(filesystem)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"old")
+    manager.close()
+    manager = open_manager(filesystem)
+
+    log = manager.get_or_create(ORDERS, log_config(), TWO)
+
+    assert log.log_end_offset == 0
+
+
+def test_new_log_waits_until_no_checkpoint_names_a_deleted_one(filesystem):
+    disk = HeldDisk()
+    manager = open_manager(filesystem, disk=disk)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"0", b"1")
+    manager.perform(Task.CHECKPOINT_HIGH_WATERMARKS)  # in flight while the log is deleted
+    manager.delete(ORDERS)
+    made = []
+
+    assert not manager.make_room(ORDERS, TWO, lambda: made.append(True))
+    with pytest.raises(StorageError, match="the checkpoints still name an earlier log of orders-0"):
+        manager.get_or_create(ORDERS, log_config(), TWO)
+    manager.make_room(ORDERS, TWO, lambda: made.append(True))
+    disk.do_one()
+    assert made == []
+    disk.do_all()
+
+    assert made == [True]
+    assert manager.get_or_create(ORDERS, log_config(), TWO).log_end_offset == 0
+    path = "/data/replication-offset-checkpoint"
+    assert read_if_exists(filesystem, path) == b"0\n0\n"
+
+
+def test_new_log_waits_for_the_next_checkpoint_if_one_could_not_be_written(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    manager = open_manager(faulty)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"0", b"1")
+    manager.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
+    manager.delete(ORDERS)
+    faulty.on("rename", "*/replication-offset-checkpoint").once().fail()
+    made = []
+
+    assert not manager.make_room(ORDERS, TWO, lambda: made.append(True))
+    assert made == []
+    manager.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
+
+    assert made == [True]
+    assert manager.make_room(ORDERS, TWO)
