@@ -129,6 +129,7 @@ def compile_in_place(root: Path) -> list[Path]:
             include_path=list(SOURCE_ROOTS),
             build_dir=str(root / "build" / "cython"),
             nthreads=0,
+            quiet=True,
             force=True,  # C made by another state of this file would pass for current
         )
         for extension in extensions:
@@ -182,6 +183,8 @@ def main() -> None:
     if mode != "skip" and hot_modules(root) and not stale_modules(root):
         print(f"{len(hot_modules(root))} hot modules are compiled and current")
         return
+    if mode != "skip":
+        print("compiling the hot modules, which takes a minute or two", flush=True)
     files = build(root, mode)
     print(f"{len(files)} hot modules compiled" if files else "hot modules run as plain Python")
 
