@@ -7,6 +7,7 @@ in them signals are heard only where they call Python.
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import Callable
@@ -30,6 +31,7 @@ def interrupted_at(point: int, function: Callable[[], object]) -> tuple[bool, ob
             signal.raise_signal(signal.SIGINT)
 
     result = None
+    gc.disable()  # an exception in a callback of the collector is reported, and reaches nobody
     try:
         sys.setprofile(count)
         try:
@@ -38,6 +40,8 @@ def interrupted_at(point: int, function: Callable[[], object]) -> tuple[bool, ob
             sys.setprofile(None)
     except KeyboardInterrupt:
         points = max(points, point)
+    finally:
+        gc.enable()
     return points >= point, result
 
 
