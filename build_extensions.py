@@ -9,7 +9,9 @@ them compile or none ships: a half-compiled package would mix two forms of one o
 from __future__ import annotations
 
 import os
+import re
 import sys
+import sysconfig
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
@@ -28,6 +30,7 @@ DIRECTIVES = {
     "binding": True,
 }
 KEPT_DIRECTIVES = ("freelist", "no_gc")
+CIMPORT = re.compile(r"^from ([\w.]+) cimport ", re.MULTILINE)
 
 
 def hot_modules(root: Path) -> list[tuple[str, Path]]:
@@ -43,39 +46,52 @@ def hot_modules(root: Path) -> list[tuple[str, Path]]:
     return found
 
 
-def stale_modules(root: Path) -> list[str]:
+def stale_modules(root: Path) -> list[tuple[str, Path]]:
     """Return the hot modules whose compiled form is missing, or older than a source of it.
 
-    And the files of modules that are hot no longer: they would win over their sources all the same.
-
-    A change of any ``.pxd`` makes all of them stale: it may change the layout of a type that
-    another module was compiled against. So does a change of this file.
+    Its sources are its own, each ``.pxd`` that it gets types from, whose layout is compiled in, and
+    this file.
     """
-    modules = hot_modules(root)
-    declarations = [path for folder in SOURCE_ROOTS for path in (root / folder).rglob("*.pxd")]
-    shared = [*declarations, Path(__file__)]
-    newest_shared = max(path.stat().st_mtime for path in shared)
-    stale = []
-    for name, source in modules:
-        compiled = list(source.parent.glob(f"{source.stem}.*.so"))
-        compiled += source.parent.glob(f"{source.stem}.*.pyd")
-        needed = max(source.stat().st_mtime, newest_shared)
-        if not compiled or min(path.stat().st_mtime for path in compiled) < needed:
-            stale.append(name)
-    hot = {source.with_suffix("") for _, source in modules}
-    left_over = [path for path in compiled_files(root) if path.with_name(stem_of(path)) not in hot]
-    return stale + [str(path.relative_to(root)) for path in left_over]
+    return [
+        (name, source)
+        for name, source in hot_modules(root)
+        if _changed_at(_compiled_form(source)) < max(map(_changed_at, _sources(root, source)))
+    ]
+
+
+def left_over(root: Path) -> list[Path]:
+    """Return compiled files that no hot module has: they would win over a source, or be shipped."""
+    wanted = {_compiled_form(source) for _, source in hot_modules(root)}
+    return [path for path in compiled_files(root) if path not in wanted]
+
+
+def _sources(root: Path, source: Path) -> set[Path]:
+    found: set[Path] = set()
+    to_read = [source, source.with_suffix(".pxd")]
+    while to_read:
+        path = to_read.pop()
+        if path in found:
+            continue
+        found.add(path)
+        for module in CIMPORT.findall(path.read_text("utf-8")):
+            relative = Path(*module.split(".")).with_suffix(".pxd")
+            candidates = [root / source_root / relative for source_root in SOURCE_ROOTS]
+            to_read += [candidate for candidate in candidates if candidate.exists()]
+    return found | {Path(__file__)}
+
+
+def _compiled_form(source: Path) -> Path:
+    return source.with_name(source.stem + sysconfig.get_config_var("EXT_SUFFIX"))
+
+
+def _changed_at(path: Path) -> float:
+    return path.stat().st_mtime if path.exists() else 0.0
 
 
 def compiled_files(root: Path) -> list[Path]:
     """Return the compiled modules in the source roots."""
     patterns = [(source_root, suffix) for source_root in SOURCE_ROOTS for suffix in ("so", "pyd")]
     return [path for folder, suffix in patterns for path in (root / folder).rglob(f"*.{suffix}")]
-
-
-def stem_of(compiled: Path) -> str:
-    """Return the module's own name: what stands before ``.cpython-311-x86_64-linux-gnu.so``."""
-    return compiled.name.partition(".")[0]
 
 
 def remove_compiled(root: Path) -> None:
@@ -113,15 +129,16 @@ def declared_class_directives_kept() -> Iterator[None]:
         CClassDefNode.analyse_declarations = analyse
 
 
-def compile_in_place(root: Path) -> list[Path]:
-    """Compile all hot modules beside their sources and return the files; raise if one fails."""
+def compile_in_place(root: Path) -> None:
+    """Compile the stale modules beside their sources; raise if one fails."""
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
 
-    remove_compiled(root)
-    modules = hot_modules(root)
+    modules = stale_modules(root)
+    for path in left_over(root):
+        path.unlink()
     if not modules:
-        return []
+        return
     with chdir(root), declared_class_directives_kept():
         extensions = cythonize(
             [Extension(name, [str(source.relative_to(root))]) for name, source in modules],
@@ -141,11 +158,8 @@ def compile_in_place(root: Path) -> list[Path]:
         command.parallel = os.cpu_count()
         command.ensure_finalized()
         command.run()
-        compiled = []
         for name, source in modules:
-            built = Path(command.get_ext_fullpath(name))
-            compiled.append(built.replace(root / source.parent / built.name))
-    return compiled
+            Path(command.get_ext_fullpath(name)).replace(_compiled_form(source))
 
 
 def build(root: Path, mode: str) -> list[Path]:
@@ -156,7 +170,7 @@ def build(root: Path, mode: str) -> list[Path]:
         remove_compiled(root)
         return []
     try:
-        return compile_in_place(root)
+        compile_in_place(root)
     except (Exception, SystemExit) as error:
         remove_compiled(root)
         if mode == "require":
@@ -164,7 +178,7 @@ def build(root: Path, mode: str) -> list[Path]:
         print(
             f"pyk: hot modules not compiled, using the plain Python form: {error}", file=sys.stderr
         )
-        return []
+    return compiled_files(root)
 
 
 class ExtensionsHook(BuildHookInterface[Any]):
@@ -178,15 +192,12 @@ class ExtensionsHook(BuildHookInterface[Any]):
 
 
 def main() -> None:
-    """Compile in place as ``PYK_EXTENSIONS`` says, unless everything is compiled and current."""
+    """Compile in place as ``PYK_EXTENSIONS`` says what is not compiled and current."""
     root, mode = Path(__file__).resolve().parent, os.environ.get("PYK_EXTENSIONS", "require")
-    if mode != "skip" and hot_modules(root) and not stale_modules(root):
-        print(f"{len(hot_modules(root))} hot modules are compiled and current")
-        return
-    if mode != "skip":
-        print("compiling the hot modules, which takes a minute or two", flush=True)
-    files = build(root, mode)
-    print(f"{len(files)} hot modules compiled" if files else "hot modules run as plain Python")
+    stale, hot = len(stale_modules(root)), len(hot_modules(root))
+    if mode != "skip" and stale:
+        print(f"compiling {stale} hot modules; all {hot} take a minute or two", flush=True)
+    print(f"{hot} hot modules compiled" if build(root, mode) else "hot modules run as plain Python")
 
 
 if __name__ == "__main__":

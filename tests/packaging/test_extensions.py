@@ -6,12 +6,14 @@ import gc
 import importlib.util
 import os
 import shutil
+import sysconfig
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 IN_2100 = (4_102_444_800, 4_102_444_800)
 
 
@@ -38,56 +40,78 @@ def make_project(root: Path) -> Path:
     return source
 
 
-def test_no_compiled_module_in_this_tree_is_older_than_its_source() -> None:
-    compiled = list(ROOT.glob("*/pyk/**/*.so"))
+def stale_modules(root: Path) -> list[str]:
+    return [name for name, _ in build_extensions.stale_modules(root)]
 
-    assert not compiled or build_extensions.stale_modules(ROOT) == []
+
+def test_no_compiled_module_in_this_tree_is_older_than_its_source() -> None:
+    assert not build_extensions.compiled_files(ROOT) or stale_modules(ROOT) == []
+    assert build_extensions.left_over(ROOT) == []
 
 
 def test_an_edited_source_makes_its_compiled_module_stale(tmp_path: Path) -> None:
     source = make_project(tmp_path)
-    (source.parent / "hot.cpython-311.so").touch()
-    assert build_extensions.stale_modules(tmp_path) == []
+    (source.parent / f"hot{SUFFIX}").touch()
+    assert stale_modules(tmp_path) == []
 
     os.utime(source, IN_2100)
 
-    assert build_extensions.stale_modules(tmp_path) == ["pyk.protocol.hot"]
+    assert stale_modules(tmp_path) == ["pyk.protocol.hot"]
 
 
-def test_an_edited_declaration_makes_every_compiled_module_stale(tmp_path: Path) -> None:
+def test_an_edited_declaration_makes_stale_what_was_compiled_against_it(tmp_path: Path) -> None:
     source = make_project(tmp_path)
-    other = source.with_name("other.py")
-    other.write_text("")
-    other.with_suffix(".pxd").write_text("")
-    for name in ("hot", "other"):
-        (source.parent / f"{name}.cpython-311.so").touch()
+    cimports = {"between": "pyk.protocol.hot", "far": "pyk.protocol.between", "other": "libc.math"}
+    for name, module in cimports.items():
+        source.with_name(f"{name}.py").touch()
+        source.with_name(f"{name}.pxd").write_text(f"from {module} cimport (\n    add,\n)\n")
+    for name in ("hot", *cimports):
+        (source.parent / f"{name}{SUFFIX}").touch()
 
     os.utime(source.with_suffix(".pxd"), IN_2100)
 
-    assert build_extensions.stale_modules(tmp_path) == ["pyk.protocol.hot", "pyk.protocol.other"]
-
-
-def test_what_is_left_of_a_module_that_is_hot_no_longer_is_stale(tmp_path: Path) -> None:
-    source = make_project(tmp_path)
-    for name in ("hot", "once_hot"):
-        (source.parent / f"{name}.cpython-311.so").touch()
-
-    assert build_extensions.stale_modules(tmp_path) == [
-        "protocol/pyk/protocol/once_hot.cpython-311.so"
+    assert stale_modules(tmp_path) == [
+        "pyk.protocol.between",
+        "pyk.protocol.far",
+        "pyk.protocol.hot",
     ]
+
+
+def test_what_is_left_of_other_modules_and_other_pythons_is_removed(tmp_path: Path) -> None:
+    source = make_project(tmp_path)
+    names = [f"hot{SUFFIX}", f"once_hot{SUFFIX}", "hot.cpython-399.so"]
+    for name in names:
+        (source.parent / name).touch()
+
+    assert {path.name for path in build_extensions.left_over(tmp_path)} == set(names[1:])
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_only_what_is_stale_is_compiled_again(tmp_path: Path) -> None:
+    source = make_project(tmp_path)
+    other = source.with_name("other.py")
+    other.write_text("def nothing():\n    pass\n")
+    other.with_suffix(".pxd").touch()
+    before = {path: path.stat().st_mtime_ns for path in build_extensions.build(tmp_path, "require")}
+    os.utime(other, (other.stat().st_mtime + 3600,) * 2)
+
+    after = {path: path.stat().st_mtime_ns for path in build_extensions.build(tmp_path, "require")}
+
+    assert [path.stem.split(".")[0] for path in after if after[path] != before[path]] == ["other"]
 
 
 def test_without_a_compiler_the_plain_form_is_what_remains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = make_project(tmp_path)
-    left_over = source.parent / "hot.cpython-311.so"
-    left_over.touch()
+    stale = source.parent / f"hot{SUFFIX}"
+    stale.touch()
+    os.utime(source, IN_2100)
     monkeypatch.setenv("CC", "/no/such/compiler")
 
     assert build_extensions.build(tmp_path, "try") == []
 
-    assert not left_over.exists()
+    assert not stale.exists()
     assert "using the plain Python form" in capsys.readouterr().err
 
 
@@ -108,7 +132,7 @@ def test_a_hot_module_is_compiled_beside_its_source(tmp_path: Path) -> None:
     (compiled,) = build_extensions.build(tmp_path, "require")
 
     assert compiled.parent == source.parent
-    assert build_extensions.stale_modules(tmp_path) == []
+    assert stale_modules(tmp_path) == []
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
