@@ -114,6 +114,10 @@ class SystemListener:
 
     async def _connect(self, accepted: socket.socket) -> None:
         try:
+            # asyncio does this only where a socket was made with TCP's number, which a listening
+            # one is not. Nagle's algorithm would hold a response back until the client's kernel
+            # has acknowledged the one before, which it does up to 40 ms later.
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await self._loop.connect_accepted_socket(self._factory, accepted)
         except OSError:
             accepted.close()  # the peer is gone already

@@ -81,3 +81,30 @@ async def test_closed_listener_refuses_connections() -> None:
 
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port))
+
+
+async def test_both_ends_of_a_connection_send_small_frames_at_once() -> None:
+    ends: list[FrameTransport] = []
+    accepted = asyncio.Event()
+
+    class End(FrameTransport):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            super().connection_made(transport)
+            own = transport.get_extra_info("socket")
+            delays.append(not own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            ends.append(self)
+            if len(ends) == 2:
+                accepted.set()
+
+    delays: list[bool] = []
+    network = SystemNetwork()
+    listener = await network.listen(lambda: End(Receiver(), max_frame_bytes=100), "127.0.0.1", 0)
+    (address,) = await network.resolve("127.0.0.1", listener.port)
+
+    await network.connect(lambda: End(Receiver(), max_frame_bytes=100), address)
+    await accepted.wait()
+
+    assert delays == [False, False]
+    for end in ends:
+        end.close()
+    await listener.close()
