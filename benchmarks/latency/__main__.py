@@ -1,9 +1,10 @@
-"""Measure latency: ``python -m benchmarks.latency [--rounds N] [--only WORD] [--clients A,B]``.
+"""Measure latency: ``python -m benchmarks.latency [--runs N] [--only WORD] [--clients A,B]``.
 
 Three measurements: a record produced and acknowledged, the same beside a thread that computes, and
 records on their way from a producer to a consumer at a steady rate. A round runs every client once,
 each in fresh processes on one broker, so what else the machine does hits them all alike; compare
-within one run only. Writes ``benchmarks/results/latency.json``.
+within one run only. The broker is pyk's own, or with ``--broker apache`` an Apache Kafka, or one
+that runs already. Measures compiled modules only. Writes ``benchmarks/results/latency.json``.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import platform
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import attrs
+from build_extensions import stale_modules
 
 from benchmarks.clients.__main__ import broker, loaded_form
 from benchmarks.latency import acknowledge, travel
@@ -34,8 +37,10 @@ from benchmarks.latency.comparison import (
     row,
 )
 from pyk.clients import Admin, NewTopic
+from support import apache_kafka
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "latency.json"
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks" / "results" / "latency.json"
 TIMEOUT_SECONDS = 120
 Process = subprocess.Popen[str]
 
@@ -127,16 +132,38 @@ def as_json(rows: Mapping[tuple[str, str], Row]) -> dict[str, Any]:
     }
 
 
+def refuse_plain_form() -> None:
+    """End where modules are not compiled: the figures would be those of another program."""
+    if stale := [name for name, _ in stale_modules(ROOT)]:
+        raise SystemExit(
+            f"{len(stale)} hot modules are not compiled, or older than their sources "
+            f"({stale[0]} for one): run make native first"
+        )
+
+
+@contextmanager
+def apache_broker() -> Iterator[str]:
+    if why := apache_kafka.missing():
+        raise SystemExit(why)
+    apache_kafka.fetch()
+    with apache_kafka.ApacheKafka(jvm_options=()) as node:
+        yield node.bootstrap
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--records", type=int, default=1_000)
     parser.add_argument("--only", default="", help="measurements whose name holds this word")
     parser.add_argument("--clients", default="", help="only these clients, with commas between")
-    parser.add_argument("--bootstrap", help="a broker that runs already (default: pyk's own)")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--broker", choices=("pyk", "apache"), default="pyk")
+    where.add_argument("--bootstrap", help="a broker that runs already")
     options = parser.parse_args()
+    refuse_plain_form()
     wanted = options.clients.split(",") if options.clients else None
-    with broker(options.bootstrap) as bootstrap:
+    is_apache = options.broker == "apache"
+    with apache_broker() if is_apache else broker(options.bootstrap) as bootstrap:
         bench = Bench(bootstrap, options.records)
         measurements = {
             ACKNOWLEDGE: (bench.acknowledge, acknowledge.CASES),

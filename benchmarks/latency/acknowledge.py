@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from benchmarks.latency import settings
 from benchmarks.latency.samples import Samples
 
 VALUE = b"x" * 100
@@ -69,7 +70,7 @@ def busy_thread() -> Iterator[None]:
 def pyk_send_and_wait(run: Run) -> None:
     from pyk.clients import Producer
 
-    with Producer[bytes, bytes](run.bootstrap, linger_ms=0) as producer:
+    with Producer[bytes, bytes](run.bootstrap, **settings.PYK_PRODUCER) as producer:
         for _ in range(WARM_UP):
             producer.send_and_wait(run.topic, VALUE)
         with run.measured() as numbers:
@@ -82,7 +83,7 @@ def pyk_send_and_wait(run: Run) -> None:
 async def pyk_async_send_and_wait(run: Run) -> None:
     from pyk.clients import AsyncProducer
 
-    async with AsyncProducer[bytes, bytes](run.bootstrap, linger_ms=0) as producer:
+    async with AsyncProducer[bytes, bytes](run.bootstrap, **settings.PYK_PRODUCER) as producer:
         for _ in range(WARM_UP):
             await producer.send_and_wait(run.topic, VALUE)
         with run.measured() as numbers:
@@ -95,9 +96,7 @@ async def pyk_async_send_and_wait(run: Run) -> None:
 def confluent_produce_flush(run: Run) -> None:
     from confluent_kafka import Producer
 
-    producer: Any = Producer(
-        {"bootstrap.servers": run.bootstrap, "linger.ms": 0, "enable.idempotence": True}
-    )
+    producer: Any = Producer({"bootstrap.servers": run.bootstrap, **settings.CONFLUENT_PRODUCER})
     for _ in range(WARM_UP):
         producer.produce(run.topic, VALUE)
         producer.flush()
@@ -112,7 +111,7 @@ def confluent_produce_flush(run: Run) -> None:
 async def aiokafka_send_and_wait(run: Run) -> None:
     from aiokafka import AIOKafkaProducer
 
-    producer = AIOKafkaProducer(bootstrap_servers=run.bootstrap, enable_idempotence=True)
+    producer = AIOKafkaProducer(bootstrap_servers=run.bootstrap, **settings.AIOKAFKA_PRODUCER)
     await producer.start()
     try:
         for _ in range(WARM_UP):
@@ -129,9 +128,7 @@ async def aiokafka_send_and_wait(run: Run) -> None:
 def kafka_python_send_and_get(run: Run) -> None:
     from kafka import KafkaProducer
 
-    producer = KafkaProducer(
-        bootstrap_servers=run.bootstrap, linger_ms=0, enable_idempotence=True, acks="all"
-    )
+    producer = KafkaProducer(bootstrap_servers=run.bootstrap, **settings.KAFKA_PYTHON_PRODUCER)
     for _ in range(WARM_UP):
         producer.send(run.topic, VALUE).get()
     with run.measured() as numbers:

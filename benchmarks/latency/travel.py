@@ -2,7 +2,8 @@
 
 Linger is 0. A value begins with the time at which its record was given to the producer; both
 processes read the same monotonic clock. The rate, ``RATE`` a second, is one that every client
-keeps up with, so what is measured is how long a record is on its way, and what it costs.
+keeps up with, so what is measured is how long a record is on its way, and what it costs. Each
+client has the settings of :mod:`benchmarks.latency.settings`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+from benchmarks.latency import settings
 from benchmarks.latency.samples import Samples
 
 RATE = 1_000
@@ -96,7 +98,7 @@ def _value() -> bytes:
 def pyk_produce(run: Run) -> None:
     from pyk.clients import Producer
 
-    with Producer[bytes, bytes](run.bootstrap, linger_ms=0) as producer:
+    with Producer[bytes, bytes](run.bootstrap, **settings.PYK_PRODUCER) as producer:
         for value in run.first_values():
             producer.send(run.topic, value)
         producer.flush()
@@ -108,7 +110,7 @@ def pyk_produce(run: Run) -> None:
 async def pyk_async_produce(run: Run) -> None:
     from pyk.clients import AsyncProducer
 
-    async with AsyncProducer[bytes, bytes](run.bootstrap, linger_ms=0) as producer:
+    async with AsyncProducer[bytes, bytes](run.bootstrap, **settings.PYK_PRODUCER) as producer:
         for value in run.first_values():
             await producer.send(run.topic, value)
         await producer.flush()
@@ -120,7 +122,7 @@ async def pyk_async_produce(run: Run) -> None:
 async def aiokafka_produce(run: Run) -> None:
     from aiokafka import AIOKafkaProducer
 
-    producer = AIOKafkaProducer(bootstrap_servers=run.bootstrap, enable_idempotence=True)
+    producer = AIOKafkaProducer(bootstrap_servers=run.bootstrap, **settings.AIOKAFKA_PRODUCER)
     await producer.start()
     try:
         for value in run.first_values():
@@ -133,12 +135,23 @@ async def aiokafka_produce(run: Run) -> None:
         await producer.stop()
 
 
+def kafka_python_produce(run: Run) -> None:
+    from kafka import KafkaProducer
+
+    producer = KafkaProducer(bootstrap_servers=run.bootstrap, **settings.KAFKA_PYTHON_PRODUCER)
+    for value in run.first_values():
+        producer.send(run.topic, value)
+    producer.flush()
+    for value in run.values():
+        producer.send(run.topic, value)
+    producer.flush()
+    producer.close()
+
+
 def confluent_produce(run: Run) -> None:
     from confluent_kafka import Producer
 
-    producer: Any = Producer(
-        {"bootstrap.servers": run.bootstrap, "linger.ms": 0, "enable.idempotence": True}
-    )
+    producer: Any = Producer({"bootstrap.servers": run.bootstrap, **settings.CONFLUENT_PRODUCER})
     for value in run.first_values():
         producer.produce(run.topic, value)
     producer.flush()
@@ -154,7 +167,7 @@ def confluent_produce(run: Run) -> None:
 def pyk_consume(run: Run) -> None:
     from pyk.clients import Consumer, TopicPartition
 
-    with Consumer[bytes, bytes](run.bootstrap, auto_offset_reset="latest") as consumer:
+    with Consumer[bytes, bytes](run.bootstrap, **settings.PYK_CONSUMER) as consumer:
         partition = TopicPartition(run.topic, 0)
         consumer.assign([partition])
         consumer.position(partition)
@@ -167,7 +180,7 @@ def pyk_consume(run: Run) -> None:
 async def pyk_async_consume(run: Run) -> None:
     from pyk.clients import AsyncConsumer, TopicPartition
 
-    async with AsyncConsumer[bytes, bytes](run.bootstrap, auto_offset_reset="latest") as consumer:
+    async with AsyncConsumer[bytes, bytes](run.bootstrap, **settings.PYK_CONSUMER) as consumer:
         partition = TopicPartition(run.topic, 0)
         consumer.assign([partition])
         await consumer.position(partition)
@@ -180,7 +193,7 @@ async def pyk_async_consume(run: Run) -> None:
 async def aiokafka_consume(run: Run) -> None:
     from aiokafka import AIOKafkaConsumer, TopicPartition
 
-    consumer = AIOKafkaConsumer(bootstrap_servers=run.bootstrap, auto_offset_reset="latest")
+    consumer = AIOKafkaConsumer(bootstrap_servers=run.bootstrap, **settings.AIOKAFKA_CONSUMER)
     await consumer.start()
     try:
         partition = TopicPartition(run.topic, 0)
@@ -194,12 +207,24 @@ async def aiokafka_consume(run: Run) -> None:
         await consumer.stop()
 
 
+def kafka_python_consume(run: Run) -> None:
+    from kafka import KafkaConsumer, TopicPartition
+
+    consumer = KafkaConsumer(bootstrap_servers=run.bootstrap, **settings.KAFKA_PYTHON_CONSUMER)
+    partition = TopicPartition(run.topic, 0)
+    consumer.assign([partition])
+    consumer.position(partition)
+    run.is_ready()
+    for record in consumer:
+        if run.arrived(record.value):
+            break
+    consumer.close()
+
+
 def confluent_consume(run: Run) -> None:
     from confluent_kafka import OFFSET_END, Consumer, TopicPartition
 
-    consumer: Any = Consumer(
-        {"bootstrap.servers": run.bootstrap, "group.id": "latency", "enable.auto.commit": False}
-    )
+    consumer: Any = Consumer({"bootstrap.servers": run.bootstrap, **settings.CONFLUENT_CONSUMER})
     consumer.assign([TopicPartition(run.topic, 0, OFFSET_END)])
     # Nothing tells when its first fetch is under way.
     consumer.poll(SETTLING_SECONDS)
@@ -216,6 +241,7 @@ CASES = {
     "pyk": (pyk_produce, pyk_consume),
     "pyk async": (pyk_async_produce, pyk_async_consume),
     "aiokafka": (aiokafka_produce, aiokafka_consume),
+    "kafka-python": (kafka_python_produce, kafka_python_consume),
     "confluent": (confluent_produce, confluent_consume),
 }
 
