@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+from support.repeated_tests import (  # noqa: F401 - pytest finds them here
+    pytest_runtest_protocol,
+    pytest_terminal_summary,
+)
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
