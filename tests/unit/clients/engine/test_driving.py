@@ -335,14 +335,20 @@ def test_a_caller_that_comes_back_handles_its_own_events(thread: LoopThread) -> 
         far.send(b"answer")
         await answered.wait()
 
+    def is_left_alone_by_the_background_thread() -> bool:
+        ran_in.clear()
+        for _ in range(100):
+            thread.call(ask())
+        return set(ran_in) == {threading.get_ident()}
+
     thread._baton.grace = 60.0  # however slowly this test runs
-    for _ in range(100):
-        thread.call(ask())
+    # The background thread may be anywhere when the first caller comes, and hold the lock in its
+    # way; but once it has found a caller there, it naps.
+    eventually(is_left_alone_by_the_background_thread)
 
     thread.close()
     near.close()
     far.close()
-    assert ran_in.count(threading.get_ident()) > 90
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
