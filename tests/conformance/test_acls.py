@@ -1,0 +1,101 @@
+"""Clients that Apache Kafka's authorizer refuses say so, and go on once they are allowed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from pyk.clients import (
+    Admin,
+    Consumer,
+    NewTopic,
+    Producer,
+    TopicAuthorizationFailedError,
+    TopicPartition,
+)
+from support import apache_kafka
+from support.apache_kafka import ApacheKafka
+from support.real_time import eventually
+
+pytestmark = pytest.mark.conformance
+
+TOPIC = "guarded"
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+}
+
+
+@pytest.fixture(scope="module")
+def bootstrap() -> Iterator[str]:
+    if why := apache_kafka.missing():
+        pytest.skip(why)
+    with ApacheKafka(config=AUTHORIZER) as kafka:
+        with Admin(kafka.bootstrap) as admin:
+            admin.create_topics([NewTopic(TOPIC)])
+        change_acl(kafka.bootstrap, "--add", "--allow-principal", "ALL")
+        yield kafka.bootstrap
+
+
+def change_acl(bootstrap: str, change: str, principal: str, operation: str) -> None:
+    """Add or remove what says who may do, or must not do, something with the topic."""
+    arguments = (
+        "--bootstrap-server", bootstrap, change, "--force", "--topic", TOPIC,
+        principal, "User:*", "--operation", operation,
+    )  # fmt: skip
+    done = apache_kafka.tool("org.apache.kafka.tools.AclCommand", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def forbid(bootstrap: str, operation: str) -> None:
+    change_acl(bootstrap, "--add", "--deny-principal", operation)
+
+
+def allow_again(bootstrap: str, operation: str) -> None:
+    change_acl(bootstrap, "--remove", "--deny-principal", operation)
+
+
+def test_a_producer_is_told_that_it_must_not_write_and_goes_on_once_it_may(bootstrap: str) -> None:
+    with Producer(bootstrap) as producer:
+        producer.send_and_wait(TOPIC, b"allowed")
+        forbid(bootstrap, "WRITE")
+        with pytest.raises(TopicAuthorizationFailedError, match=TOPIC):
+            producer.send_and_wait(TOPIC, b"refused")
+        allow_again(bootstrap, "WRITE")
+
+        assert producer.send_and_wait(TOPIC, b"allowed again").offset == 1
+
+
+def test_a_consumer_is_told_that_it_must_not_read_and_goes_on_once_it_may(bootstrap: str) -> None:
+    with Producer(bootstrap) as producer, Consumer(bootstrap) as consumer:
+        values: list[bytes | None] = []
+
+        def reads(value: bytes) -> bool:
+            with contextlib.suppress(
+                TopicAuthorizationFailedError
+            ):  # noticed before it was allowed
+                values.extend(record.value for record in consumer.poll(0.5))
+            return value in values
+
+        def is_refused() -> bool:
+            try:
+                consumer.poll(0.5)
+            except TopicAuthorizationFailedError:
+                return True
+            return False
+
+        consumer.assign([TopicPartition(TOPIC, 0)])
+        consumer.seek_to_beginning()
+        producer.send_and_wait(TOPIC, b"before")
+        eventually(lambda: reads(b"before"))
+        forbid(bootstrap, "READ")
+        producer.send_and_wait(TOPIC, b"meanwhile")
+        eventually(is_refused)
+        assert not consumer.health().is_healthy
+        allow_again(bootstrap, "READ")
+
+        eventually(lambda: reads(b"meanwhile"))
+        assert consumer.health().is_healthy
+        assert values.count(b"before") == 1
