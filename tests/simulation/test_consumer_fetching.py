@@ -54,6 +54,41 @@ async def test_a_caught_up_consumer_asks_for_nothing_it_was_told_already():
 
 
 @virtual_time
+async def test_a_fetch_waits_at_the_broker_while_the_application_works_on_the_one_before():
+    async with fetching() as (cluster, consumer):
+        await consumer.poll(1)
+
+        for value in (b"a", b"b"):
+            cluster.append([value])
+            await asyncio.sleep(0.1)  # the application works and does not come back
+        began = current_clock().now()
+
+        assert await read(consumer, 2) == [b"a", b"b"]
+        assert current_clock().now() == began
+
+
+@pytest.mark.parametrize("move", ["seek", "pause"])
+@virtual_time
+async def test_what_comes_of_a_fetch_that_waits_behind_unread_records_is_not_handed_out_twice(move):
+    async with fetching() as (cluster, consumer):
+        await consumer.poll(1)
+        cluster.append([b"a", b"b"])
+        await asyncio.sleep(0.1)  # they are here, and the next fetch waits at the broker
+
+        if move == "seek":
+            consumer.seek(P0, 1)
+        else:
+            consumer.pause(P0)
+            assert not await consumer.poll(1)
+            consumer.seek(P0, 1)
+            consumer.resume(P0)
+        cluster.append([b"c"])
+
+        assert await read(consumer, 2) == [b"b", b"c"]
+        assert not await consumer.poll(1)
+
+
+@virtual_time
 async def test_what_is_fetched_stays_bounded_while_the_application_is_slow():
     value = b"x" * 1000
     async with fetching(

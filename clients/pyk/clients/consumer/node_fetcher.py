@@ -106,12 +106,9 @@ class NodeFetcher:
             self.is_running = True
             asyncio.get_running_loop().call_at(waits_until, self._guarded, self._go_on)
             return
-        if not self._empty_answers:
-            # What just came takes the room, most likely. To ask for news of room first, and look
-            # then, saves the second look.
-            self._buffer.wants_room = True
         node_plan = self._plan_of_node()
         if node_plan is None and not self._buffer.wants_room:
+            # Room that was made before the application knew to tell of it is seen by a second look.
             self._buffer.wants_room = True
             node_plan = self._plan_of_node()
         if node_plan is not None:

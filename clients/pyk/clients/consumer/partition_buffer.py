@@ -23,6 +23,9 @@ from pyk.protocol.records.cursor import FetchedRecords
 from pyk.protocol.records.reader import RecordIterator, RecordSpan
 
 UNKNOWN = -1
+# How many fetches of a partition may wait for the application. With one, the next would leave only
+# after the application has come for it, and until then records at the broker would have to wait.
+MAX_FETCHES = 2
 
 
 class OpenSpan:
@@ -92,8 +95,8 @@ class PartitionBuffer:
 
     @property
     def has_room(self) -> bool:
-        """Tell whether to fetch more: nothing waits behind the fetch that is being read."""
-        return len(self.fetches) <= (1 if self.is_opened else 0)
+        """Tell whether to fetch more: one fetch is read, or waits to be, and no other behind it."""
+        return len(self.fetches) < MAX_FETCHES
 
     def clear(self, version: int) -> None:
         """Drop what is fetched, and void what the application has taken and not handed out."""

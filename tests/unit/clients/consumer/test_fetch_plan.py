@@ -72,6 +72,7 @@ def test_partitions_that_are_paused_or_without_leader_or_back_off_are_left_out()
 def test_a_full_partition_is_left_out_and_hurries_the_request_for_others() -> None:
     setting = Setting(leaders=[1, 1])
     setting.fill(A0)
+    setting.fill(A0)
 
     node_plan = setting.plan()[1]
 
