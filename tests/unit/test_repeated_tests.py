@@ -31,7 +31,8 @@ def outcome_of(folder: Path, test: str) -> str:
     """Return what pytest prints of these tests."""
     for name, text in (("conftest.py", CONFTEST), ("pytest.ini", INI), ("test_it.py", TEST + test)):
         (folder / name).write_text(text)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", folder]
+    options = ["-p", "no:cacheprovider", "-p", "no:xdist", str(folder)]
+    command = [sys.executable, "-m", "pytest", *options]
     done = subprocess.run(command, capture_output=True, check=False, text=True, cwd=folder)
     return done.stdout
 
