@@ -163,6 +163,7 @@ def test_a_rebalance_waits_for_ids_that_were_handed_out() -> None:
 def test_an_id_nobody_handed_out_is_refused() -> None:
     groups = Groups()
     assert groups.join("invented").error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert groups.shard.groups == {}
 
     groups.stable()
 
@@ -172,6 +173,20 @@ def test_an_id_nobody_handed_out_is_refused() -> None:
 @pytest.mark.parametrize("session_s", [5.9, 1801])
 def test_a_session_timeout_out_of_range_is_refused(session_s: float) -> None:
     assert Groups().join(session_s=session_s).error is ErrorCode.INVALID_SESSION_TIMEOUT
+
+
+@pytest.mark.parametrize("session_s", [6, 1800])
+def test_the_least_and_the_longest_session_timeout_are_accepted(session_s: float) -> None:
+    assert Groups().join(session_s=session_s).error is ErrorCode.MEMBER_ID_REQUIRED
+
+
+def test_an_id_that_was_handed_out_is_not_a_static_members() -> None:
+    groups = Groups()
+    told = groups.join()
+
+    refused = groups.join(told.response.member_id, instance="one")
+
+    assert refused.error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_a_member_without_a_protocol_in_common_is_refused() -> None:
@@ -201,6 +216,71 @@ def test_a_full_group_takes_nobody_more() -> None:
 
     assert refused.error is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert groups.heartbeat(leader, 1) is ErrorCode.NONE
+
+
+def test_a_member_of_a_full_group_may_rejoin() -> None:
+    groups = Groups(max_size=2)
+    _, follower = groups.stable(2)
+
+    rejoined = groups.join(follower, topics=["payments"])
+
+    assert not rejoined.is_answered
+    assert groups.state == "PreparingRebalance"
+
+
+def test_the_last_to_rejoin_is_turned_away_after_the_maximum_was_lowered() -> None:
+    before = Groups()
+    first, second, third = before.stable(3, session_s=100)
+    groups = Groups(before.log, max_size=2)
+
+    once, again, other = groups.join(first), groups.join(first), groups.join(second)
+    refused = groups.join(third)
+
+    assert once.error is ErrorCode.REBALANCE_IN_PROGRESS  # asked again on another connection
+    assert refused.error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert refused.response.member_id == ""
+    assert groups.heartbeat(third, 1) is ErrorCode.UNKNOWN_MEMBER_ID
+    groups.advance(60)
+    assert again.response.generation_id == other.response.generation_id == 2
+
+
+def test_a_member_that_joined_later_does_not_prolong_the_delay_of_a_new_start() -> None:
+    groups = Groups()
+    (old,) = groups.stable()
+    new, _ = groups.join_dynamic()
+    groups.join(old)
+    groups.leave((old, None), (new, None))
+    assert groups.state == "Empty"
+
+    _, joined = groups.join_dynamic()
+    groups.advance(3)
+
+    assert joined.is_answered
+
+
+def test_a_follower_that_lost_its_answer_is_not_told_the_members() -> None:
+    groups = Groups()
+    (leader, _), (follower, _) = groups.join_dynamic(), groups.join_dynamic()
+    groups.advance(6)
+    assert groups.state == "CompletingRebalance"
+
+    assert len(groups.join(leader).response.members) == 2
+    assert groups.join(follower).response.members == []
+
+
+def test_a_member_that_rejoins_may_change_its_timeouts() -> None:
+    groups = Groups()
+    leader, follower = groups.stable(2, session_s=100, rebalance_s=30)
+
+    rejoined = groups.join(leader, session_s=200, rebalance_s=50)
+    groups.advance(49)
+    assert not rejoined.is_answered
+    groups.advance(1)
+
+    assert groups.heartbeat(follower, 2) is ErrorCode.UNKNOWN_MEMBER_ID
+    groups.sync(leader, 2, {leader: b"all"})
+    groups.advance(199)
+    assert groups.heartbeat(leader, 2) is ErrorCode.NONE
 
 
 def test_a_member_that_asks_again_on_another_connection_is_answered_there() -> None:

@@ -57,11 +57,33 @@ def test_a_rebalance_goes_on_without_who_leaves() -> None:
     assert rejoined.response.generation_id == 2
 
 
+def test_a_stranger_that_leaves_disturbs_nobody() -> None:
+    groups = Groups()
+    (member_id,) = groups.stable()
+
+    assert groups.leave(("stranger", None)) == [ErrorCode.UNKNOWN_MEMBER_ID]
+
+    assert groups.heartbeat(member_id, 1) is ErrorCode.NONE
+
+
+def test_a_group_whose_leader_assigns_rebalances_when_a_member_leaves() -> None:
+    groups = Groups()
+    (leader, _), (follower, _) = groups.join_dynamic(), groups.join_dynamic()
+    groups.advance(6)
+    waiting = groups.sync(follower, 1)
+
+    groups.leave((leader, None))
+
+    assert waiting.error is ErrorCode.REBALANCE_IN_PROGRESS
+    assert groups.join(follower).response.leader == follower
+
+
 def test_an_id_that_was_handed_out_can_leave() -> None:
     groups = Groups()
     told = groups.join()
 
     assert groups.leave((told.response.member_id, None)) == [ErrorCode.NONE]
+    assert len(groups.timers) == 0
     assert groups.join(told.response.member_id).error is ErrorCode.UNKNOWN_MEMBER_ID
 
 

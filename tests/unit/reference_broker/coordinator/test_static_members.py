@@ -80,6 +80,28 @@ def test_a_duplicate_that_waits_is_fenced_at_once() -> None:
     assert first.error is ErrorCode.FENCED_INSTANCE_ID
 
 
+def test_a_static_member_that_is_back_and_falls_silent_is_out() -> None:
+    groups = Groups()
+    stable_static(groups, "one")
+
+    back = comes_back(groups, "one")
+    groups.advance(9.9)
+    assert back.response.member_id in groups.shard.groups[GROUP].members
+    groups.advance(0.2)
+
+    assert groups.state == "Empty"
+
+
+def test_no_session_of_an_id_that_was_replaced_is_left() -> None:
+    groups = Groups()
+    stable_static(groups, "one")
+    before = len(groups.timers)
+
+    comes_back(groups, "one")
+
+    assert len(groups.timers) == before
+
+
 def test_a_new_id_is_in_the_log() -> None:
     groups = Groups()
     stable_static(groups, "one")

@@ -94,6 +94,51 @@ def test_an_assignment_counts_only_when_it_is_safe() -> None:
     assert synced.response.assignment == b"0"
 
 
+def test_an_assignment_that_is_safe_after_the_next_rebalance_began_does_not_count() -> None:
+    groups = Groups()
+    leader, _ = groups.join_dynamic()
+    groups.advance(3)
+    groups.log.hold()
+    synced = groups.sync(leader, 1, {leader: b"0"})
+
+    new, _ = groups.join_dynamic()
+    groups.log.is_held = False
+    groups.runtime.high_watermark_moved()
+
+    assert synced.error is ErrorCode.REBALANCE_IN_PROGRESS
+    assert groups.state == "PreparingRebalance"
+    assert groups.join(leader).response.generation_id == 2
+    assert groups.sync(new, 2).response is None
+
+
+def test_an_assignment_that_is_safe_in_the_next_generation_does_not_count() -> None:
+    groups = Groups()
+    leader, _ = groups.join_dynamic()
+    groups.advance(3)
+    groups.log.hold()
+    groups.sync(leader, 1, {leader: b"0"})
+
+    groups.join_dynamic()
+    groups.join(leader)
+    groups.log.is_held = False
+    groups.runtime.high_watermark_moved()
+
+    assert groups.shard.groups[GROUP].generation_id == 2
+    assert groups.state == "CompletingRebalance"
+
+
+def test_a_follower_that_asks_again_on_another_connection_is_answered_there() -> None:
+    groups = Groups()
+    (leader, _), (follower, _) = groups.join_dynamic(), groups.join_dynamic()
+    groups.advance(6)
+
+    first, second = groups.sync(follower, 1), groups.sync(follower, 1)
+    groups.sync(leader, 1, {leader: b"0", follower: b"1"})
+
+    assert first.error is ErrorCode.REBALANCE_IN_PROGRESS
+    assert second.response.assignment == b"1"
+
+
 @pytest.mark.parametrize(
     ("failure", "told"),
     [
@@ -192,3 +237,29 @@ def test_a_group_over_a_lowered_maximum_rebalances_when_it_is_loaded() -> None:
     smaller = Groups(groups.log, max_size=2)
 
     assert smaller.state == "PreparingRebalance"
+
+
+def test_all_that_wait_are_sent_elsewhere_when_their_coordinator_moves() -> None:
+    groups = Groups()
+    (leader, _), (follower, _) = groups.join_dynamic(), groups.join_dynamic()
+    groups.advance(6)
+    synced = groups.sync(follower, 1)
+    groups.shard.membership.unload()
+    assert synced.error is ErrorCode.NOT_COORDINATOR
+
+    rejoined = groups.join(leader, topics=["other"])
+    groups.shard.membership.unload()
+
+    assert rejoined.error is ErrorCode.NOT_COORDINATOR
+    assert len(groups.timers) == 0
+
+
+def test_a_group_that_is_deleted_leaves_no_deadline_behind() -> None:
+    groups = Groups()
+    groups.join()
+    assert len(groups.timers) == 1
+
+    _, outcome = groups.shard.delete_groups([GROUP])
+    groups.runtime.carry_out(outcome)
+
+    assert len(groups.timers) == 0

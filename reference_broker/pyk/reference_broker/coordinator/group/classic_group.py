@@ -3,7 +3,7 @@
 ``Empty`` has no members, and lives on until its offsets expire. ``PreparingRebalance`` collects
 JoinGroups; the phase ends when all known members have joined or time is up. ``CompletingRebalance``
 waits for the leader's assignment by SyncGroup. ``Stable`` hands that assignment to whoever asks.
-``Dead`` is a group that was deleted; nothing leaves it.
+``Dead`` is what DescribeGroups calls a group that does not exist: none of these is ever in it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ class GroupState(enum.Enum):
     DEAD = "Dead"
 
 
-# From which states a state may be entered. Dead may be entered twice: deleting a group is
-# idempotent.
+# From which states a state may be entered.
 MOVES = {
     GroupState.EMPTY: {GroupState.PREPARING_REBALANCE},
     GroupState.PREPARING_REBALANCE: {
@@ -45,7 +44,6 @@ MOVES = {
     },
     GroupState.COMPLETING_REBALANCE: {GroupState.PREPARING_REBALANCE},
     GroupState.STABLE: {GroupState.COMPLETING_REBALANCE},
-    GroupState.DEAD: set(GroupState),
 }
 
 
@@ -255,8 +253,6 @@ class ClassicGroup:
         self, member_id: str, group_instance_id: str | None, generation_id: int
     ) -> None:
         """Raise unless this member, or an administrator of an empty group, may commit now."""
-        if self.state is GroupState.DEAD:
-            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if generation_id < 0 and self.state is GroupState.EMPTY:
             return
         if generation_id >= 0 or member_id or group_instance_id is not None:
@@ -273,14 +269,10 @@ class ClassicGroup:
 
         Of a group of consumers they may at any time, else only when it is empty.
         """
-        if self.state is GroupState.DEAD:
-            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND)
         if self.state is not GroupState.EMPTY and not self.uses_consumer_protocol:
             raise ApiError(ErrorCode.NON_EMPTY_GROUP)
 
     def check_delete(self) -> None:
         """Raise unless the group may be deleted."""
-        if self.state is GroupState.DEAD:
-            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND)
         if self.state is not GroupState.EMPTY:
             raise ApiError(ErrorCode.NON_EMPTY_GROUP)

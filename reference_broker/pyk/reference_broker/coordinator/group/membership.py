@@ -106,8 +106,6 @@ class GroupMembership:
 
     def _join_group(self, group: ClassicGroup, join: Join) -> Outcome:
         request, member_id = join.request, join.request.member_id
-        if group.is_in(GroupState.DEAD):
-            return join.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if not self._has_room(group, member_id):
             group.remove(member_id)
             return join.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID)
@@ -128,8 +126,6 @@ class GroupMembership:
         return self._rejoin(group, member, join)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
-        if group.is_in(GroupState.EMPTY):
-            return True
         member = group.members.get(member_id)
         if group.is_in(GroupState.PREPARING_REBALANCE):
             # Those that wait count, not the members: after the maximum was lowered the last to
@@ -222,7 +218,7 @@ class GroupMembership:
     def sync(self, request: SyncGroupRequest, reply: SyncReply, moment: Moment) -> Outcome:
         """Give a member its assignment; ``reply`` is completed once the leader has sent that."""
         group = self._groups.get(request.group_id)
-        if group is None or group.is_in(GroupState.EMPTY):
+        if group is None:
             return refuse_sync(reply, ErrorCode.UNKNOWN_MEMBER_ID)
         try:
             member = _check_sync(group, request)
@@ -280,8 +276,6 @@ class GroupMembership:
         group = self._groups.get(group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        if group.is_in(GroupState.DEAD):
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE
         try:
             member = group.check_member(member_id, group_instance_id)
         except ApiError as error:
@@ -296,7 +290,7 @@ class GroupMembership:
     def keep_alive(self, group: ClassicGroup, member_id: str, moment: Moment) -> None:
         """Prolong the session of a member that shows itself alive by committing."""
         member = group.members.get(member_id)
-        if member is not None and group.is_in(GroupState.STABLE, GroupState.PREPARING_REBALANCE):
+        if member is not None:
             self._rebalancer.expect_heartbeat(group, member_id, member.session_timeout_ms, moment)
 
     # -- LeaveGroup ------------------------------------------------------------------------------
@@ -384,8 +378,6 @@ def _keep_generation(
 
 
 def _check_sync(group: ClassicGroup, request: SyncGroupRequest) -> Member:
-    if group.is_in(GroupState.DEAD):
-        raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     member = group.check_member(request.member_id, request.group_instance_id)
     if request.generation_id != group.generation_id:
         raise ApiError(ErrorCode.ILLEGAL_GENERATION)

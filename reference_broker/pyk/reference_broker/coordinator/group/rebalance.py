@@ -113,8 +113,6 @@ class Rebalancer:
     def _complete_join(self, group: ClassicGroup, moment: Moment) -> Outcome:
         """End the join phase: drop who did not rejoin, begin the next generation, tell all."""
         self._timers.cancel(_join_key(group))
-        if group.is_in(GroupState.DEAD):
-            return NOTHING
         for member in group.not_yet_rejoined:
             if not member.is_static:  # a static member keeps its place until its session ends
                 group.remove(member.member_id)
@@ -206,8 +204,6 @@ class Rebalancer:
         )
 
     def _expire_session(self, group: ClassicGroup, member_id: str, moment: Moment) -> Outcome:
-        if group.is_in(GroupState.DEAD):
-            return NOTHING
         if member_id in group.pending_join:
             group.remove(member_id)
             return self._complete_join_of_the_rest(group, moment)

@@ -118,12 +118,10 @@ class GroupShard:
     def leave_group(
         self, group_id: str, leavers: list[tuple[str, str | None]], moment: Moment
     ) -> tuple[list[ErrorCode], Outcome]:
-        """Let members (id, instance id) leave; raise if there is no such group."""
+        """Let members (id, instance id) leave; return the result of each."""
         group = self.groups.get(group_id)
         if group is None:
             return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers), Outcome()
-        if group.is_in(GroupState.DEAD):
-            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return self.membership.leave(group, leavers, moment)
 
     def delete_groups(self, group_ids: Iterable[str]) -> tuple[dict[str, ErrorCode], Outcome]:
@@ -172,8 +170,6 @@ class GroupShard:
             self.membership.group_deleted(replaced)
         if value is not None:
             self.groups[group_id] = group_from_record(group_id, value)
-        elif replaced is not None:
-            replaced.state = GroupState.DEAD
 
     def loaded(self, moment: Moment) -> list[Outcome]:
         """Begin the sessions of all members that were read from the log."""
