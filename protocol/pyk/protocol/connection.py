@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from struct import Struct
 from typing import Any
 
-import attrs
+from pyk.protocol import slotted
 
 from .api_keys import ApiKey
 from .errors import ErrorCode, MalformedMessageError, ProtocolError
@@ -175,7 +175,7 @@ class ClientConnection:
         return exchange
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class Request:
     """A request that a server has received."""
 

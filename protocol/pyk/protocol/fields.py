@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import UUID
 
-import attrs
+from pyk.protocol import slotted
 
 from .names import camel_case
 from .versions import NO_VERSIONS, VersionRange
@@ -49,7 +49,7 @@ class Kind:
         secret: bool = False,
         always_classic: bool = False,
     ) -> Any:
-        """Return the option of one field: an ``attrs.field`` that carries a :class:`Field`.
+        """Return the option of one field: a ``slotted.field`` that carries a :class:`Field`.
 
         ``versions`` have the field; ``nullable`` ones allow null in it. With ``tag`` it is tagged.
         ``ignorable``: a version that lacks the field drops its value instead of refusing it.
@@ -65,8 +65,9 @@ class Kind:
             secret=secret,
             always_classic=always_classic,
         )
-        attrs_default = attrs.Factory(list) if field.default == () else field.default
-        return attrs.field(default=attrs_default, metadata={Field: field})
+        if field.default == ():
+            return slotted.field(factory=list, metadata=field)
+        return slotted.field(default=field.default, metadata=field)
 
     def __repr__(self) -> str:
         return self.name
@@ -112,7 +113,7 @@ def array(of: Kind | type[Struct], **options: Any) -> Any:
     return ArrayKind(of if isinstance(of, Kind) else StructKind(of))(**options)
 
 
-@attrs.frozen
+@slotted.frozen
 class Field:
     """All that the codec knows about one field of a struct."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
-import attrs
+from pyk.protocol import slotted
 
 from .api_keys import ApiKey
 from .errors import UnsupportedVersionError
@@ -37,11 +37,11 @@ _BEFORE_TRANSACTION_V2 = {
 }
 
 
-@attrs.frozen
+@slotted.frozen
 class FinalizedFeatures:
     """The levels at which a cluster runs its features, as one of its brokers has told."""
 
-    levels: Mapping[str, int] = attrs.field(factory=dict)
+    levels: Mapping[str, int] = slotted.field(factory=dict)
     epoch: int = -1
     """Grows with every change; -1 if the broker could not tell."""
 
@@ -64,13 +64,13 @@ class FinalizedFeatures:
         return told if told.epoch > self.epoch else self
 
 
-@attrs.frozen
+@slotted.frozen
 class PeerVersions:
     """What a broker said it speaks."""
 
     apis: Mapping[ApiKey, VersionRange]
     """APIs that pyk does not know are left out."""
-    features: FinalizedFeatures = attrs.field(factory=FinalizedFeatures)
+    features: FinalizedFeatures = slotted.field(factory=FinalizedFeatures)
 
     @classmethod
     def from_response(cls, response: ApiVersionsResponse) -> Self:

@@ -1,4 +1,4 @@
-"""Message classes: one attrs class per struct of Kafka's protocol, for all its versions.
+"""Message classes: one class per struct of Kafka's protocol, for all its versions.
 
 A class lists its fields in wire order, each with an option from :mod:`.fields`; a decorator says
 what kind of message it is and which versions it has. Codecs are generated when first used.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
-import attrs
+from pyk.protocol import slotted
 
 from . import codec, json_form
 from .api_keys import ApiKey
@@ -94,18 +94,10 @@ M = TypeVar("M", bound="Message")
 # No field specifiers are named, so that to type checkers every field has a default, which is true.
 @dataclass_transform(kw_only_default=True)
 def struct(cls: type[S]) -> type[S]:
-    """Make ``cls`` a struct: an attrs class with slots whose field options the codec can read."""
-    built: Any = attrs.define(
-        cls,
-        slots=True,
-        kw_only=True,
-        eq=False,
-        repr=False,
-        weakref_slot=False,
-        getstate_setstate=False,
-    )
-    options = [(a.name, a.metadata[Field]) for a in attrs.fields(built) if Field in a.metadata]
-    built.fields = tuple(attrs.evolve(option, name=name) for name, option in options)
+    """Make ``cls`` a struct: a class with slots whose field options the codec can read."""
+    built: Any = slotted.define(cls, kw_only=True, eq=False)
+    options = [(each.name, each.metadata) for each in slotted.fields(built) if each.metadata]
+    built.fields = tuple(slotted.evolve(option, name=name) for name, option in options)
     built._values = attrgetter("unknown_tagged_fields", *(name for name, _ in options))
     return cast(type[S], built)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
+from pyk.protocol import slotted
 
 LAST_VERSION = 32767  # a version is an int16; an open range ends here
 
 
-@attrs.frozen
+@slotted.frozen
 class VersionRange:
     """An inclusive range of versions; empty when ``lowest > highest``."""
 

@@ -16,8 +16,7 @@ from random import Random
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.connection import ServerConnection
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.io import Clock, Network
@@ -81,7 +80,7 @@ METADATA_LOG_CONFIG = LogConfig(
 batch, however large: all of it or nothing."""
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class Seams:
     """What a broker needs of the world."""
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import Request, RequestError
 from pyk.protocol.io import FileRegion
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 MAX_REMEMBERED_REQUESTS = 10_000
 
 
-@attrs.frozen
+@slotted.frozen
 class ReceivedRequest:
     """A request that arrived, without its body."""
 

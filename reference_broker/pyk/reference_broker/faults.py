@@ -16,15 +16,14 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 
 _APIS = {key.name.replace("_", ""): key for key in ApiKey}
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class RequestFacts:
     """What rules can tell requests apart by."""
 
@@ -37,7 +36,7 @@ class RequestFacts:
     """Topics and partitions it is about; no number where it is about a topic as a whole."""
 
 
-@attrs.define(kw_only=True)
+@slotted.define(kw_only=True)
 class Effect:
     """What shall happen to one request."""
 
@@ -181,7 +180,7 @@ class FaultRule:
         if self._remaining is not None:
             self._remaining -= 1
         self.hits += 1
-        return attrs.evolve(self._effect, partitions=partitions or None)
+        return slotted.evolve(self._effect, partitions=partitions or None)
 
 
 class FaultRules:
@@ -239,7 +238,7 @@ class FaultRules:
         if not applied:
             return None
         ending = next((effect for effect in applied if effect.ends_request), applied[0])
-        return attrs.evolve(
+        return slotted.evolve(
             ending,
             delay_ms=sum(effect.delay_ms for effect in applied),
             throttle_ms=sum(effect.throttle_ms for effect in applied),

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from uuid import UUID
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.reference_broker.filesystem import Buffer
 from pyk.reference_broker.storage import (
     AppendOrigin,
@@ -46,7 +45,7 @@ class Isolation(Enum):
     LOG_END = auto()  # everything: replicas and coordinators
 
 
-@attrs.frozen
+@slotted.frozen
 class PartitionRead:
     """What a fetch finds in a partition: records, and the offsets as they are at this moment."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Hashable
 
-import attrs
+from pyk.protocol import slotted
 
 
-@attrs.frozen
+@slotted.frozen
 class Moment:
     """Now, on both clocks."""
 

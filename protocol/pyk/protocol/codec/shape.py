@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from struct import calcsize
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.fields import ArrayKind, Field, Kind, StructKind
 
 
-@attrs.frozen
+@slotted.frozen
 class Shape:
     """A kind, and what the version makes of it."""
 

@@ -16,8 +16,7 @@ from struct import Struct
 from typing import BinaryIO, Protocol, cast
 from weakref import WeakKeyDictionary
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ProtocolError
 from pyk.protocol.io.frame_buffer import grow, new_buffer
 
@@ -30,7 +29,7 @@ LENGTH_BYTES = 4
 _LENGTH = Struct(">i")
 
 
-@attrs.frozen
+@slotted.frozen
 class FileRegion:
     """Bytes of an open file that are sent from the page cache without passing through Python."""
 

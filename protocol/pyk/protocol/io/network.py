@@ -8,14 +8,14 @@ import socket
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import attrs
+from pyk.protocol import slotted
 
 log = logging.getLogger(__name__)
 
 ProtocolFactory = Callable[[], asyncio.BufferedProtocol]
 
 
-@attrs.frozen
+@slotted.frozen
 class Address:
     """One resolved address: what a name became, and what a socket connects to."""
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Self
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.records.record import Headers, RecordOrigin
 
 ALL_FIELDS = ("offset", "timestamp", "key", "value", "headers")
@@ -147,7 +146,7 @@ class HeadersColumn:
         return name.decode()
 
 
-@attrs.frozen
+@slotted.frozen
 class RecordColumns:
     """``count`` records as columns; None for a column that was not asked for.
 

@@ -6,8 +6,7 @@ ones of Kafka are in :mod:`.kafka_broker_configs`.
 
 from __future__ import annotations
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.reference_broker.config.definition import (
     Fallback,
     UpdateMode,
@@ -32,7 +31,7 @@ MINUTE_MS = 60_000
 _DYNAMIC = UpdateMode.CLUSTER_WIDE
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class BrokerConfig:
     """The effective configuration of one broker."""
 

@@ -1,6 +1,6 @@
 """One configuration: its name, type, range and meaning, and how its text is read.
 
-Tables of them are attrs classes. Each field is a configuration of the same name, dots written as
+Tables of them are slotted classes. Each field is a configuration of the same name, dots written as
 underscores, so that code says ``config.segment_bytes`` and type checkers know it:
 
     class LogConfig:
@@ -15,13 +15,11 @@ from enum import Enum, IntEnum
 from functools import cache
 from typing import Any, TypeVar
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.reference_broker.config.errors import InvalidConfigError
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
 
-_METADATA_KEY = "configuration"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 
 T = TypeVar("T")
@@ -57,7 +55,7 @@ _BOUNDS = {
 }
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class Fallback:
     """A configuration that stands in when another is not set, and how many of its units one is."""
 
@@ -65,7 +63,7 @@ class Fallback:
     unit: int = 1
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class ConfigDefinition:
     """What one configuration is. ``fallbacks`` are asked in order while it is not set.
 
@@ -180,9 +178,9 @@ _PARSERS: dict[ConfigType, Callable[[ConfigDefinition, object], ConfigValue]] = 
 def definitions_of(table: type) -> dict[str, ConfigDefinition]:
     """Return the configurations of a table by name, in its order."""
     found = {}
-    for field in attrs.fields(table):
+    for field in slotted.fields(table):
         name = field.name.replace("_", ".")
-        found[name] = attrs.evolve(field.metadata[_METADATA_KEY], name=name)
+        found[name] = slotted.evolve(field.metadata, name=name)
     return found
 
 
@@ -233,4 +231,4 @@ def double(default: float, **more: Any) -> Any:
 
 def _field(kind: ConfigType, default: ConfigValue, more: dict[str, Any]) -> Any:
     definition = ConfigDefinition(type=kind, default=default, **more)
-    return attrs.field(default=default, metadata={_METADATA_KEY: definition})
+    return slotted.field(default=default, metadata=definition)

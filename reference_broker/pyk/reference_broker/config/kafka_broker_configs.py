@@ -9,8 +9,7 @@ from __future__ import annotations
 import pkgutil
 from functools import cache
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.reference_broker.config.broker_config import BrokerConfig
 from pyk.reference_broker.config.definition import (
     ConfigDefinition,
@@ -55,4 +54,4 @@ def _definition(row: tuple[str, str, str, str]) -> ConfigDefinition:
     )
     if default == NULL:
         return definition
-    return attrs.evolve(definition, default=definition.parse(default))
+    return slotted.evolve(definition, default=definition.parse(default))

@@ -18,8 +18,7 @@ from enum import IntEnum
 from itertools import dropwhile, product
 from typing import NamedTuple
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.reference_broker.config.broker_config import BrokerConfig
 from pyk.reference_broker.config.definition import (
     ConfigDefinition,
@@ -55,7 +54,7 @@ class ConfigSynonym(NamedTuple):
     source: ConfigSource
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class ConfigEntry:
     """What DescribeConfigs says of one configuration; ``synonyms`` begins with what won."""
 
@@ -139,7 +138,7 @@ def broker_definition(name: str) -> ConfigDefinition | None:
     return all_broker_definitions().get(name)
 
 
-@attrs.define
+@slotted.define
 class BrokerConfigLayers:
     """The configuration of a broker, layer by layer, and what topics make of it.
 
@@ -147,9 +146,9 @@ class BrokerConfigLayers:
     the broker runs.
     """
 
-    static: dict[str, ConfigValue] = attrs.field(factory=dict)
-    dynamic_default: dict[str, ConfigValue] = attrs.field(factory=dict)
-    dynamic: dict[str, ConfigValue] = attrs.field(factory=dict)
+    static: dict[str, ConfigValue] = slotted.field(factory=dict)
+    dynamic_default: dict[str, ConfigValue] = slotted.field(factory=dict)
+    dynamic: dict[str, ConfigValue] = slotted.field(factory=dict)
 
     @classmethod
     def of(cls, values: Mapping[str, object]) -> BrokerConfigLayers:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.reference_broker.config.definition import (
     Fallback,
     boolean,
@@ -31,7 +30,7 @@ def _broker(name: str) -> dict[str, Any]:
     return {"fallbacks": (Fallback(name=name),)}
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class LogConfig:
     """The effective configuration of one topic."""
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Protocol
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata_records import ConfigRecord
 from pyk.protocol.schema import Message
@@ -48,7 +47,7 @@ class Alteration(Protocol):
     value: str | None
 
 
-@attrs.frozen
+@slotted.frozen
 class Resource:
     """What a configuration belongs to."""
 

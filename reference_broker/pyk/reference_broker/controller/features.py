@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+from pyk.protocol import slotted
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class Feature:
     """A feature, the levels this software can run, and the one a new cluster is finalized at."""
 

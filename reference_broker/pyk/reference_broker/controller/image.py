@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from uuid import UUID
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.messages.metadata_records import (
     ConfigRecord,
     FeatureLevelRecord,
@@ -28,7 +27,7 @@ BROKER_RESOURCE = 4
 UNCHANGED_LEADER = -2
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class PartitionImage:
     """Who holds a partition and who leads it."""
 
@@ -39,16 +38,16 @@ class PartitionImage:
     partition_epoch: int
 
 
-@attrs.define(kw_only=True)
+@slotted.define(kw_only=True)
 class TopicImage:
     """A topic and its partitions by number."""
 
     name: str
     topic_id: UUID
-    partitions: dict[int, PartitionImage] = attrs.Factory(dict)
+    partitions: dict[int, PartitionImage] = slotted.field(factory=dict)
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class BrokerImage:
     """A registered broker and where clients reach it."""
 
@@ -60,7 +59,7 @@ class BrokerImage:
     is_fenced: bool
 
 
-@attrs.frozen
+@slotted.frozen
 class PartitionChanged:
     """A partition exists, in this state."""
 
@@ -69,14 +68,14 @@ class PartitionChanged:
     partition: PartitionImage
 
 
-@attrs.frozen
+@slotted.frozen
 class TopicDeleted:
     """A topic and all its partitions are gone."""
 
     topic: TopicImage
 
 
-@attrs.frozen
+@slotted.frozen
 class ConfigChanged:
     """A configuration of a resource has another value, or none of its own any more."""
 
@@ -87,18 +86,18 @@ class ConfigChanged:
 Change = PartitionChanged | TopicDeleted | ConfigChanged
 
 
-@attrs.define
+@slotted.define
 class MetadataImage:
     """All metadata. Changes only by :meth:`replay`."""
 
-    topics: dict[str, TopicImage] = attrs.Factory(dict)
-    topics_by_id: dict[UUID, TopicImage] = attrs.Factory(dict)
-    unified_names: dict[str, str] = attrs.Factory(dict)
+    topics: dict[str, TopicImage] = slotted.field(factory=dict)
+    topics_by_id: dict[UUID, TopicImage] = slotted.field(factory=dict)
+    unified_names: dict[str, str] = slotted.field(factory=dict)
     """The topic of each :func:`~.names.unified_name`: there is but one."""
-    brokers: dict[int, BrokerImage] = attrs.Factory(dict)
-    configs: dict[tuple[int, str], dict[str, str]] = attrs.Factory(dict)
+    brokers: dict[int, BrokerImage] = slotted.field(factory=dict)
+    configs: dict[tuple[int, str], dict[str, str]] = slotted.field(factory=dict)
     """Own values by resource type and name; the empty broker name means all brokers."""
-    features: dict[str, int] = attrs.Factory(dict)
+    features: dict[str, int] = slotted.field(factory=dict)
     next_producer_id: int = 0
     record_count: int = 0
     """How many records were replayed: the offset of the next one."""
@@ -148,7 +147,7 @@ class MetadataImage:
         topic = self.topics_by_id[record.topic_id]
         known = topic.partitions[record.partition_id]
         has_leader = record.leader != UNCHANGED_LEADER
-        partition = attrs.evolve(
+        partition = slotted.evolve(
             known,
             replicas=known.replicas if record.replicas is None else tuple(record.replicas),
             isr=known.isr if record.isr is None else tuple(record.isr),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.messages.metadata_records import RegisterBrokerRecord
 from pyk.protocol.persisted import decode_metadata_record, encode_metadata_record
 from pyk.protocol.schema import Message
@@ -12,7 +11,7 @@ from pyk.protocol.schema import Message
 _VERSIONS: dict[type[Message], int] = {RegisterBrokerRecord: 1}
 
 
-@attrs.frozen
+@slotted.frozen
 class MetadataRecord:
     """One record of ``__cluster_metadata``."""
 

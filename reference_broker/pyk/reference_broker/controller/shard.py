@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.messages.metadata_records import (
     BrokerEndpoint,
     BrokerFeature,
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 PRODUCER_ID_BLOCK_SIZE = 1000
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class BrokerRegistration:
     """What a broker tells the controller about itself when it starts."""
 

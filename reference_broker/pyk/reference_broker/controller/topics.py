@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata_records import (
     ConfigRecord,
@@ -33,7 +32,7 @@ MAX_RECORDS_PER_REQUEST = 10_000
 NO_SUCH_TOPIC = "This server does not host this topic-partition."
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class TopicDefaults:
     """What a topic gets where its creator does not say."""
 
@@ -42,7 +41,7 @@ class TopicDefaults:
     min_insync_replicas: int = 1
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class NewTopic:
     """A topic that may be created, and the records that do so."""
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 
 
@@ -21,7 +20,7 @@ def _nobody(_: ErrorCode) -> None:
     return
 
 
-@attrs.frozen
+@slotted.frozen
 class Outcome:
     """Records to append; ``when_written`` is told how that went.
 

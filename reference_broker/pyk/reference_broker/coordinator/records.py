@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.persisted import (
     decode_coordinator_key,
     decode_coordinator_value,
@@ -13,7 +12,7 @@ from pyk.protocol.persisted import (
 from pyk.protocol.schema import Message
 
 
-@attrs.frozen
+@slotted.frozen
 class CoordinatorRecord:
     """One key with its new value; no value is a tombstone, which deletes the key."""
 

@@ -14,8 +14,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
@@ -178,7 +177,7 @@ class ShardRuntime(Generic[S]):
             outcome.when_written(error)
             reply.complete(on_error(error) if error else answer)
 
-        self.carry_out(attrs.evolve(outcome, when_written=when_written))
+        self.carry_out(slotted.evolve(outcome, when_written=when_written))
         return reply
 
     def tell(self, event: Callable[[S, Moment], Outcome]) -> None:

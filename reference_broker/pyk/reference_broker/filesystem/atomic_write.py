@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import posixpath
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.reference_broker.filesystem.interface import File, FileSystem
 
 TEMPORARY_SUFFIX = ".tmp"
@@ -26,7 +25,7 @@ def write_atomically(
         write.replace()
 
 
-@attrs.frozen
+@slotted.frozen
 class PendingWrite:
     """The new content of a file, in another file that is about to take its name."""
 

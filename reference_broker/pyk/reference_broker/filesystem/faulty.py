@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, Self, get_args
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.reference_broker.filesystem.interface import Buffer, File, FileSystem, Lock
 
 Operation = Literal[
@@ -36,7 +35,7 @@ Operation = Literal[
 OPERATIONS = get_args(Operation)
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class Fault:
     """What happens at a point, from when it is told until its ``times`` are over."""
 

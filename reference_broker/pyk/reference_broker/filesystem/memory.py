@@ -15,22 +15,21 @@ import posixpath
 from collections.abc import Callable, Sequence
 from random import Random
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.reference_broker.filesystem.interface import Buffer, DirectoryLockedError, File, Lock
 
 PAGE_BYTES = 4096
 """What a disk writes or does not write as a whole."""
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class _Inode:
     """The content of a file, and how to get back to what the disk holds."""
 
     modified_ms: int
-    data: bytearray = attrs.field(factory=bytearray)
+    data: bytearray = slotted.field(factory=bytearray)
     flushed_size: int = 0
-    overwritten: list[tuple[int, bytes]] = attrs.field(factory=list)
+    overwritten: list[tuple[int, bytes]] = slotted.field(factory=list)
 
     def save(self, start: int, end: int) -> None:
         """Keep what ``start`` to ``end`` holds, as far as it is on the disk."""
@@ -66,11 +65,11 @@ class _Inode:
                 self.data[page:end] = latest[page:end]
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class _Directory:
     """Names, and what they stand for."""
 
-    entries: dict[str, _Inode | _Directory] = attrs.field(factory=dict)
+    entries: dict[str, _Inode | _Directory] = slotted.field(factory=dict)
 
     def set(self, name: str, entry: _Inode | _Directory | None) -> None:
         if entry is None:
@@ -79,7 +78,7 @@ class _Directory:
             self.entries[name] = entry
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class _NameChange:
     """A change of names that is not synced in all of its directories."""
 

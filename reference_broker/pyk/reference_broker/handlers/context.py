@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.schema import Message
 from pyk.reference_broker.address import WILDCARDS
 from pyk.reference_broker.deferred import Deferred
@@ -17,7 +16,7 @@ NO_OPERATIONS = -2147483648
 """What stands for "not asked for" in fields of authorized operations."""
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class RequestContext:
     """Who asks, in which version."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import (
     EpochEndOffset,
@@ -216,7 +215,7 @@ def _failed(
     return data
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class _DelayedFetch:
     """A fetch that waits for min_bytes."""
 

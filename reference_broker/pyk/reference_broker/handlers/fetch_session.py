@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from uuid import UUID
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchPartition, FetchRequest, PartitionData
 from pyk.reference_broker.errors import ApiError
@@ -27,7 +26,7 @@ PartitionKey = tuple[str, UUID, int]
 """Topic name, topic id and partition number; of name and id the version knows only one."""
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class FetchedPartition:
     """A partition of a fetch, and what the client was last told about it."""
 
@@ -57,7 +56,7 @@ class FetchedPartition:
         return has_news
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class FetchSession:
     """The partitions one client fetches, in the order they are read."""
 
@@ -86,7 +85,7 @@ class FetchSession:
         self.partitions[fetched.key] = self.partitions.pop(fetched.key)
 
 
-@attrs.frozen
+@slotted.frozen
 class FetchContext:
     """What one fetch reads, and how its response is made."""
 

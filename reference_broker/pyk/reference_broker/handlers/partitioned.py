@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.registry import response_class
 from pyk.protocol.schema import Message, Struct
 
 
-@attrs.frozen
+@slotted.frozen
 class _Side:
     """Where a message keeps its topics, their name, their partitions and the partition's number."""
 
@@ -27,7 +26,7 @@ class _Side:
     number: str
 
 
-@attrs.frozen
+@slotted.frozen
 class Shape:
     """The two sides of an API that works on partitions."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -167,7 +166,7 @@ def _failed(
     return result
 
 
-@attrs.frozen
+@slotted.frozen
 class _WaitingPartition:
     """A batch that was appended but is not yet as safe as its producer asked for.
 
@@ -199,7 +198,7 @@ class _WaitingPartition:
         return True
 
 
-@attrs.define(eq=False)
+@slotted.define(eq=False)
 class _DelayedProduce:
     """A produce that waits for high watermarks or for the disk."""
 

@@ -11,8 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.versions import VersionRange
 
@@ -20,7 +19,7 @@ Handler = Callable[..., Any]
 """Called with the broker, the request and its context."""
 
 
-@attrs.frozen
+@slotted.frozen
 class Api:
     """One API: the versions that are served, and its handler as ``module.function``."""
 

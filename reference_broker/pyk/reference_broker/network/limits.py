@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-import attrs
+from pyk.protocol import slotted
 
 PATIENCE = 30.0
 SLOWEST_BYTES_PER_SECOND = 10_000
 """What has begun to arrive or to be sent must get on this fast, or it only holds memory."""
 
 
-@attrs.define
+@slotted.define
 class Progress:
     """When a connection last got on, in monotonic seconds."""
 

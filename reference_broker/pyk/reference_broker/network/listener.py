@@ -7,8 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.connection import ServerConnection
 from pyk.protocol.io import Clock, FrameTransport, Listener, Network
 
@@ -21,7 +20,7 @@ SWEEP_SECONDS = 5.0
 SHORTEST_SWEEP_SECONDS = 0.05
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class ListenerLimits:
     """What connections may take; sizes in bytes, times in seconds."""
 

@@ -19,8 +19,7 @@ from __future__ import annotations
 import struct
 from enum import Enum, auto
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.records import (
     Compression,
     RecordBatch,
@@ -75,7 +74,7 @@ class AppendOrigin(Enum):
     COORDINATOR = auto()
 
 
-@attrs.define
+@slotted.define
 class ValidatedBatch:
     """A batch as it will be stored, but for its place. ``header`` begins at byte 16."""
 

@@ -7,8 +7,7 @@ import re
 from random import Random
 from uuid import UUID
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.reference_broker.filesystem import FileSystem, Lock
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.meta_properties import (
@@ -29,7 +28,7 @@ _MAX_NAME_LENGTH = 255
 _LOG_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})")
 
 
-@attrs.define
+@slotted.define
 class DataDirectory:
     """A data directory that is locked for one broker. ``close`` lets others in."""
 

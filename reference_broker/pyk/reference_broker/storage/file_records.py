@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO, cast
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.io import FileRegion
 from pyk.reference_broker.filesystem import File
 
 SEND_FROM_FILE_ABOVE_BYTES = 16 * 1024
 
 
-@attrs.frozen
+@slotted.frozen
 class FileRecords:
     """A stretch of a segment: whole batches, the last one possibly cut. ``len()`` is its size."""
 

@@ -18,8 +18,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.reference_broker.filesystem import File, FileSystem
 from pyk.reference_broker.filesystem.atomic_write import PendingWrite
 from pyk.reference_broker.storage.disk import Disk
@@ -31,7 +30,7 @@ FLUSHES_AT_ONCE = 8
 """Each holds four files open, so that there must not be one for each log."""
 
 
-@attrs.frozen(eq=False)
+@slotted.frozen(eq=False)
 class Flush:
     """What has to reach the disk so that a log is safe up to ``end_offset``."""
 
@@ -133,7 +132,7 @@ class FlushQueue:
             self._start_waiting()
 
 
-@attrs.frozen(eq=False)
+@slotted.frozen(eq=False)
 class WaitingFlush:
     """One log's place in the queue."""
 

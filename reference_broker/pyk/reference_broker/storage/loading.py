@@ -17,8 +17,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.records import RecordBatch, RecordBatchError, UnsupportedMagicError, parse_batch
 from pyk.protocol.records.layout import LENGTH_END
 from pyk.reference_broker.config import LogConfig
@@ -45,7 +44,7 @@ log = logging.getLogger(__name__)
 SCAN_WINDOW_BYTES = 1 << 20
 
 
-@attrs.define
+@slotted.define
 class LoadedLog:
     """What is on the disk of a log, all of it sound."""
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.io import Clock
 from pyk.protocol.records import RecordBatch
 from pyk.reference_broker.config import LogConfig
@@ -43,7 +42,7 @@ from pyk.reference_broker.storage.segment import BatchPlace
 from pyk.reference_broker.topic_partition import TopicPartition
 
 
-@attrs.frozen
+@slotted.frozen
 class LogAppendResult:
     """Where an append went. For a retry that was appended before: where it went then."""
 

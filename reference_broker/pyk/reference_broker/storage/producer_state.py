@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.reference_broker.storage.errors import (
     InvalidProducerEpochError,
     OutOfOrderSequenceError,
@@ -59,13 +58,13 @@ class BatchMetadata(NamedTuple):
         return self.last_offset - self.offset_delta
 
 
-@attrs.define
+@slotted.define
 class ProducerEntry:
     """What is remembered of one producer; ``batches`` are its last ones, oldest first."""
 
     producer_id: int
     epoch: int = NO_PRODUCER_EPOCH
-    batches: list[BatchMetadata] = attrs.field(factory=list)
+    batches: list[BatchMetadata] = slotted.field(factory=list)
     last_timestamp: int = -1
     coordinator_epoch: int = -1
     current_txn_first_offset: int = NO_OFFSET

@@ -11,8 +11,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.protocol.messages.join_group import JoinGroupResponseMember
 from pyk.protocol.messages.sync_group import SyncGroupResponse
@@ -47,7 +46,7 @@ MOVES = {
 }
 
 
-@attrs.define(kw_only=True, eq=False)
+@slotted.define(kw_only=True, eq=False)
 class ClassicGroup:
     """A group and its members.
 
@@ -62,12 +61,12 @@ class ClassicGroup:
     protocol_type: str | None = None
     protocol_name: str | None = None
     leader_id: str | None = None
-    members: dict[str, Member] = attrs.Factory(dict)
-    static_members: dict[str, str] = attrs.Factory(dict)
+    members: dict[str, Member] = slotted.field(factory=dict)
+    static_members: dict[str, str] = slotted.field(factory=dict)
     """Member ids by group instance id (KIP-345)."""
-    pending_join: set[str] = attrs.Factory(set)
+    pending_join: set[str] = slotted.field(factory=set)
     """Ids handed out with MEMBER_ID_REQUIRED (KIP-394) that have not come back yet."""
-    pending_sync: set[str] = attrs.Factory(set)
+    pending_sync: set[str] = slotted.field(factory=set)
     """Members that have not sent SyncGroup since the join phase ended."""
     has_new_member: bool = False
     """Somebody joined since the initial rebalance delay was last extended."""

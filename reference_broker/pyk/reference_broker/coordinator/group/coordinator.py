@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 from uuid import UUID
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.config import BrokerConfig
 from pyk.reference_broker.coordinator.runtime import ShardLog, ShardRuntime
@@ -123,7 +122,7 @@ class GroupCoordinator:
         results: list[ErrorCode] = []
         for runtime in self._shards.values():
             outcome = runtime.shard.forget_deleted_topics(topic_id_of)
-            runtime.carry_out(attrs.evolve(outcome, when_written=results.append))
+            runtime.carry_out(slotted.evolve(outcome, when_written=results.append))
         for code in filter(None, results):
             raise ApiError(code)
 

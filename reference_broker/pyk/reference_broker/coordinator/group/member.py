@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.join_group import JoinGroupResponse
 from pyk.protocol.messages.sync_group import SyncGroupResponse
@@ -22,7 +21,7 @@ def join_error(error: ErrorCode, member_id: str = "") -> JoinGroupResponse:
     return JoinGroupResponse(member_id=member_id, protocol_name=None, error_code=error)
 
 
-@attrs.define(kw_only=True, eq=False)
+@slotted.define(kw_only=True, eq=False)
 class Member:
     """A member, and the replies it is waiting for: at most one JoinGroup and one SyncGroup."""
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from uuid import UUID
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.join_group import JoinGroupRequest
 from pyk.protocol.messages.sync_group import SyncGroupRequest
@@ -35,7 +34,7 @@ from .records import empty_group_record, group_record
 UNKNOWN_MEMBER_ID = ""
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class Join:
     """One JoinGroup, who sent it, and when."""
 

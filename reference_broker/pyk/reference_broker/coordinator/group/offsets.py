@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from uuid import UUID
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.timers import Moment
@@ -21,7 +20,7 @@ GroupOffsets = Mapping[str, Mapping[int, CommittedOffset]]
 """Committed offsets by topic and partition."""
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class OffsetConfig:
     """The broker configuration that committed offsets obey."""
 
@@ -29,7 +28,7 @@ class OffsetConfig:
     metadata_max_bytes: int = 4096
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class OffsetToCommit:
     """One partition of an OffsetCommit."""
 

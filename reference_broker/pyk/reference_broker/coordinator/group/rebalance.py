@@ -12,8 +12,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.sync_group import SyncGroupResponse
 from pyk.reference_broker.coordinator.outcome import NOTHING, Outcome
@@ -29,7 +28,7 @@ log = logging.getLogger(__name__)
 TimedEvent = Callable[[Moment], Outcome]
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class GroupConfig:
     """The broker configuration that groups obey; durations in milliseconds."""
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-import attrs
-
+from pyk.protocol import slotted
 from pyk.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -29,7 +28,7 @@ _OFFSET_COMMIT_VERSION_WITH_EXPIRY = 1  # the only one that carries an expire ti
 UNKNOWN_TOPIC_ID = UUID(int=0)
 
 
-@attrs.frozen(kw_only=True)
+@slotted.frozen(kw_only=True)
 class CommittedOffset:
     """How far a group has come in a partition."""
 

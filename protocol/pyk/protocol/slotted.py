@@ -1,0 +1,199 @@
+"""Declare classes of values with slots, as attrs does, at next to no cost when they are imported.
+
+attrs compiles the methods of a class when the class is declared. That was a third of the time in
+which a broker starts, and most of the classes are not used by then. Here ``__init__`` is compiled
+when a class is first called; the other methods are shared by all classes.
+
+    @slotted.frozen
+    class Place:
+        line: int
+        column: int = 0
+        marks: list[str] = slotted.field(factory=list)
+
+Tools for attrs classes (``attrs.fields``, ``attrs.evolve``, ``attrs.asdict``) take these, too.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
+from typing import Any, TypeVar, dataclass_transform
+
+C = TypeVar("C", bound=type)
+T = TypeVar("T")
+
+_MISSING: Any = type("Missing", (), {"__repr__": lambda _: "<missing>"})()
+
+
+class FieldOptions:
+    """What a class says about one field."""
+
+    __slots__ = ("default", "factory", "metadata", "name")
+
+    def __init__(self, default: Any, factory: Callable[[], Any] | None, metadata: Any) -> None:
+        self.name = ""
+        self.default = default
+        self.factory = factory
+        self.metadata = metadata
+
+
+def field(
+    *, default: Any = _MISSING, factory: Callable[[], Any] | None = None, metadata: Any = None
+) -> Any:
+    """Return the options of a field: its default, or the function that makes it for each object.
+
+    ``metadata`` is whatever the declaring code wants to find again, see :func:`fields`.
+    """
+    return FieldOptions(default, factory, metadata)
+
+
+@dataclass_transform(field_specifiers=(field,))
+def define(cls: C | None = None, *, kw_only: bool = False, eq: bool = True) -> Any:
+    """Declare a class with the annotated names as slots and arguments.
+
+    ``kw_only``: the arguments must be named. ``eq=False``: objects are compared by identity.
+    """
+    if cls is None:
+        return partial(_build, kw_only=kw_only, eq=eq, is_frozen=False)
+    return _build(cls, kw_only=kw_only, eq=eq, is_frozen=False)
+
+
+@dataclass_transform(field_specifiers=(field,), frozen_default=True)
+def frozen(cls: C | None = None, *, kw_only: bool = False, eq: bool = True) -> Any:
+    """Declare a class as :func:`define` does, whose objects cannot be changed and have a hash."""
+    if cls is None:
+        return partial(_build, kw_only=kw_only, eq=eq, is_frozen=True)
+    return _build(cls, kw_only=kw_only, eq=eq, is_frozen=True)
+
+
+def fields(cls: type) -> tuple[FieldOptions, ...]:
+    """Return the fields of a class that this module declared, those of its bases first."""
+    found: tuple[FieldOptions, ...] = getattr(cls, "__slotted_fields__")  # noqa: B009 - not in type
+    return found
+
+
+def evolve(instance: T, **changes: Any) -> T:
+    """Return a copy of ``instance`` with some fields changed."""
+    for each in fields(type(instance)):
+        if each.name not in changes:
+            changes[each.name] = getattr(instance, each.name)
+    return type(instance)(**changes)
+
+
+class _AttrsFields:
+    """What attrs asks a class for its fields by. Made when somebody asks."""
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        import attrs
+
+        options = {
+            each.name: attrs.field(factory=each.factory)
+            if each.factory is not None
+            else attrs.field(default=attrs.NOTHING if each.default is _MISSING else each.default)
+            for each in fields(owner)
+        }
+        made = attrs.fields(attrs.make_class(owner.__name__, options, kw_only=True))
+        setattr(owner, "__attrs_attrs__", made)  # noqa: B010 - type checkers do not know it
+        return made
+
+
+def _build(cls: Any, *, kw_only: bool, eq: bool, is_frozen: bool) -> Any:
+    namespace = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__")}
+    own = tuple(
+        _declared(name, namespace.pop(name, _MISSING))
+        for name, annotation in namespace.get("__annotations__", {}).items()
+        if not str(annotation).startswith(("ClassVar", "typing.ClassVar"))
+    )
+    everything = (*getattr(cls, "__slotted_fields__", ()), *own)
+    namespace |= {
+        "__qualname__": cls.__qualname__,
+        "__slots__": tuple(each.name for each in own),
+        "__slotted_fields__": everything,
+        "__attrs_attrs__": _AttrsFields(),
+    }
+    if eq:
+        namespace["__slotted_values__"] = attrgetter(*[each.name for each in everything])
+        namespace |= {"__eq__": _eq, "__hash__": _hash if is_frozen else None}
+    if cls.__repr__ is object.__repr__:
+        namespace["__repr__"] = _repr
+    if is_frozen:
+        namespace |= {"__setattr__": _refuse, "__delattr__": _refuse, "__setstate__": _set_state}
+    built = type(cls)(cls.__name__, cls.__bases__, namespace)
+    built.__init__ = _init_to_be(built, kw_only, is_frozen)
+    return built
+
+
+def _declared(name: str, value: Any) -> FieldOptions:
+    options = value if isinstance(value, FieldOptions) else FieldOptions(value, None, None)
+    options.name = name
+    return options
+
+
+def _init_to_be(cls: Any, kw_only: bool, is_frozen: bool) -> Callable[..., None]:
+    """Return an ``__init__`` that puts the compiled one into its place and calls it."""
+
+    def compile_and_call(self: Any, *args: Any, **named: Any) -> None:
+        cls.__init__ = _compile_init(cls, kw_only, is_frozen)
+        cls.__init__(self, *args, **named)
+
+    return compile_and_call
+
+
+def _compile_init(cls: type, kw_only: bool, is_frozen: bool) -> Callable[..., None]:
+    names: dict[str, Any] = {"_missing": _MISSING}
+    required, optional, body = [], [], []
+    for each in fields(cls):
+        name = value = each.name
+        if each.factory is not None:
+            names[f"_make_{name}"] = each.factory
+            optional.append(f"{name}=_missing")
+            value = f"_make_{name}() if {name} is _missing else {name}"
+        elif each.default is _MISSING:
+            required.append(name)
+        else:
+            names[f"_default_{name}"] = each.default
+            optional.append(f"{name}=_default_{name}")
+        if is_frozen:  # a slot's own setter is not stopped by __setattr__
+            names[f"_set_{name}"] = getattr(cls, name).__set__
+            body.append(f"_set_{name}(self, {value})")
+        else:
+            body.append(f"self.{name} = {value}")
+    arguments = ["self", *(["*"] if kw_only and body else []), *required, *optional]
+    lines = [f"def __init__({', '.join(arguments)}):", *(body or ["pass"])]
+    return _compiled("\n    ".join(lines) + "\n", cls.__qualname__, names)
+
+
+def _compiled(text: str, class_name: str, names: dict[str, Any]) -> Callable[..., None]:
+    filename = f"<pyk init of {class_name}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    exec(compile(text, filename, "exec"), names)  # noqa: S102 - written from our own fields
+    init: Callable[..., None] = names["__init__"]
+    init.__qualname__ = f"{class_name}.__init__"
+    return init
+
+
+def _eq(self: Any, other: Any) -> Any:
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    return self.__slotted_values__(self) == other.__slotted_values__(other)
+
+
+def _hash(self: Any) -> int:
+    return hash(self.__slotted_values__(self))
+
+
+def _repr(self: Any) -> str:
+    shown = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(type(self)))
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _refuse(self: object, name: str, value: object = None) -> None:
+    raise AttributeError(f"{type(self).__name__}.{name} cannot be changed: evolve a copy")
+
+
+def _set_state(self: Any, state: tuple[None, dict[str, Any]]) -> None:
+    """Restore what pickle and copy found in the slots."""
+    for name, value in state[1].items():
+        getattr(type(self), name).__set__(self, value)

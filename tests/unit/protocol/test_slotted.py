@@ -1,0 +1,127 @@
+"""Classes with slots, as attrs declares them, whose methods are made when they are first used."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import attrs
+import pytest
+
+from pyk.protocol import slotted
+
+
+@slotted.frozen
+class Place:
+    line: int
+    column: int = 0
+
+
+@slotted.define(kw_only=True)
+class Page:
+    marks: list[Place] = slotted.field(factory=list)
+    title: str = "untitled"
+
+
+@slotted.define(kw_only=True)
+class NumberedPage(Page):
+    number: int
+
+
+@slotted.define(eq=False)
+class Reader:
+    name: str
+
+
+def test_arguments_go_by_position_or_name() -> None:
+    assert (Place(3).line, Place(3).column) == (3, 0)
+    assert Place(column=2, line=1) == Place(1, 2)
+
+
+def test_wrong_arguments_are_named_with_the_class() -> None:
+    with pytest.raises(TypeError, match=r"Place.__init__\(\) missing 1 required .* 'line'"):
+        Place()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"Page.__init__\(\) takes 1 positional argument"):
+        Page([])  # type: ignore[misc]
+
+
+def test_each_object_has_a_list_of_its_own() -> None:
+    first, second = Page(), Page()
+    first.marks.append(Place(1))
+    assert second.marks == []
+    assert Page(marks=[Place(1)]) == first
+
+
+def test_a_derived_class_takes_the_fields_of_its_base() -> None:
+    page = NumberedPage(marks=[Place(1)], title="index", number=7)
+    assert page.marks == [Place(1)]
+    assert repr(page) == "NumberedPage(marks=[Place(line=1, column=0)], title='index', number=7)"
+
+
+def test_objects_of_different_classes_differ() -> None:
+    assert Page() != NumberedPage(number=1)
+    assert Place(0) != (0, 0)
+
+
+def test_frozen_objects_have_a_hash_and_cannot_be_changed() -> None:
+    place = Place(1)
+    assert {place: "here"}[Place(1)] == "here"
+    with pytest.raises(AttributeError, match=r"Place.line cannot be changed"):
+        place.line = 2  # type: ignore[misc]
+    with pytest.raises(AttributeError, match=r"Place.line cannot be changed"):
+        del place.line
+
+
+def test_changeable_objects_have_no_hash_unless_compared_by_identity() -> None:
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Page())
+    one, other = Reader("Ada"), Reader("Ada")
+    assert len({one, other}) == 2
+
+
+def test_objects_have_slots_only() -> None:
+    with pytest.raises(AttributeError, match="pages"):
+        Page().pages = 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("value", [Place(1, 2), Page(title="end"), NumberedPage(number=1)])
+def test_objects_can_be_copied_and_pickled(value: Place | Page) -> None:
+    assert copy.copy(value) == value
+    assert copy.deepcopy(value) == value
+    assert pickle.loads(pickle.dumps(value)) == value
+
+
+def test_evolve_changes_a_copy() -> None:
+    place = Place(1, 2)
+    assert slotted.evolve(place, line=3) == Place(3, 2)
+    assert place == Place(1, 2)
+
+
+def test_tools_for_attrs_classes_take_them() -> None:
+    assert [each.name for each in attrs.fields(Place)] == ["line", "column"]  # type: ignore[misc]
+    assert attrs.asdict(Page(marks=[Place(1)])) == {  # type: ignore[arg-type]
+        "marks": [{"line": 1, "column": 0}],
+        "title": "untitled",
+    }
+    assert attrs.evolve(Place(1), column=5) == Place(1, 5)  # type: ignore[misc]
+
+
+def test_methods_are_compiled_when_the_class_is_first_called() -> None:
+    @slotted.frozen
+    class Fresh:
+        number: int = 0
+
+    before = Fresh.__init__
+    Fresh(1)
+    after = Fresh.__init__
+    assert before is not after
+    Fresh(2)
+    assert Fresh.__init__ is after
+
+
+def test_a_broker_starts_without_attrs() -> None:
+    code = "import pyk.reference_broker.cluster, sys; print('attr' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
