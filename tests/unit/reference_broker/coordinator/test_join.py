@@ -283,6 +283,19 @@ def test_a_member_that_rejoins_may_change_its_timeouts() -> None:
     assert groups.heartbeat(leader, 2) is ErrorCode.NONE
 
 
+def test_the_session_timeout_limits_the_rebalance_of_a_client_that_names_no_other() -> None:
+    groups = Groups()
+    leader, follower = groups.stable(2, session_s=20, rebalance_s=-0.001)  # as version 0
+
+    rejoined = groups.join(leader, session_s=20, rebalance_s=-0.001)
+    groups.advance(19)
+    groups.heartbeat(follower, 1)
+    assert not rejoined.is_answered
+    groups.advance(1)
+
+    assert [member.member_id for member in rejoined.response.members] == [leader]
+
+
 def test_a_member_that_asks_again_on_another_connection_is_answered_there() -> None:
     groups = Groups()
     member_id, first = groups.join_dynamic()

@@ -92,6 +92,14 @@ def test_a_static_member_that_is_back_and_falls_silent_is_out() -> None:
     assert groups.state == "Empty"
 
 
+def test_a_static_member_whose_new_id_cannot_be_stored_is_told() -> None:
+    groups = Groups()
+    stable_static(groups, "one")
+    groups.log.fails_with = ErrorCode.NOT_ENOUGH_REPLICAS
+
+    assert comes_back(groups, "one").error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
 def test_no_session_of_an_id_that_was_replaced_is_left() -> None:
     groups = Groups()
     stable_static(groups, "one")

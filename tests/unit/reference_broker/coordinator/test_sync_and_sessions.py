@@ -44,8 +44,9 @@ def test_a_sync_of_another_generation_or_member_or_protocol_is_refused() -> None
 
     assert groups.sync(member_id, 7).error is ErrorCode.ILLEGAL_GENERATION
     assert groups.sync("invented", 1).error is ErrorCode.UNKNOWN_MEMBER_ID
-    other = groups.sync(member_id, 1, protocol_name="sticky")
-    assert other.error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    for other in ({"protocol_name": "sticky"}, {"protocol_type": "connect"}):
+        refused = groups.sync(member_id, 1, **other)
+        assert refused.error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
 def test_a_sync_during_a_rebalance_is_told_so() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import (
+    EpochEndOffset,
     FetchPartition,
     FetchRequest,
     FetchTopic,
@@ -180,7 +181,7 @@ def test_a_full_cache_gives_no_session_until_one_is_stale() -> None:
     sessions = new_sessions(slots=1)
     first = begin(sessions, request(0, 0, 0), now=0)
 
-    assert begin(sessions, request(0, 0, 0, 1), now=100).session_id == 0
+    assert begin(sessions, request(0, 0, 0, 1), now=120).session_id == 0
     second = begin(sessions, request(0, 0, 0), now=121)
 
     assert second.session_id not in (0, first.session_id)
@@ -194,6 +195,7 @@ def test_a_larger_session_takes_the_place_of_an_old_smaller_one() -> None:
 
     assert begin(sessions, request(0, 0, 0), now=130).session_id == 0
     assert begin(sessions, request(0, 0, 0, 1), now=130).session_id != 0
+    assert len(sessions) == 1
 
 
 def test_a_log_that_begins_later_is_news() -> None:
@@ -217,3 +219,81 @@ def test_a_partition_is_news_once_its_error_is_over() -> None:
     recovered = begin(sessions, request(first.session_id, 1))
 
     assert answer(recovered, high_watermark=5) == [1]
+
+
+def test_records_are_news_also_below_a_high_watermark_that_was_told() -> None:
+    sessions = new_sessions()
+    opened = begin(sessions, request(0, 0, 0))
+    answer(opened, high_watermark=5, records=b"first half")
+
+    context = begin(sessions, request(opened.session_id, 1))
+
+    assert answer(context, high_watermark=5, records=b"second half") == [0]
+
+
+def test_an_error_that_lasts_is_told_each_time() -> None:
+    sessions = new_sessions()
+    opened = begin(sessions, request(0, 0, 0))
+    failed = {"high_watermark": -1, "error_code": ErrorCode.NOT_LEADER_OR_FOLLOWER}
+    assert answer(opened, **failed) == [0]
+
+    context = begin(sessions, request(opened.session_id, 1))
+
+    assert answer(context, **failed) == [0]
+
+
+def test_a_log_that_diverged_is_news() -> None:
+    sessions = new_sessions()
+    opened = begin(sessions, request(0, 0, 0))
+    answer(opened, high_watermark=5)
+
+    context = begin(sessions, request(opened.session_id, 1))
+
+    diverged = EpochEndOffset(epoch=3, end_offset=2)
+    assert answer(context, high_watermark=5, diverging_epoch=diverged) == [0]
+
+
+def test_a_full_response_holds_every_partition() -> None:
+    opened = begin(new_sessions(), request(0, 0, 0, 1))
+
+    assert answer(opened, high_watermark=-1, log_start_offset=-1) == [0, 1]
+
+
+def test_a_partition_that_is_forgotten_while_it_is_read_stays_forgotten() -> None:
+    sessions = new_sessions()
+    reading = begin(sessions, request(0, 0, 0, 1))
+
+    begin(sessions, request(reading.session_id, 1, forget=(0,)))
+    assert answer(reading, records=b"x") == [0, 1]
+
+    assert numbers(begin(sessions, request(reading.session_id, 2))) == [1]
+
+
+def test_the_session_that_was_not_used_for_longest_makes_room() -> None:
+    sessions = new_sessions(slots=2)
+    used = begin(sessions, request(0, 0, 0), now=0)
+    unused = begin(sessions, request(0, 0, 0), now=1)
+    begin(sessions, request(used.session_id, 1), now=100)
+
+    assert begin(sessions, request(0, 0, 0), now=130).session_id != 0
+
+    assert refused(sessions, request(unused.session_id, 1)) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert begin(sessions, request(used.session_id, 2), now=130).is_incremental
+
+
+def test_a_fetch_of_nothing_opens_no_session() -> None:
+    sessions = new_sessions()
+
+    assert begin(sessions, request(0, 0)).session_id == 0
+    assert len(sessions) == 0
+
+
+def test_without_slots_there_are_no_sessions() -> None:
+    assert begin(new_sessions(slots=0), request(0, 0, 0)).session_id == 0
+
+
+def test_a_session_gets_an_id_that_no_other_has_and_that_does_not_mean_none() -> None:
+    ids = iter((0, 5, 0, 5, 6))
+    sessions = FetchSessions(10, lambda: next(ids))
+
+    assert [begin(sessions, request(0, 0, 0)).session_id for _ in range(2)] == [5, 6]
