@@ -48,8 +48,9 @@ async def test_a_partition_is_followed_to_its_new_leader():
 
 
 @virtual_time
-async def test_the_answer_that_names_the_new_leader_saves_asking_for_metadata():
-    async with fetching() as (cluster, consumer):
+async def test_the_answer_that_names_the_new_leader_saves_asking_for_metadata_and_waiting():
+    backoff = {"retry_backoff_ms": 5000, "retry_backoff_max_ms": 5000}
+    async with fetching(**backoff) as (cluster, consumer):
         cluster.append([b"a"])
         await read(consumer, 1)
         cluster.on(OffsetForLeaderEpochRequest, epoch_ends(cluster.end()))

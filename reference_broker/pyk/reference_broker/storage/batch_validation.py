@@ -164,7 +164,10 @@ def check_header(
 def validate_records(
     batch: RecordBatch, partition: TopicPartition, config: LogConfig, now_ms: int
 ) -> ValidatedBatch:
-    """Check every record, and return the batch as it will be stored."""
+    """Check every record, and return the batch as it will be stored.
+
+    Its header has passed :func:`check_header`, so there is at least one.
+    """
     try:
         block = batch.open()
     except UnsupportedCompressionError as error:
@@ -172,8 +175,6 @@ def validate_records(
         raise UnsupportedCompressionTypeError(message) from error
     except RecordBatchError as error:
         raise InvalidRecordError(f"batch for {partition} refused: {error}") from error
-    if block.count == 0:
-        raise InvalidRecordError(f"batch for {partition} refused: it has no records")
     if config.is_compacted and block.null_key_count:
         raise _error_of_keyless_records(block, partition)
     uses_append_time = config.message_timestamp_type == "LogAppendTime"

@@ -157,3 +157,10 @@ def test_a_node_whose_partitions_are_being_located_has_its_share_already() -> No
     setting.positions.seek_to(setting.positions[A1], OffsetSpec.EARLIEST)
 
     assert setting.plan()[1].max_bytes == MEMORY.total // 2
+
+
+def test_what_nobody_leads_takes_no_share_of_the_memory() -> None:
+    setting = Setting(leaders=[1, None])
+    setting.positions.seek_to(setting.positions[A1], OffsetSpec.EARLIEST)
+
+    assert setting.plan()[1].max_bytes == MEMORY.total

@@ -18,7 +18,7 @@ from pyk.reference_broker.storage import (
 )
 from support.legacy_batches import legacy
 from support.logs import append, batch, open_log, values
-from support.record_batches import raw_batch, record
+from support.record_batches import raw_batch, record, sealed
 from support.virtual_time import START_MS, VirtualClock
 
 ALL_COMPRESSIONS = list(Compression)
@@ -250,6 +250,20 @@ def test_topic_with_a_codec_of_its_own_stores_everything_with_it(source, target)
     assert values(log) == sent
 
 
+@pytest.mark.parametrize(
+    ("codec", "low", "high"), [("gzip", 1, 9), ("lz4", 1, 17), ("zstd", 1, 22)]
+)
+def test_topic_with_a_codec_of_its_own_has_a_level_of_its_own(codec, low, high):
+    sent = [b"%d " % (number * number) * 20 for number in range(500)]
+
+    def size_at(level):
+        log = open_log(compression_type=codec, **{f"compression_{codec}_level": level})
+        append(log, *sent)
+        return log.size
+
+    assert size_at(high) < size_at(low)
+
+
 def test_producers_codec_is_kept_to_the_byte():
     for compression in ALL_COMPRESSIONS:
         log = open_log()
@@ -321,11 +335,13 @@ def test_batch_that_grows_over_the_limit_by_recompression_is_refused():
     assert error.code is ErrorCode.MESSAGE_TOO_LARGE
 
 
-def test_producer_may_not_set_the_timestamp_type_of_a_topic_with_append_times():
+def test_producer_does_not_decide_the_timestamp_type_of_a_topic():
     sent = with_crc(batch(b"one"), 21, b"\0\x08")
 
     refuse(sent, InvalidTimestampError, "only brokers", message_timestamp_type="LogAppendTime")
-    open_log().append_as_leader(sent, leader_epoch=0)
+    log = open_log()
+    log.append_as_leader(sent, leader_epoch=0)
+    assert stored_batch(log).attributes == 0
 
 
 @pytest.mark.parametrize("magic", [0, 1])
@@ -335,3 +351,43 @@ def test_follower_refuses_messages_of_before_kafka_0_11(magic):
     with pytest.raises(CorruptRecordsError, match=r"magic=.* for orders-0 is of before"):
         follower.append_as_follower(legacy(magic=magic))
     assert follower.log_end_offset == 0
+
+
+def test_follower_refuses_offsets_that_do_not_rise_within_one_response():
+    leader, follower = open_log(), open_log()
+    append(leader, b"one", b"two")
+    stored = leader.read(0, 1 << 20).read()
+
+    with pytest.raises(LogError, match="cannot append offset 0 to orders-0: the next offset is 2"):
+        follower.append_as_follower(stored + stored)
+    assert follower.log_end_offset == 0
+
+
+def test_follower_takes_no_more_at_once_than_a_segment_can_hold():
+    follower = open_log()
+    far = sealed(b"far", base_offset=1 << 31)
+
+    follower.append_as_follower(sealed(b"near") + far)
+    assert follower.log_end_offset == 1
+
+    follower.append_as_follower(far)
+    assert follower.log_end_offset == (1 << 31) + 1
+
+
+def test_batch_as_large_as_the_topic_allows_is_stored():
+    sent = batch(bytes(1000))
+
+    open_log(max_message_bytes=len(sent)).append_as_leader(sent, leader_epoch=0)
+
+
+def test_producer_may_not_say_that_a_broker_set_timestamps_where_it_gave_none():
+    sent = with_crc(batch(b"one", timestamp_ms=-1), 21, b"\0\x08")
+    sent = with_crc(sent, 35, b"\xff" * 8)
+
+    refuse(sent, InvalidTimestampError, "only brokers")
+
+
+def test_timestamps_have_no_limit_where_the_broker_replaces_them():
+    log = open_log(message_timestamp_type="LogAppendTime", message_timestamp_before_max_ms=1000)
+
+    assert append(log, b"x", timestamp_ms=1) == 0
