@@ -136,6 +136,19 @@ async def test_nothing_is_said_where_nothing_is_lost():
 
 
 @virtual_time
+async def test_nothing_is_said_where_nothing_was_handed_out():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", 10)
+        options = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000}
+        async with make_consumer(cluster, group_id="g", topics=["orders"], **options) as consumer:
+            await eventually(lambda: consumer.assignment() == {P0})
+            await lose_and_rejoin(cluster, consumer)
+
+            await consumer.commit()
+
+
+@virtual_time
 async def test_a_record_in_the_loop_body_is_not_committed_after_a_loss():
     async with stale_batch() as stale:
         async for record in stale.consumer:

@@ -79,6 +79,37 @@ async def test_a_node_that_is_silent_about_offsets_does_not_stop_the_others(requ
 
 
 @virtual_time
+async def test_a_late_refusal_of_a_former_leader_is_not_told():
+    async with fetching(leaders=(1,)) as (cluster, consumer):
+        cluster.append([b"first"])
+        assert await read(consumer, 1) == [b"first"]
+        plain, has_refused = cluster.epoch_ends, asyncio.Event()
+
+        async def refuse_late(request: Any) -> Any:
+            await asyncio.sleep(5)
+            has_refused.set()
+            answer = plain(request)
+            answer.topics[0].partitions[0].error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            return answer
+
+        cluster.on(
+            OffsetForLeaderEpochRequest,
+            lambda one: refuse_late(one) if cluster.received[-1].node_id == 2 else plain(one),
+        )
+        for leader in (2, 3):
+            cluster.move(0, leader)
+            consumer._core.client.request_metadata_update()
+            await asyncio.sleep(1)
+        cluster.append([b"second"])
+
+        assert await read(consumer, 1) == [b"second"]
+        assert not has_refused.is_set()
+        assert await consumer.poll(10) == ()
+        assert has_refused.is_set()
+        assert consumer.health().is_healthy
+
+
+@virtual_time
 async def test_a_dead_node_does_not_stop_the_others():
     async with fetching(nodes=2, leaders=(1, 2)) as (cluster, consumer):
         await cluster.kill(2)

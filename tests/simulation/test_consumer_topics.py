@@ -85,6 +85,51 @@ async def test_a_forbidden_topic_is_raised_again_and_again_and_read_once_it_is_g
             assert reader.health().is_healthy
 
 
+async def unsubscribe_and_assign(reader: AsyncConsumer[Any, Any]) -> None:
+    await reader.unsubscribe()
+    assert reader.health().topics == {}
+    reader.assign([("orders", 0)])
+
+
+async def unsubscribe_and_subscribe(reader: AsyncConsumer[Any, Any]) -> None:
+    await reader.unsubscribe()
+    reader.subscribe(["orders"])
+
+
+async def subscribe_to_another(reader: AsyncConsumer[Any, Any]) -> None:
+    reader.subscribe(["orders"])
+
+
+async def assign_another(reader: AsyncConsumer[Any, Any]) -> None:
+    reader.assign([("orders", 0)])
+
+
+@pytest.mark.parametrize(
+    ("options", "read_another"),
+    [
+        ({"topics": ["secret"]}, subscribe_to_another),
+        ({"topics": ["secret"]}, unsubscribe_and_subscribe),
+        ({"topics": ["secret"]}, unsubscribe_and_assign),
+        ({}, assign_another),
+    ],
+)
+@virtual_time
+async def test_a_forbidden_topic_is_forgotten_with_what_the_consumer_read(options, read_another):
+    async with fetching(leaders=(1,)) as (cluster, _):
+        cluster.add_topic("secret", [1]).error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        cluster.append([b"a"])
+        async with make_consumer(cluster, **options) as reader:
+            if not options:
+                reader.assign([("secret", 0)])
+            await asyncio.sleep(5)
+            assert list(reader.health().topics) == ["secret"]
+
+            await read_another(reader)
+
+            assert reader.health().topics == {}
+            assert [record.value for record in await reader.poll(5)] == [b"a"]
+
+
 @virtual_time
 async def test_a_forbidden_topic_does_not_keep_others_from_being_read():
     async with fetching() as (cluster, _):

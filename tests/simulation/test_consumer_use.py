@@ -304,6 +304,23 @@ async def test_a_close_tells_of_a_loss_that_nobody_has_heard_of() -> None:
         assert listener.events == [("assigned", 1), ("lost", 1)]
 
 
+@pytest.mark.parametrize("is_lost", [False, True], ids=["assigned", "assigned and lost"])
+@virtual_time
+async def test_a_close_tells_nothing_of_partitions_that_nobody_has_heard_of(is_lost: bool) -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        listener = Recorder()
+        options = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 1000}
+        async with make_consumer(cluster, group_id="g", **options) as consumer:
+            consumer.subscribe(["orders"], listener=listener)
+            await eventually(lambda: consumer.assignment() == {P0})
+            if is_lost:
+                with cluster.faults.on("Heartbeat").once().error("UNKNOWN_MEMBER_ID"):
+                    await eventually(lambda: consumer.assignment() == set())
+
+        assert listener.events == []
+
+
 @virtual_time
 async def test_position_knows_at_once_of_a_seek_that_was_made_meanwhile() -> None:
     async with fetching(leaders=(1,)) as (cluster, consumer):

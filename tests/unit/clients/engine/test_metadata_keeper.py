@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from uuid import UUID
 
 import attrs
 import pytest
@@ -118,6 +119,21 @@ async def test_an_idle_client_asks_once_in_a_metadata_age() -> None:
         await asyncio.sleep(601)
 
         assert 9 <= asked(cluster) - before <= 10
+
+
+@virtual_time
+async def test_another_topic_id_is_confirmed_or_refuted_within_a_second() -> None:
+    async with running(metadata_max_age_ms=60_000) as (cluster, client):
+        topic = cluster.add_topic("orders", leaders=[1])
+        client.use_topics("test", {"orders"})
+        await asyncio.sleep(1)
+        assert client.metadata.topic_id("orders") != UUID(int=0xBEEF)
+        topic.topic_id = UUID(int=0xBEEF)
+
+        client.request_metadata_update()
+        await asyncio.sleep(1)
+
+        assert client.metadata.topic_id("orders") == UUID(int=0xBEEF)
 
 
 @virtual_time

@@ -233,7 +233,7 @@ def test_the_last_to_rejoin_is_turned_away_after_the_maximum_was_lowered() -> No
     first, second, third = before.stable(3, session_s=100)
     groups = Groups(before.log, max_size=2)
 
-    once, again, other = groups.join(first), groups.join(first), groups.join(second)
+    once, other, again = groups.join(first), groups.join(second), groups.join(first)
     refused = groups.join(third)
 
     assert once.error is ErrorCode.REBALANCE_IN_PROGRESS  # asked again on another connection
@@ -247,9 +247,9 @@ def test_the_last_to_rejoin_is_turned_away_after_the_maximum_was_lowered() -> No
 def test_a_member_that_joined_later_does_not_prolong_the_delay_of_a_new_start() -> None:
     groups = Groups()
     (old,) = groups.stable()
-    new, _ = groups.join_dynamic()
+    new = [groups.join_dynamic()[0] for _ in range(2)]
     groups.join(old)
-    groups.leave((old, None), (new, None))
+    groups.leave((old, None), *((member_id, None) for member_id in new))
     assert groups.state == "Empty"
 
     _, joined = groups.join_dynamic()

@@ -181,12 +181,10 @@ class ConsumerGroup:
         for event in self._events:
             if isinstance(event, Assign):
                 unheard |= event.added
-            elif isinstance(event, Lose):
-                if event.partitions - unheard:
-                    ends.append(Lose(event.partitions - unheard))
-                unheard -= event.partitions
+            elif isinstance(event, Lose) and event.partitions - unheard:
+                ends.append(Lose(event.partitions - unheard))
         owned = frozenset(self._positions.partitions) - unheard
-        if owned and self.is_member:
+        if owned:
             ends.append(Revoke(owned))
         return ends
 

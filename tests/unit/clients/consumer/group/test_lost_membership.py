@@ -134,6 +134,61 @@ def test_a_busy_application_makes_the_member_leave_and_come_back() -> None:
     assert member.expect(Join).request.member_id == ""
 
 
+NOT_YET = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def failing_for_long(member: Member) -> Member:
+    """Let heartbeats of a stable member fail until that is a problem."""
+    while member.membership.failures.problem(member.now) is None:
+        member.heartbeat(NOT_YET)
+    return member
+
+
+def test_an_answered_heartbeat_ends_a_problem() -> None:
+    member = failing_for_long(Member(session_timeout=100.0).stable(0))
+
+    member.heartbeat()
+
+    assert member.membership.failures.seconds(member.now) == 0
+
+
+def test_a_member_that_left_has_no_problem() -> None:
+    member = failing_for_long(Member(session_timeout=100.0).stable(0))
+
+    member.membership.leave("unsubscribed")
+
+    assert member.membership.failures.seconds(member.now) == 0
+
+
+def test_a_member_that_leaves_for_a_busy_application_has_no_problem() -> None:
+    member = failing_for_long(Member(session_timeout=100.0, max_poll_interval=50.0).stable(0))
+    member.now = 50.0
+
+    member.expect(Lose)
+
+    assert member.membership.failures.seconds(member.now) == 0
+
+
+def test_a_member_that_is_refused_for_good_has_no_problem_but_an_error() -> None:
+    member = failing_for_long(Member(session_timeout=100.0).stable(0))
+
+    member.heartbeat(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+
+    assert member.membership.error is not None
+    assert member.membership.failures.seconds(member.now) == 0
+
+
+def test_an_assignment_ends_a_problem() -> None:
+    member = Member()
+    member.join(NOT_YET)
+    member.now += 20.0
+    assert member.membership.failures.problem(member.now) is not None
+
+    member.stable(0)
+
+    assert member.membership.failures.seconds(member.now) == 0
+
+
 def test_a_busy_static_member_falls_silent_without_leaving() -> None:
     member = Member(max_poll_interval=2.0, group_instance_id="i").stable(0)
     member.now = 2.0
