@@ -49,6 +49,7 @@ from .errors import ApiError
 from .filesystem import FileSystem
 from .handlers.dispatcher import Dispatcher
 from .handlers.table import SERVED
+from .moved import MovedPartitions
 from .network.connection import RequestHandler
 from .network.limits import LogLimiter
 from .network.listener import BrokerListener, ListenerLimits
@@ -109,7 +110,9 @@ class Broker:
         self._timers = TimerDriver(seams.clock)
         self.delayed_produces = Purgatory("produce", self._timers.queue)
         self.delayed_fetches = Purgatory("fetch", self._timers.queue)
-        self._moved: set[TopicPartition] = set()
+        self.moved = MovedPartitions(
+            self._check_moved, lambda check: asyncio.get_running_loop().call_soon(check)
+        )
         self._data_path = data_path
         self._disk = disk_for(seams.filesystem)
         self._disk_errors = LogLimiter(log, seams.clock.now)
@@ -375,14 +378,10 @@ class Broker:
                 log.warning("Configuration %s has no effect in the reference broker", name)
 
     def _partition_moved(self, partition: Partition) -> None:
-        """Have those answered that wait for a partition, once whoever moved it is done."""
-        if not self._moved:
-            asyncio.get_running_loop().call_soon(self._check_moved)
-        self._moved.add(partition.topic_partition)
+        self.moved.add(partition.topic_partition)
 
-    def _check_moved(self) -> None:
-        moved, self._moved = self._moved, set()
-        for name in moved:
+    def _check_moved(self, names: set[TopicPartition]) -> None:
+        for name in names:
             if name.topic == GROUP_METADATA_TOPIC:
                 self.groups.high_watermark_moved(name.partition)
             self.delayed_produces.check(name)

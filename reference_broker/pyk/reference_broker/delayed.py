@@ -37,15 +37,11 @@ class Purgatory:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def complete_or_watch(
-        self, operation: DelayedOperation, keys: Iterable[Hashable], deadline: float
-    ) -> int | None:
-        """Answer ``operation`` now if it can be, else watch ``keys`` for it.
+    def watch(self, operation: DelayedOperation, keys: Iterable[Hashable], deadline: float) -> int:
+        """Watch ``keys`` for an operation that cannot be answered now.
 
-        Return the id to forget it by, None when it is answered.
+        Return the id to forget it by.
         """
-        if operation.try_complete():
-            return None
         self._last_id += 1
         operation_id = self._last_id
         self._keys[operation_id] = tuple(dict.fromkeys(keys))

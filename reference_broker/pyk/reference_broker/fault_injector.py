@@ -85,10 +85,18 @@ class FaultInjector:
             return self._apply(effect, request, connection)
         return self._apply_later(effect, request, connection)
 
+    def requests_begin(self) -> None:
+        self._inner.requests_begin()
+
+    def requests_end(self) -> None:
+        self._inner.requests_end()
+
     def refuse(self, error: RequestError) -> Message | None:
         return self._inner.refuse(error)
 
     def outgoing(self, request: Request, connection: Connection, parts: list[Any]) -> list[Any]:
+        if not self._effects:
+            return parts
         expected, effect = self._effects.pop(connection, (None, None))
         if effect is None or expected is not request:
             return parts

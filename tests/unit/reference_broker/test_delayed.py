@@ -27,19 +27,10 @@ def new_purgatory() -> tuple[Purgatory, TimerQueue]:
     return Purgatory("fetch", timers), timers
 
 
-def test_what_can_be_answered_does_not_wait() -> None:
-    purgatory, timers = new_purgatory()
-
-    watched = purgatory.complete_or_watch(Waiting(is_ready=True), ["a"], 5)
-
-    assert watched is None
-    assert len(purgatory) == len(timers) == 0
-
-
 def test_any_key_that_moves_answers_what_is_ready() -> None:
     purgatory, timers = new_purgatory()
     operation = Waiting()
-    purgatory.complete_or_watch(operation, ["a", "b", "a"], 5)
+    purgatory.watch(operation, ["a", "b", "a"], 5)
 
     assert purgatory.check("b") == 0
     operation.is_ready = True
@@ -54,7 +45,7 @@ def test_any_key_that_moves_answers_what_is_ready() -> None:
 def test_the_deadline_answers_with_what_there_is() -> None:
     purgatory, timers = new_purgatory()
     operation = Waiting()
-    purgatory.complete_or_watch(operation, ["a"], 5)
+    purgatory.watch(operation, ["a"], 5)
 
     timers.advance(4)
     assert not operation.has_expired
@@ -67,14 +58,13 @@ def test_the_deadline_answers_with_what_there_is() -> None:
 def test_what_is_forgotten_is_neither_tried_nor_expired() -> None:
     purgatory, timers = new_purgatory()
     operation = Waiting()
-    watched = purgatory.complete_or_watch(operation, ["a"], 5)
-    assert watched is not None
+    watched = purgatory.watch(operation, ["a"], 5)
 
     purgatory.forget(watched)
     purgatory.check("a")
     timers.advance(5)
 
-    assert operation.tries == 1
+    assert operation.tries == 0
     assert not operation.has_expired
 
 
@@ -89,10 +79,9 @@ def test_an_answer_may_forget_another_operation_of_the_same_key() -> None:
                 purgatory.forget(ids[0])
             return bool(ids)
 
-    purgatory.complete_or_watch(ForgetsTheOther(), ["a"], 5)
-    watched = purgatory.complete_or_watch(second, ["a"], 5)
-    assert watched is not None
+    purgatory.watch(ForgetsTheOther(), ["a"], 5)
+    watched = purgatory.watch(second, ["a"], 5)
     ids.append(watched)
 
     assert purgatory.check("a") == 1
-    assert second.tries == 1
+    assert second.tries == 0

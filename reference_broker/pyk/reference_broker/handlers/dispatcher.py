@@ -47,6 +47,12 @@ class Dispatcher:
             return self._error(request, ErrorCode.UNKNOWN_SERVER_ERROR)
         return reply
 
+    def requests_begin(self) -> None:
+        self._broker.moved.hold()
+
+    def requests_end(self) -> None:
+        self._broker.moved.release()
+
     def refuse(self, error: RequestError) -> Message | None:
         assert error.request is not None
         if isinstance(error, InvalidRequestError):

@@ -49,11 +49,9 @@ def fetch(broker: Broker, request: FetchRequest, context: RequestContext) -> Rep
         return reader.response(read)
     reply: Deferred[Message] = Deferred()
     operation = _DelayedFetch(reader, reply)
-    waiting = broker.delayed_fetches.complete_or_watch(
-        operation, reader.keys(), moment.after(request.max_wait_ms)
-    )
-    if waiting is not None:
-        reply.when_abandoned(lambda: broker.delayed_fetches.forget(waiting))
+    deadline = moment.after(request.max_wait_ms)
+    waiting = broker.delayed_fetches.watch(operation, reader.keys(), deadline)
+    reply.when_abandoned(lambda: broker.delayed_fetches.forget(waiting))
     return reply
 
 

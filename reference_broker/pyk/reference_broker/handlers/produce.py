@@ -230,5 +230,5 @@ def _wait(
     operation = _DelayedProduce(response, waiting, reply)
     deadline = broker.moment().after(request.timeout_ms)
     # Not forgotten when the client goes: the entry ends with the high watermark or the deadline.
-    broker.delayed_produces.complete_or_watch(operation, [each.key for each in waiting], deadline)
+    broker.delayed_produces.watch(operation, [each.key for each in waiting], deadline)
     return reply

@@ -40,6 +40,12 @@ class RequestHandler(Protocol):
     def handle(self, request: Request, connection: Connection) -> Reply:
         """Carry a request out; raise :class:`ConnectionClosedError` to close the connection."""
 
+    def requests_begin(self) -> None:
+        """Learn that requests of a connection are going to be handled."""
+
+    def requests_end(self) -> None:
+        """Learn that they are handled, and that those are answered that do not wait."""
+
     def refuse(self, error: RequestError) -> Message | None:
         """Return the response to a request that cannot be taken, None to close the connection."""
 
@@ -159,15 +165,19 @@ class Connection:
         One client may have written any number of them: others have their turn in between.
         """
         until = self._clock.now() + SECONDS_IN_A_TURN
-        while self._frames and self._is_idle and not self.transport.is_closing:
-            frame = self._frames.popleft()
-            self._handled_bytes = len(frame)
-            if not self._is_silent:
-                self._take(frame)
-            if self._is_idle:
-                self._request_done()
-                if self._frames and self._clock.now() >= until:
-                    self._continue_in_next_turn()
+        self._handler.requests_begin()
+        try:
+            while self._frames and self._is_idle and not self.transport.is_closing:
+                frame = self._frames.popleft()
+                self._handled_bytes = len(frame)
+                if not self._is_silent:
+                    self._take(frame)
+                if self._is_idle:
+                    self._request_done()
+                    if self._frames and self._clock.now() >= until:
+                        self._continue_in_next_turn()
+        finally:
+            self._handler.requests_end()
         if self._is_paused and not self._frames:
             self._is_paused = False
             self.transport.resume_reading()
@@ -203,9 +213,13 @@ class Connection:
             self._waiting_for = None
             if not self._is_silent:
                 self._respond(request, response)
-            if self._is_idle and was_waiting:
+            if not (self._is_idle and was_waiting):
+                return
+            if self._frames or self._is_paused:
                 # Not now: whoever answers may be in the middle of something.
                 self._continue_in_next_turn()
+            else:
+                self._request_done()
 
         was_waiting = False
         self._waiting_for = reply

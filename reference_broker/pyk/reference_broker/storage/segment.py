@@ -48,6 +48,7 @@ class LogSegment:
         self._has_more_in_file = False
         self._bytes_since_entry = 0
         self._newest: tuple[int, int] | None = None
+        self._forget_last_batch()
         self.offset_index = OffsetIndex(filesystem, self.path + INDEX_SUFFIX, base_offset)
         self.time_index = TimeIndex(filesystem, self.path + TIME_INDEX_SUFFIX, base_offset)
 
@@ -159,18 +160,24 @@ class LogSegment:
         """Take a batch that lies at the end of the file into the segment and its indexes."""
         if self.size == 0:
             self._first_timestamp = place.max_timestamp
+            self._end_offset = self.base_offset
         if place.max_timestamp > self.newest[0]:
             self._newest = (place.max_timestamp, place.last_offset)
         if self._bytes_since_entry > index_interval_bytes:
             self.offset_index.append(place.last_offset, self.size)
             self.time_index.append_if_newer(*self.newest)
             self._bytes_since_entry = 0
+        self._last_batch_from, self._last_batch_position = self._end_offset, self.size
+        self._end_offset = place.last_offset + 1
         self.size += place.size
         self._bytes_since_entry += place.size
 
     def locate(self, offset: int) -> StoredBatch | None:
         """Return the first batch that ends at or behind ``offset``, None if all end before."""
-        start = self.offset_index.position_at_or_before(offset)
+        if offset >= self._last_batch_from:  # the one that readers wait for
+            start = self._last_batch_position
+        else:
+            start = self.offset_index.position_at_or_before(offset)
         return find_batch(self.file, start, self.size, offset)
 
     def batches(self, from_offset: int | None = None) -> Iterator[StoredBatch]:
@@ -210,8 +217,14 @@ class LogSegment:
         self.file.truncate(size)
         self.file.flush()
         self._has_more_in_file = False
+        self._forget_last_batch()
         if size == 0:
             self._first_timestamp = None
+
+    def _forget_last_batch(self) -> None:
+        """Know neither where the last batch begins nor the offset behind it."""
+        self._last_batch_from = self._end_offset = MAX_OFFSET
+        self._last_batch_position = 0
 
     def clear_indexes(self) -> None:
         """Empty both indexes, to be filled again by ``index``."""

@@ -58,8 +58,13 @@ def find_batch(file: File, position: int, end: int, offset: int) -> StoredBatch 
             if len(window) < HEADER_BYTES:
                 break
         base_offset, length, magic, last_offset_delta = _EXTENT.unpack_from(window, at)
-        if magic != MAGIC or length < 0 or base_offset + last_offset_delta >= offset:
+        if magic != MAGIC or length < 0:
             break
+        if base_offset + last_offset_delta >= offset:
+            batch = parse_header(window, at, position)
+            if batch is None or batch.end > end:
+                break
+            return batch
         position += length + LENGTH_END
     return next(walk_batches(file, position, end), None)
 

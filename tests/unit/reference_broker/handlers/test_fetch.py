@@ -99,6 +99,20 @@ async def test_a_fetch_of_nothing_does_not_wait() -> None:
 
 
 @virtual_time
+async def test_a_waiting_fetch_is_answered_as_soon_as_the_append_is_handled() -> None:
+    async with running_broker() as broker:
+        reply = ask(broker)
+        assert isinstance(reply, Deferred)
+
+        broker.moved.hold()
+        fill(broker, 10)
+        assert not reply.is_done
+        broker.moved.release()
+
+        assert reply.is_done
+
+
+@virtual_time
 async def test_a_fetch_that_nobody_waits_for_any_more_is_forgotten() -> None:
     async with running_broker() as broker:
         reply = ask(broker)

@@ -36,19 +36,28 @@ class Answers:
         self.records = records
         self.seconds = 0.0
         self.handled: list[int] = []
+        self.events: list[str] = []
 
     def handle(self, request: Request, connection: Connection) -> Message:
         self.handled.append(connection.connection_id)
+        self.events.append("handle")
         current_clock().advance(self.seconds)
         if request.api_key is ApiKey.HEARTBEAT:
             return HeartbeatResponse()
         partition = PartitionData(records=self.records)
         return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[partition])])
 
+    def requests_begin(self) -> None:
+        self.events.append("begin")
+
+    def requests_end(self) -> None:
+        self.events.append("end")
+
     def refuse(self, error: RequestError) -> Message | None:
         return None
 
     def outgoing(self, request: Request, connection: Connection, parts: list[Any]) -> list[Any]:
+        self.events.append("respond")
         return parts
 
 
@@ -115,6 +124,17 @@ async def test_one_that_sends_many_requests_at_once_does_not_hold_up_others() ->
         await eventually(lambda: len(handler.handled) == 101)
 
     assert handler.handled.index(2) <= 2
+
+
+@virtual_time
+async def test_the_handler_learns_when_what_arrived_together_is_handled_and_answered() -> None:
+    handler = Answers()
+    async with listening(handler) as (_, connect):
+        peer = await connect(MB)
+        peer.send(*[HeartbeatRequest(group_id="g")] * 2)
+        await eventually(lambda: "end" in handler.events)
+
+    assert handler.events == ["begin", "handle", "respond", "handle", "respond", "end"]
 
 
 @virtual_time

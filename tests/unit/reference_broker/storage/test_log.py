@@ -12,7 +12,9 @@ from pyk.reference_broker.storage import (
     OffsetOutOfRangeError,
     SegmentTooSmallError,
     StorageError,
+    segment,
 )
+from pyk.reference_broker.storage.stored_batches import find_batch
 from support.logs import DIRECTORY, append, batch, open_log, values
 from support.virtual_time import START_MS, VirtualClock
 
@@ -127,6 +129,37 @@ def test_sparse_index_leads_to_every_offset():
     for number in range(100):
         first = next(iter(read_batches(log.read(number, 1).read())))
         assert first.base_offset == number
+
+
+def test_the_last_batch_is_found_without_walking_to_it(monkeypatch):
+    log = open_log()
+    for number in range(30):
+        append(log, b"%d" % number)
+    visited = []
+    monkeypatch.setattr(segment, "find_batch", lambda *a: visited.append(a[1]) or find_batch(*a))
+
+    assert len(log.read(29, 1 << 20)) == len(batch(b"29"))
+
+    assert visited == [log.size - len(batch(b"29"))]
+
+
+@pytest.mark.parametrize("change", ["nothing", "reopening", "truncation", "emptying"])
+def test_every_offset_is_found_whatever_happened_to_the_end(change):
+    filesystem = MemoryFileSystem()
+    log = open_log(filesystem)
+    for number in range(4):
+        append(log, b"%d" % number, b"more")
+    if change == "reopening":
+        log.close()
+        log = open_log(filesystem, was_shut_down_cleanly=True)
+    elif change != "nothing":
+        log.truncate_to(4 if change == "truncation" else 0)
+    for number in range(3):
+        append(log, b"new %d" % number, b"more")
+
+    for offset in range(log.log_end_offset):
+        (found, *_) = read_batches(log.read(offset, 1).read())
+        assert found.base_offset == offset - offset % 2
 
 
 def test_closed_log_is_reopened_where_it_ended():
