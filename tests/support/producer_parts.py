@@ -77,7 +77,7 @@ def make_sender(
 
 
 def make_batch(*values: bytes, created_at: float = 0.0) -> ProducerBatch:
-    batch = ProducerBatch("orders", 0, RecordBatchBuilder(), created_at)
+    batch = ProducerBatch(PLACE, RecordBatchBuilder(), created_at)
     for value in values or (b"value",):
         batch.append(1_000, None, value, ())
     batch.is_open = False

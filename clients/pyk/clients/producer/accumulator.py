@@ -435,8 +435,7 @@ class RecordAccumulator:
 
     def _open(self, topic: TopicBatches, partition: int) -> ProducerBatch:
         batch = ProducerBatch(
-            topic.name,
-            partition,
+            topic.places[partition],
             self.new_builder(self.batch_size),
             self._now(),
             self.engine,

@@ -49,17 +49,15 @@ class ProducerBatch:
 
     def __init__(
         self,
-        topic: str,
-        partition: int,
+        place: TopicPartition,
         builder: RecordBatchBuilder,
         created_at: float,
         engine: Engine | None = None,
     ) -> None:
-        self.topic = topic
-        self.partition = partition
-        self.place = TopicPartition(topic, partition)
+        self.topic, self.partition = place
+        self.place = place
         self.created_at = created_at
-        self.result = BatchResult(topic, partition, engine)
+        self.result = BatchResult(self.topic, self.partition, engine)
         self.is_open = True
         self.count = 0
         self.size = builder.size  # bytes on the wire; before sealing, an upper bound
@@ -108,9 +106,7 @@ class ProducerBatch:
         """Compress, stamp and checksum what was appended; from now on the bytes stand."""
         builder, self._builder = self._builder, None
         assert builder is not None, "a batch is sealed once"
-        self.data = builder.seal(
-            producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=base_sequence
-        )
+        self.data = builder.seal(producer_id, producer_epoch, base_sequence)
         self.size = len(self.data)
         self._stamp(producer_id, producer_epoch, base_sequence)
 
@@ -161,9 +157,7 @@ def _batch_of(
     new_builder: Callable[[int], RecordBatchBuilder],
 ) -> ProducerBatch:
     builder = new_builder(_MAX_BYTES)
-    piece = ProducerBatch(
-        batch.topic, batch.partition, builder, batch.created_at, batch.result.engine
-    )
+    piece = ProducerBatch(batch.place, builder, batch.created_at, batch.result.engine)
     for record in records:
         piece.append(record.timestamp, record.key, record.value, record.headers)
     piece.is_open = False

@@ -31,6 +31,8 @@ from pyk.clients.wording import counted
 
 log = logging.getLogger(__name__)
 
+_NO_RECORD_ERRORS: dict[int, KafkaError] = {}  # of all batches of which no record was refused
+
 
 class RecordMetadata:
     """Where a record was written.
@@ -103,7 +105,7 @@ class BatchResult:
         self.log_append_time = -1
         self.count = 0
         self.error: KafkaError | None = None
-        self.record_errors: dict[int, KafkaError] = {}
+        self.record_errors = _NO_RECORD_ERRORS
         self.pieces: tuple[BatchResult, BatchResult] | None = None
         self._callbacks: deque[Callback] = deque()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyk.clients.producer.batch import ProducerBatch
+from pyk.clients.topic_partition import TopicPartition
 
 
 class TopicBatches:
@@ -20,6 +21,7 @@ class TopicBatches:
         "name",
         "open_batches",
         "partition_count",
+        "places",
         "sticky_bytes",
         "sticky_partition",
         "used_at",
@@ -31,6 +33,7 @@ class TopicBatches:
         self.is_forgotten = False
         self.partition_count = 0
         self.available: list[int] = []  # partitions with a leader; all, while none has one
+        self.places: list[TopicPartition] = []
         self.open_batches: list[ProducerBatch | None] = []
         self.loads: list[int] = []  # unfinished batches of each partition
         self.sticky_partition = -1
@@ -38,7 +41,9 @@ class TopicBatches:
 
     def update(self, partition_count: int, available: Sequence[int]) -> None:
         """Take what metadata says. Batches of partitions that are gone stay until they settle."""
-        missing = partition_count - len(self.open_batches)
+        known = len(self.places)
+        self.places.extend(TopicPartition(self.name, n) for n in range(known, partition_count))
+        missing = partition_count - known
         self.open_batches.extend([None] * missing)
         self.loads.extend([0] * missing)
         self.partition_count = partition_count

@@ -1,6 +1,6 @@
 """The operating system's clocks, without an object on the way to the wall clock."""
 
-import time
+from time import monotonic
 
 cdef extern from "time.h":
     ctypedef long long time_t
@@ -11,11 +11,14 @@ cdef extern from "time.h":
     int timespec_get(timespec *now, int base) nogil
 
 
+cdef object _monotonic = monotonic
+
+
 cdef class SystemClock:
     """The operating system's clocks; implements :class:`~pyk.protocol.io.Clock`."""
 
     cpdef double now(self) except? -1:
-        return time.monotonic()
+        return _monotonic()
 
     cpdef long long time_ms(self) noexcept:
         cdef timespec now

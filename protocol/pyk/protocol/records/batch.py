@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from pyk.protocol.records.batch_header import set_crc
 from pyk.protocol.records.checksum import crc32c
 from pyk.protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, decompress
 from pyk.protocol.records.errors import (
@@ -25,10 +26,8 @@ from pyk.protocol.records.layout import (
     ATTRIBUTES_AT,
     COMPRESSION_MASK,
     CONTROL,
-    CRC_AT,
     DELETE_HORIZON,
     HEADER_BYTES,
-    LENGTH_AT,
     LENGTH_END,
     LOG_APPEND_TIME,
     MAGIC,
@@ -49,7 +48,6 @@ _PRODUCER = struct.Struct(">qhi")
 _INT64 = struct.Struct(">q")
 _INT32 = struct.Struct(">i")
 _INT16 = struct.Struct(">h")
-_UINT32 = struct.Struct(">I")
 _TIMESTAMP_TYPES = (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
 _MIN_LENGTH = HEADER_BYTES - LENGTH_END
 _MIN_LENGTH_OF_ANY_MAGIC = 14
@@ -283,7 +281,7 @@ def set_log_append_time(data: bytearray | memoryview, timestamp_ms: int) -> None
 def set_max_timestamp(data: bytearray | memoryview, timestamp_ms: int) -> None:
     """Write the largest timestamp of the batch in ``data``."""
     _INT64.pack_into(data, MAX_TIMESTAMP_AT, timestamp_ms)
-    _set_crc(data)
+    set_crc(data)
 
 
 def restamp(
@@ -291,46 +289,7 @@ def restamp(
 ) -> None:
     """Give the batch another producer identity. Only for one that certainly was never written."""
     _PRODUCER.pack_into(data, PRODUCER_ID_AT, producer_id, producer_epoch, base_sequence)
-    _set_crc(data)
-
-
-def write_header(
-    data: bytearray,
-    *,
-    attributes: int,
-    last_offset_delta: int,
-    base_timestamp: int,
-    max_timestamp: int,
-    producer_id: int,
-    producer_epoch: int,
-    base_sequence: int,
-    count: int,
-) -> None:
-    """Write the header of the batch that is all of ``data``; offset 0, leader epoch -1."""
-    _HEADER.pack_into(
-        data,
-        0,
-        0,
-        len(data) - LENGTH_END,
-        -1,
-        MAGIC,
-        0,
-        attributes,
-        last_offset_delta,
-        base_timestamp,
-        max_timestamp,
-        producer_id,
-        producer_epoch,
-        base_sequence,
-        count,
-    )
-    _set_crc(data)
-
-
-def _set_crc(data: bytearray | memoryview) -> None:
-    (length,) = _INT32.unpack_from(data, LENGTH_AT)
-    with memoryview(data) as view:
-        _UINT32.pack_into(data, CRC_AT, crc32c(view[ATTRIBUTES_AT : length + LENGTH_END]))
+    set_crc(data)
 
 
 def _unreadable(base_offset: int, length: int, magic: int) -> RecordBatchError:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pyk.protocol.records.batch import write_header
+from pyk.protocol.records.batch_header import write_header
 from pyk.protocol.records.compression import Compression, check_available, compress
 from pyk.protocol.records.layout import CONTROL, DELETE_HORIZON, HEADER_BYTES, TRANSACTIONAL
 from pyk.protocol.records.record_buffer import RecordBuffer
+
+_NONE = Compression.NONE  # looked up in the enum for each batch, it costs as much as a record
 
 
 class RecordBatchBuilder(RecordBuffer):
@@ -26,15 +28,14 @@ class RecordBatchBuilder(RecordBuffer):
         delete_horizon_ms: int | None = None,
     ) -> None:
         super().__init__(max_bytes, delete_horizon_ms)
-        if compression is not Compression.NONE:
+        if compression is not _NONE:
             check_available(compression)
         self._compression = compression
         self._level = level
         self._delete_horizon_ms = delete_horizon_ms
 
-    def seal(
+    def seal(  # noqa: PLR0917 - keywords would cost a compiled caller more than the header
         self,
-        *,
         producer_id: int = -1,
         producer_epoch: int = -1,
         base_sequence: int = -1,
@@ -54,18 +55,18 @@ class RecordBatchBuilder(RecordBuffer):
                 f"a batch of {self.count} records cannot end at offset delta {last_offset_delta}"
             )
         data = self.close()
-        if self._compression is not Compression.NONE:
+        if self._compression is not _NONE:
             data = self._compressed(data)
         write_header(
             data,
-            attributes=self._attributes(is_transactional, is_control),
-            last_offset_delta=last_offset_delta,
-            base_timestamp=self.base_timestamp,
-            max_timestamp=self.max_timestamp,
-            producer_id=producer_id,
-            producer_epoch=producer_epoch,
-            base_sequence=base_sequence,
-            count=self.count,
+            self._attributes(is_transactional, is_control),
+            last_offset_delta,
+            self.base_timestamp,
+            self.max_timestamp,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            self.count,
         )
         return memoryview(data)
 
@@ -75,7 +76,7 @@ class RecordBatchBuilder(RecordBuffer):
         return compressed
 
     def _attributes(self, is_transactional: bool, is_control: bool) -> int:
-        attributes = 0 if self._compression is Compression.NONE else self._compression.codec
+        attributes = 0 if self._compression is _NONE else self._compression.codec
         if is_transactional:
             attributes |= TRANSACTIONAL
         if is_control:

@@ -36,6 +36,7 @@ cdef enum:
     _FIRST_CAPACITY = 4096
 
 cdef Py_ssize_t _HEADER_BYTES = HEADER_BYTES
+cdef Py_ssize_t _MAX_BATCH_BYTES = MAX_BATCH_BYTES
 cdef Py_ssize_t _MAX_RECORD_BYTES = MAX_RECORD_BYTES
 cdef Py_ssize_t _MAX_INT32 = MAX_INT32
 cdef tuple _NO_HEADERS = ()
@@ -44,8 +45,8 @@ cdef tuple _NO_HEADERS = ()
 cdef class RecordBuffer:
     """The records of a batch, ``count`` of them in ``size`` bytes, the header's room included."""
 
-    def __init__(self, max_bytes, base_timestamp=None):
-        self._max_bytes = min(max_bytes, MAX_BATCH_BYTES)
+    def __init__(self, Py_ssize_t max_bytes, base_timestamp=None):
+        self._max_bytes = min(max_bytes, _MAX_BATCH_BYTES)
         self._has_base_timestamp = base_timestamp is not None
         self.base_timestamp = -1 if base_timestamp is None else base_timestamp
         self.max_timestamp = -1

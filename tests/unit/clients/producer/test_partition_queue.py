@@ -10,7 +10,7 @@ from pyk.clients.producer.batch import ProducerBatch
 from pyk.clients.producer.partition_queue import NEVER
 from pyk.clients.producer.sequences import MAX_EPOCH, ProducerIdentity
 from pyk.protocol.records import Compression, RecordBatchBuilder
-from support.producer_parts import make_batch, make_queue, place_of, send_all
+from support.producer_parts import PLACE, make_batch, make_queue, place_of, send_all
 
 NEW_IDENTITY = ProducerIdentity(8, 0)
 
@@ -253,7 +253,7 @@ def test_without_idempotence_batches_have_no_places_but_keep_their_order():
 
 def test_a_batch_that_cannot_be_sealed_still_gets_an_outcome():
     builder = RecordBatchBuilder(Compression.GZIP, level=99)
-    batch = ProducerBatch("orders", 0, builder, 0.0)
+    batch = ProducerBatch(PLACE, builder, 0.0)
     batch.append(0, None, b"a", ())
     queue = make_queue(batch)
 

@@ -10,6 +10,7 @@ from pyk.protocol.records import (
     UnsupportedCompressionError,
     parse_batch,
     read_batches,
+    restamp,
 )
 from support.record_batches import NOW_MS, control_batch, raw_batch, record, sealed
 
@@ -115,3 +116,12 @@ def test_a_batch_whose_offsets_are_impossible_names_no_offset_to_go_on_from() ->
         list(read_batches(raw_batch(record(0), 1, base_offset=(1 << 63) - 1)))
 
     assert caught.value.next_offset is None
+
+
+@pytest.mark.parametrize("length", [-1, 0, 40, 1 << 30])
+def test_no_checksum_is_set_beyond_the_data_of_a_batch(length: int) -> None:
+    data = bytearray(raw_batch(record(0), 1))
+    data[8:12] = length.to_bytes(4, "big", signed=True)
+
+    with pytest.raises(ValueError, match="has no checksum"):
+        restamp(data, 7, 0, 0)
