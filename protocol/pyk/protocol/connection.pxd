@@ -1,5 +1,7 @@
 cimport cython
 
+from pyk.protocol.wire_numbers cimport get_int32, put_int32
+
 
 @cython.final
 cdef class Reply:
@@ -37,3 +39,8 @@ cdef class ClientConnection:
     @cython.locals(waiting=_InFlight, exchange=_Exchange)
     cpdef Reply receive(self, frame)
     cdef _Exchange _new_exchange(self, api_key, version)
+
+
+@cython.locals(body=Py_ssize_t)
+cdef tuple _read_response_header(frame, bint has_tags)
+cpdef bint expects_response(request) except -1

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from struct import Struct
-from typing import Any
+from typing import Any, Protocol
 
 from pyk.protocol import slotted
 
@@ -25,14 +25,16 @@ from .negotiation import request_header_version, response_header_version
 from .registry import request_class, response_class
 from .schema import Message
 from .versions import NO_VERSIONS, VersionRange
+from .wire_numbers import get_int32, put_int32
 
-_SIZE = Struct(">i")
+_SIZE_BYTES = 4
 _ERROR_CODE = Struct(">h")
-_CORRELATION_ID = Struct(">i")
 # In a request, behind the size of the frame, the API key and the version.
-_CORRELATION_ID_AT = _SIZE.size + 4
+_CORRELATION_ID_AT = 8
+_CORRELATION_ID_BYTES = 4
 _LAST_CORRELATION_ID = 2**31 - 1
 _PRODUCE = int(ApiKey.PRODUCE)
+_API_VERSIONS = ApiKey.API_VERSIONS
 
 
 class CorrelationError(ProtocolError):
@@ -58,6 +60,16 @@ class UnsupportedRequestError(RequestError):
 
 class InvalidRequestError(RequestError):
     """A body that is not the request which the header announces."""
+
+
+class OutgoingRequest(Protocol):
+    """What a client sends: a request message, or what encodes itself as one does."""
+
+    @property
+    def api_key(self) -> int: ...
+
+    def encode_parts(self, version: int, out: bytearray) -> list[Any]:
+        """Return the parts of the request, of which the first is ``out``, grown."""
 
 
 class Reply:
@@ -116,7 +128,9 @@ class ClientConnection:
         """Return the contexts of all requests in flight, oldest first."""
         return [waiting.context for waiting in self._in_flight]
 
-    def send(self, request: Message, version: int, context: Any = None) -> tuple[int, list[Any]]:
+    def send(
+        self, request: OutgoingRequest, version: int, context: Any = None
+    ) -> tuple[int, list[Any]]:
         """Return the request's correlation id and the parts of its frame.
 
         ``context`` comes back with the reply. Raises EncodeError, and then nothing has changed.
@@ -126,13 +140,13 @@ class ClientConnection:
         if exchange is None:
             exchange = self._new_exchange(ApiKey(request.api_key), version)
         out = bytearray(exchange.frame_start)
-        _CORRELATION_ID.pack_into(out, _CORRELATION_ID_AT, correlation_id)
+        put_int32(out, _CORRELATION_ID_AT, correlation_id)
         parts = request.encode_parts(version, out)
-        size = -_SIZE.size
+        size = -_SIZE_BYTES
         for part in parts:
             size += len(part)
-        _SIZE.pack_into(out, 0, size)
-        if _expects_response(request):
+        put_int32(out, 0, size)
+        if expects_response(request):
             self._in_flight.append(_InFlight(correlation_id, exchange, context))
         self._next_correlation_id = (correlation_id + 1) & _LAST_CORRELATION_ID
         return correlation_id, parts
@@ -147,13 +161,13 @@ class ClientConnection:
         waiting: _InFlight = self._in_flight[0]
         correlation_id, exchange = waiting.correlation_id, waiting.exchange
         api_key, version = exchange.api_key, exchange.version
-        received_id, position = _read_response_header(frame, has_tags=exchange.has_tags)
+        received_id, position = _read_response_header(frame, exchange.has_tags)
         if received_id != correlation_id:
             raise CorrelationError(
                 f"a response to request {received_id}, but {api_key.api_name} "
                 f"{correlation_id} is the next to be answered"
             )
-        if api_key is ApiKey.API_VERSIONS and _is_refusal(frame, position):
+        if api_key is _API_VERSIONS and _is_refusal(frame, position):
             version = 0
         response = exchange.response_class.decode(frame, version, position)
         self._in_flight.popleft()
@@ -169,7 +183,7 @@ class ClientConnection:
         header = RequestHeader(
             request_api_key=api_key, request_api_version=version, client_id=self._client_id
         )
-        start = bytearray(_SIZE.size)
+        start = bytearray(_SIZE_BYTES)
         header.encode_parts(request_header_version(api_key, version), start)
         exchange = self._exchanges[api_key, version] = _Exchange(api_key, version, bytes(start))
         return exchange
@@ -223,7 +237,7 @@ class ServerConnection:
         except MalformedMessageError as error:
             request = self._unread(header, api_key, version)
             raise InvalidRequestError(str(error), header, request) from error
-        request = Request(header, api_key, version, body, version, _expects_response(body))
+        request = Request(header, api_key, version, body, version, expects_response(body))
         self._unanswered.append(request)
         return request
 
@@ -276,23 +290,24 @@ class ServerConnection:
 
 
 def _frame(header: Message, header_version: int, body: Message, version: int) -> list[Any]:
-    out = bytearray(_SIZE.size)
+    out = bytearray(_SIZE_BYTES)
     header.encode_parts(header_version, out)
     parts = body.encode_parts(version, out)
-    _SIZE.pack_into(out, 0, sum(map(len, parts)) - _SIZE.size)
+    put_int32(out, 0, sum(map(len, parts)) - _SIZE_BYTES)
     return parts
 
 
-def _read_response_header(frame: bytes | memoryview, *, has_tags: bool) -> tuple[int, int]:
+def _read_response_header(frame: bytes | memoryview, has_tags: bool) -> tuple[int, int]:
     """Return the correlation id of a response, and where its body begins."""
-    body = _CORRELATION_ID.size + has_tags
-    if len(frame) >= body and (not has_tags or frame[_CORRELATION_ID.size] == 0):
-        return _CORRELATION_ID.unpack_from(frame)[0], body  # nearly always: no tagged field
+    body = _CORRELATION_ID_BYTES + has_tags
+    if len(frame) >= body and (not has_tags or frame[_CORRELATION_ID_BYTES] == 0):
+        return get_int32(frame, 0), body  # nearly always: no tagged field
     header, position = ResponseHeader.decode_prefix(frame, int(has_tags))
     return header.correlation_id, position
 
 
-def _expects_response(request: Message) -> bool:
+def expects_response(request: OutgoingRequest) -> bool:
+    """Say whether a request is answered: all are but a Produce with acks 0."""
     return request.api_key != _PRODUCE or getattr(request, "acks", 0) != 0
 
 

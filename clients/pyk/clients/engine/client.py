@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ClientConfig
 from pyk.clients.engine.backoff import Backoff
-from pyk.clients.engine.connection import Answer, VersionedRequest
+from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.connection_pool import ConnectionPool
 from pyk.clients.engine.coordinators import Coordinators, CoordinatorType
 from pyk.clients.engine.dialer import Dialer
@@ -23,6 +23,7 @@ from pyk.clients.engine.metadata_keeper import Endpoint, MetadataKeeper, because
 from pyk.clients.engine.node_connection import Lane, Surroundings
 from pyk.clients.engine.reachability import UnreachableNode
 from pyk.clients.engine.reconnect import ConnectLimiter
+from pyk.clients.engine.request_path import RequestPath
 from pyk.clients.engine.supervisor import Supervisor
 from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import (
@@ -33,6 +34,7 @@ from pyk.clients.errors import (
     error_for,
 )
 from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.connection import OutgoingRequest
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.io import Clock, Network, SystemClock, SystemNetwork
 from pyk.protocol.negotiation import PeerVersions
@@ -44,7 +46,7 @@ R = TypeVar("R")
 log = logging.getLogger(__name__)
 
 
-class Client:
+class Client(RequestPath):
     """Connections to all nodes, metadata, coordinators, and the tasks that keep them going.
 
     Belongs to one event loop, on which all of it is called. Making one does nothing yet;
@@ -64,7 +66,6 @@ class Client:
         self.config = config
         self.clock = clock or SystemClock()
         self.random = random or randomness.Random()  # noqa: S311 - jitter, not secrets
-        self.guard = ForkGuard("client")
         self.supervisor = Supervisor(self.clock, self._task_failed)
         self.retry_backoff = Backoff(
             config.retry_backoff_ms / 1000, config.retry_backoff_max_ms / 1000
@@ -78,7 +79,9 @@ class Client:
             self.supervisor,
             ConnectLimiter(),
         )
-        self._pool = ConnectionPool(shared)
+        super().__init__(
+            ForkGuard("client"), ConnectionPool(shared), config.request_timeout_ms / 1000
+        )
         self._metadata = MetadataKeeper(
             shared,
             self._pool,
@@ -86,10 +89,6 @@ class Client:
             has_records_for=has_records_for,
         )
         self._coordinators = Coordinators(self)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._is_closed = False
-        self.failure: StateError | None = None
-        """A bug in pyk that ended a task which the client cannot work without."""
         self.on_failure: Callable[[], object] | None = None
         """Called when there is a ``failure``."""
 
@@ -276,7 +275,7 @@ class Client:
     async def send(
         self,
         node_id: int,
-        request: Message | VersionedRequest,
+        request: OutgoingRequest | VersionedRequest,
         *,
         timeout_ms: int | None = None,
         min_version: int | None = None,
@@ -302,25 +301,6 @@ class Client:
         if response is None:
             await self._pool.connection(node_id, lane).drain()
         return response
-
-    def submit(
-        self,
-        node_id: int,
-        request: Message | VersionedRequest,
-        answer: Answer,
-        *,
-        timeout_ms: int | None = None,
-        within: VersionRange = ALL_VERSIONS,
-        lane: Lane = "main",
-    ) -> None:
-        """Send like :meth:`send` and tell ``answer`` of the outcome: no task, no turn of the loop.
-
-        Whoever sends without acknowledgements must use :meth:`send`, which waits while the node
-        does not take more.
-        """
-        self._check_usable()
-        timeout = (self.config.request_timeout_ms if timeout_ms is None else timeout_ms) / 1000
-        self._pool.connection(node_id, lane).submit(request, timeout, within, answer)
 
     async def send_to_any(self, request: Message | VersionedRequest, deadline: float) -> Any:
         """Send a request to whichever node is best asked; raises as :meth:`send`."""
@@ -353,35 +333,6 @@ class Client:
             await asyncio.sleep(wait)
 
     # -- inside ------------------------------------------------------------------------------------
-
-    def check_place(self) -> None:
-        """Raise if this is another process, or another event loop, than that of the client."""
-        if self.guard.is_forked:
-            self.guard.check()
-        running = asyncio._get_running_loop()
-        if self._loop is None or self._loop is running:
-            return
-        if running is None:
-            raise StateError(
-                "the client belongs to an event loop, and was called outside of it: call it in a "
-                "coroutine there (from another thread with asyncio.run_coroutine_threadsafe)"
-            )
-        if self._loop.is_closed():
-            raise StateError(
-                "the client belongs to another event loop, which has ended: make a client in each"
-            )
-        raise StateError("the client belongs to another event loop: make a client in each")
-
-    def _check_usable(self, *, may_be_unstarted: bool = False) -> None:
-        if self.guard.is_forked:
-            self.guard.check()
-        if self._is_closed:
-            raise ClosedError("the client is closed")
-        if self.failure is not None:
-            raise self.failure
-        if self._loop is None and not may_be_unstarted:
-            raise StateError("the client is not started: use it as a context manager")
-        self.check_place()
 
     def _task_failed(self, name: str, error: BaseException) -> None:
         """Refuse to go on half alive: whoever calls from now on is told."""

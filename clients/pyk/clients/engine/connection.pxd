@@ -1,6 +1,6 @@
 cimport cython
 
-from pyk.protocol.connection cimport ClientConnection, Reply
+from pyk.protocol.connection cimport ClientConnection, Reply, expects_response
 
 
 @cython.final
@@ -32,7 +32,7 @@ cdef class Connection:
     cdef object _reason
 
     cpdef version_of(self, PendingRequest pending)
-    cpdef write(self, PendingRequest pending, version)
+    cpdef write(self, PendingRequest pending, version, double now)
     @cython.locals(reply=Reply, pending=PendingRequest)
     cpdef frame_received(self, frame)
     cdef _note_use(self)

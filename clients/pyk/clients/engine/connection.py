@@ -20,7 +20,7 @@ from pyk.clients.errors import (
     RequestTimeoutError,
 )
 from pyk.protocol.api_keys import ApiKey
-from pyk.protocol.connection import ClientConnection
+from pyk.protocol.connection import ClientConnection, OutgoingRequest, expects_response
 from pyk.protocol.errors import ProtocolError
 from pyk.protocol.io import Clock, FrameSizeError, FrameTransport
 from pyk.protocol.negotiation import PeerVersions
@@ -72,7 +72,7 @@ class PendingRequest:
 
     def __init__(
         self,
-        request: Message | VersionedRequest,
+        request: OutgoingRequest | VersionedRequest,
         answer: Answer,
         within: VersionRange = ALL_VERSIONS,
         timeout: float = 0.0,
@@ -89,7 +89,7 @@ class PendingRequest:
     def api_key(self) -> ApiKey:
         return ApiKey(self.request.api_key)
 
-    def message(self, version: int) -> Message:
+    def message(self, version: int) -> OutgoingRequest:
         """Return the request as it is sent in a version."""
         request = self.request
         return request.build(version) if isinstance(request, VersionedRequest) else request
@@ -159,12 +159,11 @@ class Connection:
             self._chosen_versions[key] = version
         return version
 
-    def write(self, pending: PendingRequest, version: int) -> None:
-        """Send a request at once. One that is never answered (acks 0) is settled with None.
+    def write(self, pending: PendingRequest, version: int, now: float) -> None:
+        """Send a request ``now``; settle one that is never answered (acks 0) with None.
 
         A request that its version cannot carry fails, with the caller's mistake as its error.
         """
-        waiting = self._protocol.in_flight_count
         try:
             message = pending.message(version)
             _, parts = self._protocol.send(message, version, context=pending)
@@ -172,10 +171,10 @@ class Connection:
             pending.fail(error)
             return
         self.transport.write(parts)
-        self.last_used = self._now()
+        self.last_used = now
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("Sent %s v%d to %s", type(message).__name__, version, self.node)
-        if self._protocol.in_flight_count == waiting:
+            log.debug("Sent %s v%d to %s", pending.api_key.api_name, version, self.node)
+        if not expects_response(message):
             pending.settle(None)
 
     async def drain(self) -> None:

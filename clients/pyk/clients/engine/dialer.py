@@ -131,7 +131,7 @@ class Dialer:
             client_software_name=SOFTWARE_NAME, client_software_version=__version__
         )
         answer = asyncio.get_running_loop().create_future()
-        connection.write(PendingRequest(request, answer), version)
+        connection.write(PendingRequest(request, answer), version, self._clock.now())
         response: ApiVersionsResponse = await answer
         return response
 

@@ -26,5 +26,5 @@ cdef class NodeConnection:
     cpdef _proceed(self)
     @cython.locals(pending=PendingRequest)
     cdef _flush(self, Connection connection)
-    cdef _write(self, Connection connection, PendingRequest pending)
+    cdef _write(self, Connection connection, PendingRequest pending, double now)
     cdef _watch_deadline(self, double deadline)

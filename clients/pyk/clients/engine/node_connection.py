@@ -30,10 +30,10 @@ from pyk.clients.errors import (
     RequestTimeoutError,
     UnsupportedVersionError,
 )
+from pyk.protocol.connection import OutgoingRequest
 from pyk.protocol.errors import UnsupportedVersionError as NoCommonVersionError
 from pyk.protocol.io import Clock
 from pyk.protocol.negotiation import PeerVersions
-from pyk.protocol.schema import Message
 from pyk.protocol.versions import VersionRange
 
 log = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class NodeConnection:
 
     def submit(
         self,
-        request: Message | VersionedRequest,
+        request: OutgoingRequest | VersionedRequest,
         timeout: float,
         within: VersionRange,
         answer: Answer,
@@ -131,7 +131,7 @@ class NodeConnection:
         if pending.deadline < self._expires_at:
             self._watch_deadline(pending.deadline)
         if connection is not None and not self._waiting and connection.throttled_until <= now:
-            self._write(connection, pending)
+            self._write(connection, pending, now)
         else:
             self._waiting.append(pending)
             self._proceed()
@@ -192,9 +192,9 @@ class NodeConnection:
         while self._waiting and connection.is_open:
             pending = self._waiting.popleft()
             if not pending.answer.done():  # else it was given up
-                self._write(connection, pending)
+                self._write(connection, pending, self._now())
 
-    def _write(self, connection: Connection, pending: PendingRequest) -> None:
+    def _write(self, connection: Connection, pending: PendingRequest, now: float) -> None:
         try:
             version = connection.version_of(pending)
         except NoCommonVersionError as error:
@@ -202,7 +202,7 @@ class NodeConnection:
                 UnsupportedVersionError(f"{self.node}: {error}", node_id=self.node.node_id)
             )
             return
-        connection.write(pending, version)
+        connection.write(pending, version, now)
 
     def _watch_deadline(self, deadline: float) -> None:
         """Look at that time for requests whose time is over: one timer, not one for each."""

@@ -107,6 +107,12 @@ class Fate(Enum):
     """Nobody waits for it any more; it only told whether there is a gap."""
 
 
+# Looked up in their enums for each batch, they would cost as much as the rest of its answer.
+_WRITTEN = Verdict.WRITTEN
+_FATE_WRITTEN = Fate.WRITTEN
+_GIVEN_UP_BEFORE = Fate.GIVEN_UP_BEFORE
+
+
 def conclude(
     queue: PartitionQueue, batch: ProducerBatch, verdict: Verdict, retry_at: float
 ) -> Fate:
@@ -114,14 +120,15 @@ def conclude(
 
     A retry is due at ``retry_at``.
     """
+    if verdict is _WRITTEN:
+        return _settle(queue, batch)
     if verdict in (Verdict.UNKNOWN, Verdict.UNCLEAR):
         batch.may_be_written = True
     if verdict is Verdict.DUPLICATE:
         # Only of a batch that was sent before: otherwise its sequence is taken by another one.
-        verdict = Verdict.WRITTEN if batch.may_be_written else Verdict.OUT_OF_ORDER
-    if verdict is Verdict.WRITTEN:
-        queue.settle(batch)
-        return Fate.GIVEN_UP_BEFORE if batch.is_given_up else Fate.WRITTEN
+        if batch.may_be_written:
+            return _settle(queue, batch)
+        verdict = Verdict.OUT_OF_ORDER
     queue.keep(batch, retry_at)
     if batch.is_given_up:
         queue.drop(batch)
@@ -132,6 +139,11 @@ def conclude(
         return Fate.SPLIT
     queue.drop(batch)
     return Fate.FAILED
+
+
+def _settle(queue: PartitionQueue, batch: ProducerBatch) -> Fate:
+    queue.settle(batch)
+    return _GIVEN_UP_BEFORE if batch.is_given_up else _FATE_WRITTEN
 
 
 def _is_kept_in_order(queue: PartitionQueue, batch: ProducerBatch, verdict: Verdict) -> bool:

@@ -1,6 +1,7 @@
 cimport cython
 
 from pyk.clients.producer.batch cimport ProducerBatch
+from pyk.clients.producer.produce_template cimport ProduceTemplate
 from pyk.clients.producer.sequences cimport PartitionSequence
 
 
@@ -16,6 +17,7 @@ cdef class PartitionQueue:
     cdef public bint has_gap
     cdef public bint must_restart
     cdef public bint needs_new_producer_id
+    cdef public ProduceTemplate template
 
     @cython.locals(batch=ProducerBatch)
     cpdef ProducerBatch oldest(self)

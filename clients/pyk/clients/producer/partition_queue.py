@@ -26,6 +26,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from pyk.clients.producer.batch import ProducerBatch
+from pyk.clients.producer.produce_template import ProduceTemplate
 from pyk.clients.producer.sequences import PartitionSequence, ProducerIdentity, sequence_after
 from pyk.clients.topic_partition import TopicPartition
 
@@ -44,6 +45,7 @@ class PartitionQueue:
         "node_id",
         "queued",
         "sequence",
+        "template",
         "topic_partition",
         "unsettled",
     )
@@ -59,6 +61,7 @@ class PartitionQueue:
         self.has_gap = False
         self.must_restart = is_idempotent  # to begin at all is to restart
         self.needs_new_producer_id = False
+        self.template: ProduceTemplate | None = None  # of requests with a batch of this one only
 
     @property
     def is_idle(self) -> bool:

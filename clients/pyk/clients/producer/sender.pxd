@@ -2,6 +2,7 @@ cimport cython
 
 from pyk.clients.producer.accumulator cimport RecordAccumulator
 from pyk.clients.producer.batch cimport ProducerBatch
+from pyk.clients.producer.outcome cimport conclude
 from pyk.clients.producer.partition_queue cimport PartitionQueue
 from pyk.clients.producer.produce_call cimport ProduceCall
 
@@ -26,6 +27,7 @@ cdef class Plan:
 
 @cython.final
 cdef class Consequences:
+    cdef readonly double now
     cdef readonly list settlements
     cdef readonly dict leaders
     cdef readonly bint needs_metadata
@@ -46,9 +48,11 @@ cdef class Sender:
 
     @cython.locals(plan=Plan)
     cpdef Plan poll(self, double now, leader_of)
-    @cython.locals(consequences=Consequences, batch=ProducerBatch)
+    @cython.locals(
+        consequences=Consequences, queue=PartitionQueue, batch=ProducerBatch, position=Py_ssize_t
+    )
     cpdef Consequences answered(self, ProduceCall call, response, double now)
-    @cython.locals(consequences=Consequences, batch=ProducerBatch)
+    @cython.locals(consequences=Consequences, queue=PartitionQueue, batch=ProducerBatch)
     cpdef Consequences failed(self, ProduceCall call, error, double now)
     @cython.locals(batch=ProducerBatch, queue=PartitionQueue)
     cdef _take(self, double now)
@@ -57,17 +61,31 @@ cdef class Sender:
     @cython.locals(queue=PartitionQueue, batch=ProducerBatch)
     cdef _expire(self, double now, Plan plan)
     cdef double _expires_at(self, ProducerBatch batch) except? -1.0
-    @cython.locals(queue=PartitionQueue, batch=ProducerBatch, requests=dict, room=dict)
+    @cython.locals(
+        queue=PartitionQueue, batch=ProducerBatch, calls=dict, room=dict, call=ProduceCall, more=list
+    )
     cdef list _add_round(self, list candidates, double now, leader_of, Plan plan)
     cdef ProducerBatch _sendable(self, PartitionQueue queue, node_id, double now)
     @cython.locals(
         queue=PartitionQueue, oldest=ProducerBatch, retry_at=double, earliest=double, expires_at=double
     )
     cdef double _look_again_at(self, double now) except? -1.0
-    cdef _judge(self, node_id, ProducerBatch batch, answer, double now, Consequences consequences)
-    @cython.locals(queue=PartitionQueue, retry_at=double)
+    cdef _judge(
+        self,
+        node_id,
+        PartitionQueue queue,
+        ProducerBatch batch,
+        answer,
+        Consequences consequences,
+    )
+    @cython.locals(retry_at=double)
     cdef _conclude(
-        self, ProducerBatch batch, verdict, answer, double now, Consequences consequences
+        self,
+        PartitionQueue queue,
+        ProducerBatch batch,
+        verdict,
+        answer,
+        Consequences consequences,
     )
     cdef Settlement _give_up(self, PartitionQueue queue, ProducerBatch batch, error)
     cdef _timeout_of(self, ProducerBatch batch)

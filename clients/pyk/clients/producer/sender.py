@@ -45,6 +45,10 @@ from pyk.protocol.messages.produce import (
     ProduceResponse,
 )
 
+# Looked up in their enums for each batch, they would cost as much as the rest of its answer.
+_WRITTEN = Verdict.WRITTEN
+_FATE_WRITTEN = Fate.WRITTEN
+
 LeaderOf = Callable[[TopicPartition], int | None]
 WhyUnsent = Callable[[TopicPartition], str]
 """Says what keeps the batches of a partition from being sent."""
@@ -95,11 +99,12 @@ class Plan:
 
 
 class Consequences:
-    """What follows from the end of one call."""
+    """What follows from the end of one call, at ``now``."""
 
-    __slots__ = ("leaders", "needs_metadata", "settlements")
+    __slots__ = ("leaders", "needs_metadata", "now", "settlements")
 
-    def __init__(self) -> None:
+    def __init__(self, now: float) -> None:
+        self.now = now
         self.settlements: list[Settlement] = []
         self.leaders: dict[TopicPartition, tuple[int, int]] = {}
         self.needs_metadata = False
@@ -177,29 +182,30 @@ class Sender:
     ) -> Consequences:
         """Take the answer to a call; None where none was asked for (``acks=0``)."""
         self._in_flight[call.node_id] -= 1
-        consequences = Consequences()
+        consequences = Consequences(now)
         if response is None:
-            for batch in call.batches.values():
-                self._conclude(batch, Verdict.WRITTEN, None, now, consequences)
+            for queue, batch in zip(call.queues, call.batches, strict=True):
+                self._conclude(queue, batch, _WRITTEN, None, consequences)
             return consequences
-        for batch, answer in call.answers(response):
+        for position, answer in enumerate(call.answers(response)):
+            queue, batch = call.queues[position], call.batches[position]
             if answer is None:
                 batch.last_error = MalformedResponseError(
                     f"node {call.node_id} left {batch.place} out of its answer"
                 )
-                self._conclude(batch, Verdict.UNKNOWN, None, now, consequences)
+                self._conclude(queue, batch, Verdict.UNKNOWN, None, consequences)
             else:
-                self._judge(call.node_id, batch, answer, now, consequences)
+                self._judge(call.node_id, queue, batch, answer, consequences)
         return consequences
 
     def failed(self, call: ProduceCall, error: KafkaError, now: float) -> Consequences:
         """Take it that there is no answer to a call."""
         self._in_flight[call.node_id] -= 1
-        consequences = Consequences()
+        consequences = Consequences(now)
         consequences.needs_metadata = True
-        for batch in call.batches.values():
+        for queue, batch in zip(call.queues, call.batches, strict=True):
             batch.last_error = error
-            self._conclude(batch, verdict_of_error(error), None, now, consequences)
+            self._conclude(queue, batch, verdict_of_error(error), None, consequences)
         return consequences
 
     def leaders_moved(self, partitions: Iterable[TopicPartition]) -> None:
@@ -248,7 +254,7 @@ class Sender:
 
         Returns the partitions that may have more to send, none if nothing was planned.
         """
-        requests: dict[int, list[ProducerBatch]] = {}
+        calls: dict[int, ProduceCall] = {}
         room: dict[int, int] = {}
         more = []
         for queue in candidates:
@@ -270,16 +276,19 @@ class Sender:
             if batch is queue.due and not self._accumulator.close(batch):
                 continue  # an application thread made it full meanwhile: the next poll takes it
             room[node_id] = room.get(node_id, self._settings.max_request_size) - batch.size
-            requests.setdefault(node_id, []).append(batch)
+            call = calls.get(node_id)
+            if call is None:
+                call = calls[node_id] = ProduceCall(node_id)
             queue.send(batch, node_id)
+            call.add(queue, batch)
             del self._active[queue]
             self._active[queue] = None
             if queue.queued or queue.due is not None:
                 more.append(queue)
-        for node_id, batches in requests.items():
+        for node_id, call in calls.items():
             self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
-            plan.calls.append(ProduceCall(node_id, batches))
-        return more if requests else []
+            plan.calls.append(call)
+        return more if calls else []
 
     def _sendable(self, queue: PartitionQueue, node_id: int, now: float) -> ProducerBatch | None:
         if self._in_flight.get(node_id, 0) >= self._max_in_flight:
@@ -303,12 +312,12 @@ class Sender:
     def _judge(
         self,
         node_id: int,
+        queue: PartitionQueue,
         batch: ProducerBatch,
         answer: PartitionProduceResponse,
-        now: float,
         consequences: Consequences,
     ) -> None:
-        verdict = Verdict.WRITTEN
+        verdict = _WRITTEN
         if answer.error_code:
             code = ErrorCode(answer.error_code)
             verdict = verdict_of_code(code)
@@ -323,24 +332,24 @@ class Sender:
         if answer.current_leader.leader_id >= 0:
             leader = answer.current_leader
             consequences.leaders[batch.place] = leader.leader_id, leader.leader_epoch
-        self._conclude(batch, verdict, answer, now, consequences)
+        self._conclude(queue, batch, verdict, answer, consequences)
 
     def _conclude(
         self,
+        queue: PartitionQueue,
         batch: ProducerBatch,
         verdict: Verdict,
         answer: PartitionProduceResponse | None,
-        now: float,
         consequences: Consequences,
     ) -> None:
-        queue: PartitionQueue = self._queues[batch.place]
-        if verdict is Verdict.WRITTEN:
-            retry_at = now  # which does not matter: it is not sent again
-        else:
+        retry_at = (
+            consequences.now
+        )  # which does not matter to what is written: it is not sent again
+        if verdict is not _WRITTEN:
             chance = self._random.random()
-            retry_at = now + self._settings.backoff.delay(batch.attempts, chance)
+            retry_at += self._settings.backoff.delay(batch.attempts, chance)
         fate = conclude(queue, batch, verdict, retry_at)
-        if fate is Fate.WRITTEN:
+        if fate is _FATE_WRITTEN:
             consequences.settlements.append(_success(batch, answer))
         elif fate is Fate.FAILED:
             consequences.settlements.append(_failure(batch, answer))

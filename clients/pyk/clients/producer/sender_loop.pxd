@@ -1,5 +1,6 @@
 cimport cython
 
+from pyk.clients.engine.request_path cimport RequestPath
 from pyk.clients.producer.accumulator cimport RecordAccumulator
 from pyk.clients.producer.batch cimport ProducerBatch
 from pyk.clients.producer.delivery cimport BatchResult
@@ -9,7 +10,7 @@ from pyk.clients.producer.wakeup cimport Alarm
 
 
 cdef class SenderLoop:
-    cdef object _client
+    cdef RequestPath _client
     cdef object _config
     cdef object _now
     cdef object _acks
@@ -33,8 +34,8 @@ cdef class SenderLoop:
     cdef _fail(self, mistake)
     @cython.locals(plan=Plan)
     cdef double _act(self, double now) except? -1.0
-    cdef _begin(self, ProduceCall call)
-    cdef _submit(self, ProduceCall call)
+    cdef _begin(self, ProduceCall call, metadata)
+    cdef _submit(self, ProduceCall call, metadata)
     @cython.locals(consequences=Consequences)
     cpdef _ended(self, ProduceCall call, response, error)
     cdef _follow(self, Consequences consequences, response)

@@ -7,6 +7,7 @@ import logging
 
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
+from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import KafkaError, MalformedResponseError, StateError, error_for
 from pyk.clients.producer.accumulator import RecordAccumulator
 from pyk.clients.producer.produce_call import ProduceCall
@@ -110,33 +111,34 @@ class SenderLoop:
         self.stop(failure)
 
     def _act(self, now: float) -> float:
-        plan = self._sender.poll(now, self._client.metadata.leader)
+        metadata = self._client.metadata
+        plan = self._sender.poll(now, metadata.leader)
         self._settle(plan.settlements)
         for call in plan.calls:
-            self._begin(call)
+            self._begin(call, metadata)
         if plan.needs_metadata:
             self._client.request_metadata_update()
         if plan.needs_producer_id:
             self._get_producer_id_soon()
         return plan.look_again_at
 
-    def _begin(self, call: ProduceCall) -> None:
+    def _begin(self, call: ProduceCall, metadata: MetadataImage) -> None:
         try:
-            self._submit(call)
+            self._submit(call, metadata)
         except KafkaError as error:
             self._ended(call, None, error)
 
-    def _submit(self, call: ProduceCall) -> None:
+    def _submit(self, call: ProduceCall, metadata: MetadataImage) -> None:
         client = self._client
-        request = call.request(self._acks, self._timeout_ms, client.metadata.topic_id)
+        within = call.address(self._acks, self._timeout_ms, metadata.topic_id)
         answer = ProduceAnswer(self, call)
         if self._acks == 0:
             # Nobody answers, so it is the socket that has to say when it is too much.
-            sending = client.send(call.node_id, request, max_version=call.versions.highest)
+            sending = client.send(call.node_id, call, max_version=within.highest)
             task = client.supervisor.spawn(f"produce to node {call.node_id}", sending)
             task.add_done_callback(answer.sent)
         else:
-            client.submit(call.node_id, request, answer, within=call.versions)
+            client.submit(call.node_id, call, answer, None, within)
 
     def _ended(
         self, call: ProduceCall, response: ProduceResponse | None, error: Exception | None

@@ -17,3 +17,8 @@ def grow(buffer: bytearray, size: int) -> None:
     """Make ``buffer`` ``size`` bytes long and keep what it has; the rest is not defined."""
     while len(buffer) < size:
         buffer += _ZEROS[: size - len(buffer)]
+
+
+def cut(scratch: memoryview, start: int, end: int) -> bytes:
+    """Return a copy of the bytes from ``start`` to ``end``, which are within ``scratch``."""
+    return bytes(scratch[start:end])

@@ -1,3 +1,9 @@
+cimport cython
+
+from pyk.protocol.io.frame_buffer cimport cut
+from pyk.protocol.wire_numbers cimport get_int32
+
+
 cdef class FrameReader:
     cdef readonly object _receiver
     cdef Py_ssize_t _max_frame_bytes
@@ -9,8 +15,10 @@ cdef class FrameReader:
 
     cpdef get_buffer(self, sizehint)
     cpdef buffer_updated(self, Py_ssize_t nbytes)
+    @cython.locals(start=Py_ssize_t, size=Py_ssize_t, body=Py_ssize_t, end=Py_ssize_t)
     cdef _cut_frames(self, Py_ssize_t filled)
     cdef _begin_frame(self, arrived, Py_ssize_t size)
 
 
+@cython.locals(joined=list, small=list)
 cdef list _join_small(parts)

@@ -12,13 +12,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable
-from struct import Struct
 from typing import BinaryIO, Protocol, cast
 from weakref import WeakKeyDictionary
 
 from pyk.protocol import slotted
 from pyk.protocol.errors import ProtocolError
-from pyk.protocol.io.frame_buffer import grow, new_buffer
+from pyk.protocol.io.frame_buffer import cut, grow, new_buffer
+from pyk.protocol.wire_numbers import get_int32
 
 SCRATCH_BYTES = 64 * 1024
 FIRST_FRAME_BUFFER_BYTES = 256 * 1024
@@ -26,7 +26,6 @@ SMALLEST_FRAME_BUFFER_BYTES = 4 * 1024
 JOIN_BELOW_BYTES = 16 * 1024
 GROWTH = 4
 LENGTH_BYTES = 4
-_LENGTH = Struct(">i")
 
 
 @slotted.frozen
@@ -120,7 +119,7 @@ class FrameReader:
         start, self._prefix = 0, b""
         scratch = self._scratch
         while filled - start >= LENGTH_BYTES:
-            (size,) = _LENGTH.unpack_from(scratch, start)
+            size = get_int32(scratch, start)
             if not 0 < size <= self._max_frame_bytes:
                 first_bytes = bytes(scratch[start : min(filled, start + 64)])
                 self.abort(FrameSizeError(size, self._max_frame_bytes, first_bytes))
@@ -129,7 +128,7 @@ class FrameReader:
             if end > filled:
                 self._begin_frame(scratch[body:filled], size)
                 return
-            self._receiver.frame_received(memoryview(bytes(scratch[body:end])))
+            self._receiver.frame_received(memoryview(cut(scratch, body, end)))
             start = end
         if start < filled:
             self._prefix = bytes(scratch[start:filled])

@@ -13,7 +13,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport uint8_t, uint32_t
 
-from pyk.protocol.big_endian cimport read_uint32, write_uint16, write_uint32, write_uint64
+from pyk.protocol.wire_numbers cimport read_uint32, write_uint16, write_uint32, write_uint64
 
 from pyk.protocol.records.checksum import crc32c
 from pyk.protocol.records.layout import (

@@ -46,7 +46,7 @@ def refused(code: ErrorCode, **more: object) -> ProduceResponse:
 
 def places(plan) -> list[list[int]]:
     """Return the partitions of each request of a plan."""
-    return [[partition for _, partition in call.batches] for call in plan.calls]
+    return [[batch.partition for batch in call.batches] for call in plan.calls]
 
 
 def test_nothing_is_sent_before_its_linger_ends():
@@ -110,7 +110,7 @@ def test_who_found_no_place_in_a_full_request_is_first_in_the_next():
 
     first = sender.poll(0.0, on_node_1)
     (call,) = first.calls
-    served = [partition for _, partition in call.batches]
+    served = [batch.partition for batch in call.batches]
     answers = [PartitionProduceResponse(index=partition) for partition in served]
     sender.answered(call, response(*answers), 0.0)
     second = sender.poll(0.0, on_node_1)
@@ -164,7 +164,7 @@ def test_a_batch_that_waits_for_its_leader_goes_on_growing():
 
     (call,) = sender.poll(0.0, on_node_1).calls
 
-    assert [batch.count for batch in call.batches.values()] == [3]
+    assert [batch.count for batch in call.batches] == [3]
 
 
 def test_without_a_producer_id_one_is_asked_for_and_waited_for():
@@ -177,7 +177,7 @@ def test_without_a_producer_id_one_is_asked_for_and_waited_for():
 
     sender.producer_id_received(ProducerIdentity(9, 0))
     (call,) = sender.poll(0.0, on_node_1).calls
-    assert call.batches["orders", 0].producer_id == 9
+    assert call.batches[0].producer_id == 9
 
 
 def test_who_is_refused_a_producer_id_loses_what_waited_for_it():
@@ -286,7 +286,7 @@ def test_a_batch_expires_in_flight_and_its_late_answer_is_heard():
     clock.advance(121.0)
     put(accumulator, b"b")
     (following,) = sender.poll(121.0, on_node_1).calls
-    batch = following.batches["orders", 0]
+    batch = following.batches[0]
     assert (batch.producer_epoch, batch.base_sequence) == (0, 1)
 
 
@@ -344,7 +344,7 @@ def test_a_large_batch_is_halved_in_its_place():
     sender.answered(first, written(), 1.0)
     (second,) = sender.poll(1.0, on_node_1).calls
 
-    batches = [call.batches["orders", 0] for call in (first, second)]
+    batches = [call.batches[0] for call in (first, second)]
     assert [(batch.base_sequence, batch.count) for batch in batches] == [(0, 1), (1, 2)]
 
 

@@ -11,7 +11,7 @@ DELIVERY_TIMEOUT = 120.0
 
 
 def batches_of(*plans: Plan) -> list[object]:
-    return [batch for plan in plans for call in plan.calls for batch in call.batches.values()]
+    return [batch for plan in plans for call in plan.calls for batch in call.batches]
 
 
 def test_a_due_batch_that_becomes_full_while_the_sender_decides_is_sent_once():

@@ -1,0 +1,17 @@
+from pyk.clients.engine.connection_pool cimport ConnectionPool
+from pyk.clients.engine.node_connection cimport NodeConnection
+
+
+cdef class RequestPath:
+    cdef readonly object guard
+    cdef readonly ConnectionPool _pool
+    cdef double _request_timeout
+    cdef public object _loop
+    cdef public bint _is_closed
+    cdef public object failure
+
+    cpdef submit(
+        self, node_id, request, answer, timeout_ms=*, within=*, lane=*
+    )
+    cpdef _check_usable(self, bint may_be_unstarted=*)
+    cpdef check_place(self)

@@ -1,0 +1,56 @@
+"""Numbers as they lie on the wire: highest byte first, or as unsigned varints.
+
+The compiled form of ``wire_numbers.py``, which says what each function promises.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
+
+cdef enum:
+    _INT32_BYTES = 4
+    _MOST_VARINT_BYTES = 5
+
+
+cpdef int get_int32(data, Py_ssize_t position) except? -1:
+    cdef Py_buffer view
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        _check(position, view.len)
+        return <int>read_uint32(<const uint8_t *>view.buf + position)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cpdef int put_int32(bytearray out, Py_ssize_t position, int value) except -1:
+    _check(position, len(out))
+    write_uint32(<uint8_t *>PyByteArray_AS_STRING(out) + position, <uint32_t>value)
+    return 0
+
+
+cpdef int append_int32(bytearray out, int value) except -1:
+    cdef Py_ssize_t size = len(out)
+    PyByteArray_Resize(out, size + _INT32_BYTES)
+    write_uint32(<uint8_t *>PyByteArray_AS_STRING(out) + size, <uint32_t>value)
+    return 0
+
+
+cpdef int append_varint(bytearray out, unsigned int value) except -1:
+    cdef uint8_t encoded[_MOST_VARINT_BYTES]
+    cdef Py_ssize_t count = 0, size = len(out), index
+    cdef uint8_t *at
+    while value > 0x7F:
+        encoded[count] = <uint8_t>(value & 0x7F | 0x80)
+        value >>= 7
+        count += 1
+    encoded[count] = <uint8_t>value
+    PyByteArray_Resize(out, size + count + 1)
+    at = <uint8_t *>PyByteArray_AS_STRING(out) + size
+    for index in range(count + 1):
+        at[index] = encoded[index]
+    return 0
+
+
+cdef inline int _check(Py_ssize_t position, Py_ssize_t size) except -1:
+    if not 0 <= position <= size - _INT32_BYTES:
+        raise IndexError(f"no int32 at byte {position} of {size}")
+    return 0
