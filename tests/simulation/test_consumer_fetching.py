@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pyk.clients.consumer import PartitionState
+from pyk.clients.consumer import PartitionState, fetcher, node_fetcher
+from pyk.clients.consumer.fetch_plan import NodePlan, plan
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse
 from support.consuming import P0, fetching, read
@@ -139,19 +140,20 @@ async def test_each_request_may_bring_fetch_max_bytes():
 
 
 @virtual_time
-async def test_a_partition_that_no_request_names_is_not_healthy():
+async def test_a_partition_that_no_request_names_is_not_healthy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def without_node_2(*arguments: Any) -> dict[int, NodePlan]:
+        return {node: what for node, what in plan(*arguments).items() if node != 2}
+
     async with fetching() as (_, consumer):
         await consumer.poll(1)
-        fetcher = consumer._core._keeper._fetcher  # type: ignore[union-attr]
-        plan = fetcher.plan
-
-        def without_node_2() -> Any:
-            return {node: what for node, what in plan().items() if node != 2}
-
-        fetcher.plan = fetcher._nodes[2]._plan = without_node_2  # type: ignore[method-assign]
+        for module in (fetcher, node_fetcher):
+            monkeypatch.setattr(module, "plan", without_node_2)
         await consumer.poll(13)
 
         assert consumer.health().partitions["orders", 1].state is PartitionState.STALLED
+    monkeypatch.undo()
 
 
 @virtual_time

@@ -11,19 +11,16 @@ ago.
 
 from __future__ import annotations
 
-import attrs
 
-
-@attrs.frozen(kw_only=True)
 class FetchMemory:
-    """The limits of what may be fetched, in bytes."""
+    """The limits of what may be fetched, in bytes: in ``total`` for all nodes together, for one
+    response (``fetch_max_bytes``), and for one partition of it (``max_partition_fetch_bytes``).
+    """
 
-    total: int
-    """For all nodes together."""
-    request: int
-    """For one response (``fetch_max_bytes``)."""
-    partition: int
-    """For one partition of a response (``max_partition_fetch_bytes``)."""
+    def __init__(self, *, total: int, request: int, partition: int) -> None:
+        self.total = total
+        self.request = request
+        self.partition = partition
 
     def grant(self, held: int, nodes: int) -> int:
         """Return how many bytes a node may send now, 0 if it has to wait for the application.

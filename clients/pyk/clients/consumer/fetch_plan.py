@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from enum import Enum
-
-import attrs
 
 from pyk.clients.consumer.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetch_session import WantedPartition
-from pyk.clients.consumer.place import Place, PlaceState
+from pyk.clients.consumer.place import KNOWN, Place
 from pyk.clients.consumer.positions import Positions
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.schema import ZERO_UUID
-
-SETTLING = frozenset({PlaceState.COMMITTED, PlaceState.RESET, PlaceState.VALIDATE})
 
 
 class Verdict(Enum):
@@ -47,22 +41,33 @@ def verdict(code: ErrorCode) -> Verdict:
     return Verdict.FAIL
 
 
-@attrs.define
 class NodePlan:
     """What to fetch from one node."""
 
-    wanted: dict[TopicPartition, WantedPartition] = attrs.Factory(dict)
-    versions: dict[TopicPartition, int] = attrs.Factory(dict)
-    """The version of each partition's buffer when it was asked for."""
-    held_bytes: int = 0
-    """What was fetched of the node's partitions and is not read yet."""
-    max_bytes: int = 0
-    """How many bytes the node may send."""
-    waits_for_room: bool = False
-    """Whether partitions are left out until the application has read on."""
-    is_hurried: bool = False
-    """Whether partitions are left out that may soon be asked for, once the application has read on
-    or their place is known."""
+    def __init__(self) -> None:
+        self.wanted: dict[TopicPartition, WantedPartition] = {}
+        self.held_bytes = 0
+        """What was fetched of the node's partitions and is not read yet."""
+        self.max_bytes = 0
+        """How many bytes the node may send."""
+        self.waits_for_room = False
+        """Whether partitions are left out until the application has read on."""
+        self.is_hurried = False
+        """Whether partitions are left out that may soon be asked for, once the application has read
+        on or their place is known."""
+
+    def add(self, place: Place, max_bytes: int, now: float) -> None:
+        """Ask for a partition, unless it has to wait."""
+        buffer = place.buffer
+        self.held_bytes += buffer.buffered_bytes
+        if now < place.retry_at:
+            return
+        if not buffer.has_room or buffer.fetch_offset < 0:
+            self.is_hurried = self.waits_for_room = True
+            return
+        self.wanted[place.topic_partition] = WantedPartition(
+            buffer.fetch_offset, max_bytes, place.named_epoch, place.named_id, buffer.version
+        )
 
     def grant(self, max_bytes: int) -> None:
         """Let the node send so many bytes; with 0, nothing is wanted of it now."""
@@ -70,53 +75,42 @@ class NodePlan:
         if not max_bytes:
             self.waits_for_room = True
             self.wanted.clear()
-            self.versions.clear()
 
 
 def plan(
-    positions: Positions, image: MetadataImage, memory: FetchMemory, now: float
+    positions: Positions, memory: FetchMemory, now: float, only_node: int | None = None
 ) -> dict[int, NodePlan]:
     """Return what to fetch from each node now, which may be nothing while the node is full.
 
-    Partitions without a leader are left out.
+    Partitions without a leader are left out. The positions have followed the metadata before. With
+    ``only_node``, other nodes are not planned for.
     """
-    plans: dict[int, NodePlan] = defaultdict(NodePlan)
-    settling = {
-        image.leader(place.topic_partition) for place in positions if place.state in SETTLING
-    }
-    for place in positions:
-        if place.state is not PlaceState.KNOWN or place.buffer.is_paused:
-            continue
-        node = place.node_to_fetch(image.leader(place.topic_partition), now)
-        # Of what cannot be read the application takes nothing: it holds up nobody.
-        if node is None or place.buffer.is_unreadable:
-            continue
-        node_plan = plans[node]
-        node_plan.held_bytes += place.buffer.buffered_bytes
-        if now < place.retry_at:
-            continue
-        if not place.buffer.has_room or place.buffer.fetch_offset < 0:
-            node_plan.is_hurried = node_plan.waits_for_room = True
-            continue
-        node_plan.is_hurried |= bool(settling)
-        node_plan.versions[place.topic_partition] = place.version
-        node_plan.wanted[place.topic_partition] = _wanted(place, image, memory.partition)
+    plans: dict[int, NodePlan] = {}
     # Nodes whose partitions are fetched in a moment have their shares already.
-    shares = len(plans.keys() | (settling - {None}))
+    sharing: set[int | None] = set()
+    is_settling = False
+    for place in positions.places():
+        if place.state is not KNOWN:
+            if place.is_settling:
+                is_settling = True
+                sharing.add(place.leader)
+            continue
+        # Of what cannot be read the application takes nothing: it holds up nobody.
+        if place.buffer.is_paused or place.buffer.is_unreadable:
+            continue
+        node = place.node_to_fetch(now)
+        sharing.add(node)
+        if node is None or (only_node is not None and node != only_node):
+            continue
+        node_plan = plans.get(node)
+        if node_plan is None:
+            node_plan = plans[node] = NodePlan()
+        node_plan.add(place, memory.partition, now)
+    sharing.discard(None)
     for node_plan in plans.values():
-        node_plan.grant(memory.grant(node_plan.held_bytes, shares))
+        node_plan.is_hurried = node_plan.is_hurried or is_settling
+        node_plan.grant(memory.grant(node_plan.held_bytes, len(sharing)))
     return plans
-
-
-def _wanted(place: Place, image: MetadataImage, max_bytes: int) -> WantedPartition:
-    partition = place.topic_partition
-    topic, leader_epoch = image.topic(partition.topic), image.leader_epoch(partition)
-    return WantedPartition(
-        offset=place.buffer.fetch_offset,
-        max_bytes=max_bytes,
-        leader_epoch=-1 if leader_epoch is None else leader_epoch,
-        topic_id=(topic.topic_id if topic is not None else None) or ZERO_UUID,
-    )
 
 
 def places_without_leader(positions: Positions, image: MetadataImage) -> list[Place]:

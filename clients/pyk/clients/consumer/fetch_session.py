@@ -8,8 +8,6 @@ request is then complete. Any doubt about the node's memory is settled by openin
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 import attrs
@@ -25,6 +23,7 @@ from pyk.protocol.messages.fetch import (
 )
 from pyk.protocol.schema import ZERO_UUID
 
+NONE = ErrorCode.NONE
 NO_SESSION = 0
 OPENING_EPOCH = 0
 MAX_EPOCH = 2**31 - 1
@@ -32,14 +31,34 @@ MAX_EPOCH = 2**31 - 1
 LAST_VERSION_WITH_TOPIC_NAMES = 12
 
 
-@attrs.frozen
 class WantedPartition:
-    """A partition to fetch, and how."""
+    """A partition to fetch, and how. ``version`` is that of its buffer, which no node sees."""
 
-    offset: int
-    max_bytes: int
-    leader_epoch: int = -1
-    topic_id: UUID = ZERO_UUID
+    def __init__(
+        self,
+        offset: int,
+        max_bytes: int,
+        leader_epoch: int = -1,
+        topic_id: UUID = ZERO_UUID,
+        version: int = -1,
+    ) -> None:
+        self.offset = offset
+        self.max_bytes = max_bytes
+        self.leader_epoch = leader_epoch
+        self.topic_id = topic_id
+        self.version = version
+
+    def is_told(self, told: WantedPartition) -> bool:
+        """Tell whether the node knows all of this from what it was told."""
+        return (
+            self.offset == told.offset
+            and self.max_bytes == told.max_bytes
+            and self.leader_epoch == told.leader_epoch
+        )
+
+    def is_of_topic(self, told: WantedPartition) -> bool:
+        """Tell whether the topic is the same, and was not deleted and made again since."""
+        return self.topic_id is told.topic_id or self.topic_id == told.topic_id
 
 
 @attrs.frozen(kw_only=True)
@@ -64,18 +83,19 @@ class FetchSession:
         self._names: dict[int, str] = {}
 
     def request(
-        self, wanted: Mapping[TopicPartition, WantedPartition], limits: FetchLimits
+        self, wanted: dict[TopicPartition, WantedPartition], limits: FetchLimits
     ) -> FetchRequest:
-        """Return the request that fetches ``wanted`` and nothing else.
+        """Return the request that fetches ``wanted`` and nothing else; the session keeps it.
 
         In a complete request the partitions are read in this order until ``max_bytes``.
         """
-        if any(self._is_another_topic(partition, wanted) for partition in self._told):
-            self.reset()
-        changed = {p: how for p, how in wanted.items() if self._told.get(p) != how}
-        forgotten = {p: how for p, how in self._told.items() if p not in wanted}
-        self._told = dict(wanted)
-        self._names = {how.topic_id.int: partition.topic for partition, how in wanted.items()}
+        changed, known = self._changes(wanted)
+        forgotten = {}
+        if known < len(self._told):
+            forgotten = {p: how for p, how in self._told.items() if p not in wanted}
+        if known < len(wanted) or forgotten:
+            self._names = {how.topic_id.int: partition[0] for partition, how in wanted.items()}
+        self._told = wanted
         return FetchRequest(
             max_wait_ms=limits.max_wait_ms,
             min_bytes=limits.min_bytes,
@@ -95,8 +115,8 @@ class FetchSession:
 
     def answered(self, response: FetchResponse) -> ErrorCode:
         """Take note of an answer; the code is not NONE if it has no partitions to look at."""
-        code = ErrorCode(response.error_code)
-        if code is not ErrorCode.NONE or response.session_id == NO_SESSION:
+        code = ErrorCode(response.error_code) if response.error_code else NONE
+        if code is not NONE or response.session_id == NO_SESSION:
             self.reset()
         elif self._session_id in (NO_SESSION, response.session_id):
             self._session_id = response.session_id
@@ -106,7 +126,7 @@ class FetchSession:
         return code
 
     def reset(self) -> None:
-        """Tell everything anew with the next request."""
+        """Tell everything again with the next request."""
         self._session_id = NO_SESSION
         self._epoch = OPENING_EPOCH
         self._told = {}
@@ -115,45 +135,61 @@ class FetchSession:
         """Return the topic of an id that was asked for."""
         return self._names.get(topic_id.int)
 
-    def _is_another_topic(
-        self, partition: TopicPartition, wanted: Mapping[TopicPartition, WantedPartition]
-    ) -> bool:
-        """Tell whether a topic was deleted and made again under its name."""
-        how = wanted.get(partition)
-        return how is not None and how.topic_id != self._told[partition].topic_id
+    def _changes(
+        self, wanted: dict[TopicPartition, WantedPartition]
+    ) -> tuple[dict[TopicPartition, WantedPartition], int]:
+        """Return what the node has to be told, and of how many partitions it knows."""
+        changed: dict[TopicPartition, WantedPartition] = {}
+        known = 0
+        for partition, how in wanted.items():
+            told = self._told.get(partition)
+            if told is None:
+                changed[partition] = how
+                continue
+            if not how.is_of_topic(told):
+                self.reset()
+                return wanted, 0
+            known += 1
+            if not how.is_told(told):
+                changed[partition] = how
+        return changed, known
 
 
-def _fetch_topics(wanted: Mapping[TopicPartition, WantedPartition]) -> list[FetchTopic]:
-    topics: dict[tuple[str, UUID], list[FetchPartition]] = defaultdict(list)
-    for (topic, partition), how in wanted.items():
-        topics[topic, how.topic_id].append(
+def _fetch_topics(wanted: dict[TopicPartition, WantedPartition]) -> list[FetchTopic]:
+    topics: dict[str, FetchTopic] = {}
+    for (name, number), how in wanted.items():
+        topic = topics.get(name)
+        if topic is None:
+            topic = topics[name] = FetchTopic(topic=name, topic_id=how.topic_id, partitions=[])
+        topic.partitions.append(
             FetchPartition(
-                partition=partition,
+                partition=number,
                 current_leader_epoch=how.leader_epoch,
                 fetch_offset=how.offset,
                 partition_max_bytes=how.max_bytes,
             )
         )
-    return [
-        FetchTopic(topic=topic, topic_id=topic_id, partitions=partitions)
-        for (topic, topic_id), partitions in topics.items()
-    ]
+    return list(topics.values())
 
 
 def _forgotten_topics(
-    forgotten: Mapping[TopicPartition, WantedPartition],
+    forgotten: dict[TopicPartition, WantedPartition],
 ) -> list[ForgottenTopic]:
-    topics: dict[tuple[str, UUID], list[int]] = defaultdict(list)
-    for (topic, partition), how in forgotten.items():
-        topics[topic, how.topic_id].append(partition)
-    return [
-        ForgottenTopic(topic=topic, topic_id=topic_id, partitions=partitions)
-        for (topic, topic_id), partitions in topics.items()
-    ]
+    topics: dict[str, ForgottenTopic] = {}
+    for (name, number), how in forgotten.items():
+        topic = topics.get(name)
+        if topic is None:
+            topic = topics[name] = ForgottenTopic(topic=name, topic_id=how.topic_id, partitions=[])
+        topic.partitions.append(number)
+    return list(topics.values())
 
 
-def rotated(partitions: Iterable[TopicPartition], turn: int) -> list[TopicPartition]:
+def rotated(
+    wanted: dict[TopicPartition, WantedPartition], turn: int
+) -> dict[TopicPartition, WantedPartition]:
     """Return the partitions beginning with another one each turn: the last may get no bytes."""
-    ordered = list(partitions)
-    start = turn % len(ordered) if ordered else 0
-    return ordered[start:] + ordered[:start]
+    if len(wanted) < 2:
+        return wanted
+    ordered = list(wanted.items())
+    start = turn % len(ordered)
+    return dict(ordered[start:] + ordered[:start])

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import struct
 
-import attrs
-
 LENGTH_END = 12
 START_BYTES = 17
 LAST_OFFSET_DELTA_AT = 23
 MAGIC_2_HEADER_BYTES = 61
 NO_EPOCH = -1
+LAST_OFFSET = 2**63 - 1
 
 _START = struct.Struct(">qiib")  # offset, length, and of magic 2 the leader epoch, magic
 _INT32 = struct.Struct(">i")
 
 
-@attrs.frozen
 class FetchedEnd:
     """Where the batches of a fetch end, as far as their headers can be believed."""
 
-    next_offset: int
-    """Where to fetch next; -1 if only reading the batches can tell."""
-    leader_epoch: int
-    """The leader epoch of the last batch, -1 if unknown."""
-    has_batch: bool
-    """Whether there is a batch that ends where it says, good or bad. Brokers never cut the first
-    one short (KIP-74), so without one, fetching again brings the same."""
+    def __init__(self, next_offset: int, leader_epoch: int, has_batch: bool) -> None:
+        self.next_offset = next_offset
+        """Where to fetch next; -1 if only reading the batches can tell."""
+        self.leader_epoch = leader_epoch
+        """The leader epoch of the last batch, -1 if unknown."""
+        self.has_batch = has_batch
+        """Whether there is a batch that ends where it says, good or bad. Brokers never cut the
+        first one short (KIP-74), so without one, fetching again brings the same."""
 
 
 def find_end(data: memoryview, fetch_offset: int) -> FetchedEnd:
@@ -35,22 +34,24 @@ def find_end(data: memoryview, fetch_offset: int) -> FetchedEnd:
     Headers are not protected by the checksum, so this is a guess that lets the next fetch begin
     early; the reader finds out if it was wrong.
     """
-    position, next_offset, epoch = 0, fetch_offset, NO_EPOCH
-    while position + START_BYTES <= len(data):
+    position, size, next_offset, epoch = 0, len(data), fetch_offset, NO_EPOCH
+    while position + START_BYTES <= size:
         offset, length, batch_epoch, magic = _START.unpack_from(data, position)
         end = position + LENGTH_END + length
-        if end > len(data):
+        if end > size:
             break  # the last batch may be cut short
         if magic in (0, 1) and length > 0:
-            behind, batch_epoch = offset + 1, NO_EPOCH  # the offset is that of the last record
+            delta, batch_epoch = 0, NO_EPOCH  # the offset is that of the last record
         elif magic == 2 and length >= MAGIC_2_HEADER_BYTES - LENGTH_END:
             (delta,) = _INT32.unpack_from(data, position + LAST_OFFSET_DELTA_AT)
-            behind = offset + delta + 1 if delta >= 0 else -1
         else:
-            behind = -1
+            delta = -1
+        if delta < 0 or offset < 0 or delta >= LAST_OFFSET - offset:
+            return FetchedEnd(-1, NO_EPOCH, True)
+        behind = offset + delta + 1
         if behind < next_offset:
-            return FetchedEnd(-1, NO_EPOCH, has_batch=True)
+            return FetchedEnd(-1, NO_EPOCH, True)
         position, next_offset, epoch = end, behind, batch_epoch
     if position == 0:
-        return FetchedEnd(-1, NO_EPOCH, has_batch=False)
-    return FetchedEnd(next_offset, epoch, has_batch=True)
+        return FetchedEnd(-1, NO_EPOCH, False)
+    return FetchedEnd(next_offset, epoch, True)

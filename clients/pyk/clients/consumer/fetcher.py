@@ -52,7 +52,7 @@ class Fetcher:
     def _start_nodes(self) -> bool:
         """Start what can be started; tell whether a node is left that waits for room."""
         is_full = False
-        for node_id, node_plan in self.plan().items():
+        for node_id, node_plan in self._plans().items():
             node = self._node(node_id)
             if node_plan.wanted:
                 node.start(node_plan)
@@ -68,16 +68,15 @@ class Fetcher:
                 self._config,
                 self._positions,
                 self._buffer,
+                memory=self._memory,
                 node_id=node_id,
-                plan=self.plan,
             )
         return node
 
-    def plan(self) -> dict[int, NodePlan]:
+    def _plans(self) -> dict[int, NodePlan]:
         """Return what to fetch from each node now."""
-        image = self._client.metadata
-        self._positions.follow(image)
-        return plan(self._positions, image, self._memory, self._client.clock.now())
+        self._positions.follow(self._client.metadata)
+        return plan(self._positions, self._memory, self._client.clock.now())
 
     # -- what stands still -------------------------------------------------------------------------
 
@@ -98,10 +97,10 @@ class Fetcher:
 
     def _note_answers(self, now: float) -> None:
         """Take note of the partitions that need no answer now, or have one under way."""
-        plans = self.plan()
-        image, max_wait = self._client.metadata, self._config.fetch_max_wait_ms / 1000
+        plans = self._plans()
+        max_wait = self._config.fetch_max_wait_ms / 1000
         for place in self._positions:
-            node_id = place.node_to_fetch(image.leader(place.topic_partition), now)
+            node_id = place.node_to_fetch(now)
             node = None if node_id is None else self._nodes.get(node_id)
             node_plan = NodePlan() if node_id is None else plans.get(node_id, NodePlan())
             if node is not None and node_id is not None:
@@ -147,7 +146,7 @@ def _is_looked_after(
         return False
     under_way = node.plan_under_way
     is_asked_for = under_way is not None and place.topic_partition in under_way.wanted
-    return is_asked_for or node.waits_until > now
+    return is_asked_for or node.waits_until() > now
 
 
 def _stalled(place: Place) -> KafkaError:

@@ -1,26 +1,28 @@
 """Fetch from one node: one request under way, the next as soon as it is answered.
 
 An answer's bytes go into the partitions' buffers as they are, and the next request leaves before
-anybody looks into them.
+anybody looks into them: nearly always a request waits at the node for records to come.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from typing import Any
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.fetch_buffer import FetchBuffer
-from pyk.clients.consumer.fetch_plan import NodePlan, Verdict, verdict
+from pyk.clients.consumer.fetch_memory import FetchMemory
+from pyk.clients.consumer.fetch_plan import NodePlan, Verdict, plan, verdict
 from pyk.clients.consumer.fetch_session import (
     LAST_VERSION_WITH_TOPIC_NAMES,
     FetchLimits,
     FetchSession,
+    WantedPartition,
     rotated,
 )
 from pyk.clients.consumer.fetched_bytes import find_end
-from pyk.clients.consumer.place import Place, PlaceState
+from pyk.clients.consumer.place import FAILED, KNOWN, Place
 from pyk.clients.consumer.positions import Positions
 from pyk.clients.consumer.unreadable import cut_short_error
 from pyk.clients.engine.client import Client
@@ -28,11 +30,12 @@ from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
-from pyk.protocol.records import FetchedRecords
+from pyk.protocol.records.cursor import FetchedRecords
 from pyk.protocol.versions import LAST_VERSION, VersionRange
 
 log = logging.getLogger(__name__)
 
+NONE = ErrorCode.NONE
 # The first version that says which transactions were aborted, and reads batches of magic 2.
 FIRST_VERSION = 4
 VERSIONS = VersionRange(FIRST_VERSION, LAST_VERSION)
@@ -42,10 +45,7 @@ PATIENCE = 3
 
 
 class NodeFetcher:
-    """Fetches from one node, one request after the other, as long as there is something.
-
-    ``plan`` returns what to fetch from each node at that moment.
-    """
+    """Fetches from one node, one request after the other, as long as there is something."""
 
     def __init__(
         self,
@@ -54,17 +54,25 @@ class NodeFetcher:
         positions: Positions,
         buffer: FetchBuffer,
         *,
+        memory: FetchMemory,
         node_id: int,
-        plan: Callable[[], Mapping[int, NodePlan]],
     ) -> None:
         self._client = client
-        self._config = config
+        self._now = client.clock.now
         self._positions = positions
         self._buffer = buffer
-        self._plan = plan
+        self._memory = memory
         self._node_id = node_id
+        self._timeout_ms = config.request_timeout_ms
+        self._max_wait_ms = config.fetch_max_wait_ms
+        self._min_bytes = config.fetch_min_bytes
+        self._reads_committed = config.reads_committed
+        self._rack = config.client_rack or ""
+        self._metadata_max_age = config.metadata_max_age_ms / 1000
+        self._max_decompressed_bytes = config.max_decompressed_bytes
         self._session = FetchSession()
         self._doubts_session = False
+        self._limits = self._new_limits(self._max_wait_ms, 0)
         self.is_running = False
         self.answers = 0
         """How many fetches the node has answered."""
@@ -81,51 +89,68 @@ class NodeFetcher:
         """Tell the node everything again with the next request."""
         self._doubts_session = True
 
-    @property
     def waits_until(self) -> float:
-        """When the node may be asked again: after a failure, or as it has asked for patience."""
+        """Return when the node may be asked again: after a failure, or as it asked for patience."""
         return max(self._retry_at, self._client.throttled_until(self._node_id, "fetch"))
 
     def start(self, node_plan: NodePlan) -> None:
         """Fetch what is planned, unless a request is under way or waits for its time."""
         if self.is_running:
             return
-        if self.waits_until > self._client.clock.now():
-            self._go_on()
+        now = self._now()
+        if self.waits_until() > now:
+            self._go_on(now)
         else:
-            self._send(node_plan)
+            self._send(node_plan, now)
 
-    def _go_on(self) -> None:
+    def _go_on(self, now: float) -> None:
         """Fetch what there is to fetch now, or once it is time; end if there is nothing."""
         self.is_running = False
         self.plan_under_way = None
         if self._client.is_closed:
             return
-        waits_until = self.waits_until
-        if waits_until > self._client.clock.now():
+        waits_until = self.waits_until()
+        if waits_until > now:
             self.is_running = True
-            asyncio.get_running_loop().call_at(waits_until, self._guarded, self._go_on)
+            asyncio.get_running_loop().call_at(waits_until, self.go_on)
             return
-        node_plan = self._plan_of_node()
+        node_plan = self._plan(now)
         if node_plan is None and not self._buffer.wants_room:
             # Room that was made before the application knew to tell of it is seen by a second look.
             self._buffer.wants_room = True
-            node_plan = self._plan_of_node()
+            node_plan = self._plan(now)
         if node_plan is not None:
-            self._send(node_plan)
+            self._send(node_plan, now)
 
-    def _send(self, node_plan: NodePlan) -> None:
+    def go_on(self) -> None:
+        """Fetch what there is to fetch now: what a timer, or a turn of the loop, calls."""
+        try:
+            self._go_on(self._now())
+        except Exception as mistake:
+            self._break_off(mistake)
+
+    def _break_off(self, mistake: Exception) -> None:
+        """Fail as a task does, which none of this is, since tasks are dear."""
+        self._client.supervisor.failed(f"fetch from node {self._node_id}", mistake)
+
+    def _plan(self, now: float) -> NodePlan | None:
+        """Return what to fetch, None if there is nothing, or no room."""
+        self._positions.follow(self._client.metadata)
+        node_plan = plan(self._positions, self._memory, now, self._node_id).get(self._node_id)
+        return node_plan if node_plan is not None and node_plan.wanted else None
+
+    def _send(self, node_plan: NodePlan, now: float) -> None:
         self.is_running = True
         self.plan_under_way = node_plan
         self.partition_count = len(node_plan.wanted)
         request = self._request(node_plan)
-        answer = FetchAnswer(self, node_plan, request, self._client.clock.now())
+        answer = FetchAnswer(self, node_plan, now)
         try:
             self._client.submit(
                 self._node_id,
                 request,
                 answer,
-                timeout_ms=self._config.request_timeout_ms,
+                timeout_ms=self._timeout_ms,
                 within=VERSIONS if self._session.uses_topic_ids else VERSIONS_WITH_NAMES,
                 lane="fetch",
             )
@@ -134,113 +159,108 @@ class NodeFetcher:
 
     def answered(self, answer: FetchAnswer, response: FetchResponse) -> None:
         """Take an answer, in the turn of the loop that received it, and fetch on."""
-
-        def take() -> None:
-            self._take(answer.node_plan, response)
-            self._slow_down(answer.request, answer.sent_at)
-            self._go_on()
-
-        self._guarded(take)
+        try:
+            now = self._now()
+            self._take(answer.node_plan, response, now)
+            if self._empty_answers > PATIENCE:
+                self._slow_down(answer.sent_at, now)
+            self._go_on(now)
+        except Exception as mistake:
+            self._break_off(mistake)
 
     def failed(self, answer: FetchAnswer, error: Exception) -> None:
         """Take note that there is no answer, and fetch again later."""
-
-        def retry() -> None:
+        if self._client.is_closed:
+            return
+        try:
             if not isinstance(error, KafkaError):
                 raise error
-            self._request_failed(answer.node_plan, error)
+            self._request_failed(answer.node_plan, error, self._now())
             # Not at once: it is the connection that tells, in the middle of its own work.
-            asyncio.get_running_loop().call_soon(self._guarded, self._go_on)
-
-        if not self._client.is_closed:
-            self._guarded(retry)
-
-    def _guarded(self, step: Callable[[], None]) -> None:
-        """Do a step of what would be a task, were that not so dear; fail as one does."""
-        try:
-            step()
+            asyncio.get_running_loop().call_soon(self.go_on)
         except Exception as mistake:
-            self._client.supervisor.failed(f"fetch from node {self._node_id}", mistake)
-
-    def _plan_of_node(self) -> NodePlan | None:
-        """Return what to fetch, None if there is nothing, or no room."""
-        node_plan = self._plan().get(self._node_id)
-        return node_plan if node_plan is not None and node_plan.wanted else None
+            self._break_off(mistake)
 
     def _request(self, node_plan: NodePlan) -> FetchRequest:
         self._turn += 1
         if self._doubts_session:
             self._doubts_session = False
             self._session.reset()
-        wanted = {p: node_plan.wanted[p] for p in rotated(node_plan.wanted, self._turn)}
-        limits = FetchLimits(
-            max_wait_ms=self._max_wait_ms(node_plan),
-            min_bytes=self._config.fetch_min_bytes,
-            max_bytes=node_plan.max_bytes,
-            isolation_level=int(self._config.reads_committed),
-            rack=self._config.client_rack or "",
+        wait_ms = self._hurried_wait_ms() if node_plan.is_hurried else self._max_wait_ms
+        if self._limits.max_wait_ms != wait_ms or self._limits.max_bytes != node_plan.max_bytes:
+            self._limits = self._new_limits(wait_ms, node_plan.max_bytes)
+        return self._session.request(rotated(node_plan.wanted, self._turn), self._limits)
+
+    def _new_limits(self, max_wait_ms: int, max_bytes: int) -> FetchLimits:
+        return FetchLimits(
+            max_wait_ms=max_wait_ms,
+            min_bytes=self._min_bytes,
+            max_bytes=max_bytes,
+            isolation_level=int(self._reads_committed),
+            rack=self._rack,
         )
-        return self._session.request(wanted, limits)
 
-    def _max_wait_ms(self, node_plan: NodePlan) -> int:
-        """Return how long the node may wait for records.
+    def _hurried_wait_ms(self) -> int:
+        """Return how long the node may wait for records where partitions are left out for now.
 
-        A request that waits holds up partitions that are left out of it for now. So it waits about
-        as long as they have been left out already.
+        A request that waits holds them up. So it waits about as long as they have been left out
+        already; and after empty answers that came too soon, the next request waits here as long.
         """
-        if not node_plan.is_hurried:
-            return self._config.fetch_max_wait_ms
-        return min(self._config.fetch_max_wait_ms, 1 << min(self._empty_answers, 16))
+        return min(self._max_wait_ms, 1 << min(self._empty_answers, 16))
 
-    def _slow_down(self, request: FetchRequest, sent_at: float) -> None:
+    def _slow_down(self, sent_at: float, now: float) -> None:
         """Do not hammer a node that answers with nothing, and sooner than it was asked to."""
-        now = self._client.clock.now()
-        if self._empty_answers > PATIENCE and (now - sent_at) * 2000 < request.max_wait_ms:
-            wait_ms = min(self._config.fetch_max_wait_ms, 1 << min(self._empty_answers, 16))
-            self._retry_at = max(self._retry_at, now + wait_ms / 1000)
+        if (now - sent_at) * 2000 < self._limits.max_wait_ms:
+            self._retry_at = max(self._retry_at, now + self._hurried_wait_ms() / 1000)
 
-    def _request_failed(self, node_plan: NodePlan, error: KafkaError) -> None:
+    def _request_failed(self, node_plan: NodePlan, error: KafkaError, now: float) -> None:
         """Ask again after a while, and another node if metadata then say so."""
-        now = self._client.clock.now()
         self._session.reset()
         self._failures += 1
         delay = self._client.retry_backoff.delay(self._failures, self._client.random.random())
         self._retry_at = now + delay
         self._client.request_metadata_update()
-        for partition, version in node_plan.versions.items():
-            place = self._positions.current(partition, version)
+        for partition, asked in node_plan.wanted.items():
+            place = self._positions.current(partition, asked.version)
             if place is None:
                 continue
             place.preferred_node = None
-            self._positions.failed(place, version, error, now)
+            self._positions.failed(place, asked.version, error, now)
             place.retry_at = self._retry_at
             if not error.retriable:
                 self._buffer.fail(place.buffer, error)
 
     # -- answers -----------------------------------------------------------------------------------
 
-    def _take(self, node_plan: NodePlan, response: FetchResponse) -> None:
+    def _take(self, node_plan: NodePlan, response: FetchResponse, now: float) -> None:
         code = self._session.answered(response)
-        if code is not ErrorCode.NONE:
+        if code is not NONE:
             log.info("Node %d refuses a fetch: %s", self._node_id, code.name)
-            self._request_failed(node_plan, error_for(code, node_id=self._node_id))
+            self._request_failed(node_plan, error_for(code, node_id=self._node_id), now)
             return
         self._failures = 0
         self.answers += 1
         leaders: dict[TopicPartition, tuple[int, int]] = {}
-        expected = dict(node_plan.versions)
+        # What was not asked for, or comes twice, is not taken.
+        expected = node_plan.wanted.copy()
         has_records = False
         for topic in response.responses:
             name = topic.topic or self._session.name_of(topic.topic_id)
             for data in topic.partitions:
-                partition = TopicPartition(name or "", data.partition_index)
-                # What was not asked for, or comes twice, is not taken.
-                version = expected.pop(partition, None)
-                place = None if version is None else self._positions.current(partition, version)
-                if place is None or place.state is not PlaceState.KNOWN:
+                # As a tuple, which finds the same: a TopicPartition is made by a Python function.
+                partition: Any = (name, data.partition_index)
+                asked = expected.pop(partition, None)
+                if asked is None:
                     continue
-                has_records |= bool(data.records)
-                self._take_partition(place, node_plan, data, leaders)
+                place = self._positions.current(partition, asked.version)
+                if place is None or place.state is not KNOWN:
+                    continue
+                if data.error_code:
+                    self._partition_failed(place, asked, data, leaders, now)
+                    continue
+                if data.records:
+                    has_records = True
+                self._take_partition(place, asked, data, now)
         self._empty_answers = 0 if has_records else self._empty_answers + 1
         if leaders:
             self._take_leaders(leaders, response)
@@ -253,60 +273,57 @@ class NodeFetcher:
             self._positions[partition].retry_at = 0.0
 
     def _take_partition(
-        self,
-        place: Place,
-        node_plan: NodePlan,
-        data: PartitionData,
-        leaders: dict[TopicPartition, tuple[int, int]],
+        self, place: Place, asked: WantedPartition, data: PartitionData, now: float
     ) -> None:
-        code = ErrorCode(data.error_code)
-        if code is not ErrorCode.NONE:
-            leader = data.current_leader
-            if leader.leader_id >= 0:
-                leaders[place.topic_partition] = (leader.leader_id, leader.leader_epoch)
-            self._partition_failed(place, node_plan, code)
-            return
-        now = self._client.clock.now()
         place.readable_end = data.high_watermark
-        if self._config.reads_committed:
+        if self._reads_committed:
             place.readable_end = min(data.high_watermark, data.last_stable_offset)
         if data.preferred_read_replica >= 0:
-            until = now + self._config.metadata_max_age_ms / 1000
-            place.prefer(data.preferred_read_replica, until)
+            place.prefer(data.preferred_read_replica, now + self._metadata_max_age)
         if place.error is not None or place.stalls:
             self._buffer.heal(place.buffer)
         if data.records:
-            self._take_records(place, node_plan, data)
+            self._take_records(place, asked, data, now)
         place.succeeded(now)
 
-    def _take_records(self, place: Place, node_plan: NodePlan, data: PartitionData) -> None:
+    def _take_records(
+        self, place: Place, asked: WantedPartition, data: PartitionData, now: float
+    ) -> None:
         partition = place.topic_partition
-        offset = node_plan.wanted[partition].offset
         records = memoryview(data.records)
-        end = find_end(records, offset)
+        end = find_end(records, asked.offset)
         if not end.has_batch:
-            error = cut_short_error(partition, offset, len(records))
+            error = cut_short_error(partition, asked.offset, len(records))
             self._buffer.fail(place.buffer, error, lasts=True)
-            place.state = PlaceState.FAILED
+            place.state = FAILED
             return
         aborted = None
-        if self._config.reads_committed:
+        if self._reads_committed:
             aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
         fetched = FetchedRecords(
-            partition.topic,
-            partition.partition,
+            partition[0],
+            partition[1],
             records,
-            offset,
+            asked.offset,
             aborted_transactions=aborted,
-            max_decompressed_bytes=self._config.max_decompressed_bytes,
+            max_decompressed_bytes=self._max_decompressed_bytes,
         )
         place.fetched_epoch = end.leader_epoch
-        place.progressed(self._client.clock.now())
+        place.progressed(now)
         self._buffer.append(place.buffer, fetched, len(records), end.next_offset)
 
-    def _partition_failed(self, place: Place, node_plan: NodePlan, code: ErrorCode) -> None:
-        now = self._client.clock.now()
-        partition = place.topic_partition
+    def _partition_failed(
+        self,
+        place: Place,
+        asked: WantedPartition,
+        data: PartitionData,
+        leaders: dict[TopicPartition, tuple[int, int]],
+        now: float,
+    ) -> None:
+        code, partition = ErrorCode(data.error_code), place.topic_partition
+        leader = data.current_leader
+        if leader.leader_id >= 0:
+            leaders[partition] = (leader.leader_id, leader.leader_epoch)
         is_follower = place.preferred_node is not None
         place.preferred_node = None
         decision = verdict(code)
@@ -314,7 +331,7 @@ class NodeFetcher:
         if decision is Verdict.OUT_OF_RANGE:
             if is_follower:
                 return  # it lags: the leader knows better
-            self._out_of_range(place, node_plan, now)
+            self._out_of_range(place, asked.offset, now)
             return
         error = error_for(code, topic=partition.topic, partition=partition.partition)
         self._positions.failed(place, place.version, error, now)
@@ -323,9 +340,8 @@ class NodeFetcher:
         elif decision is Verdict.FAIL:
             self._buffer.fail(place.buffer, error)
 
-    def _out_of_range(self, place: Place, node_plan: NodePlan, now: float) -> None:
-        asked = node_plan.wanted[place.topic_partition].offset
-        if asked == place.buffer.position:
+    def _out_of_range(self, place: Place, asked_offset: int, now: float) -> None:
+        if asked_offset == place.buffer.position:
             self._positions.out_of_range(place, now)
         else:
             # The application reads what it has first. And headers said where to fetch, before
@@ -336,14 +352,9 @@ class NodeFetcher:
 class FetchAnswer:
     """Waits for the outcome of one fetch, in the place of a future."""
 
-    __slots__ = ("_fetcher", "_is_done", "node_plan", "request", "sent_at")
-
-    def __init__(
-        self, fetcher: NodeFetcher, node_plan: NodePlan, request: FetchRequest, sent_at: float
-    ) -> None:
+    def __init__(self, fetcher: NodeFetcher, node_plan: NodePlan, sent_at: float) -> None:
         self._fetcher = fetcher
         self.node_plan = node_plan
-        self.request = request
         self.sent_at = sent_at
         self._is_done = False
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from enum import Enum
 from uuid import UUID
 
-import attrs
-
 from pyk.clients.consumer.partition_buffer import UNKNOWN, PartitionBuffer
 from pyk.clients.errors import KafkaError
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.fields import ZERO_UUID
 
 # For how long a partition may have records and get none, or be fetched and not be answered for.
 STALL_SECONDS = 10.0
@@ -30,7 +29,9 @@ class PlaceState(Enum):
     FAILED = "waits for the application to seek"
 
 
-@attrs.define
+KNOWN, FAILED = PlaceState.KNOWN, PlaceState.FAILED
+
+
 class Turns:
     """How often a node has answered while a partition waited for records.
 
@@ -38,58 +39,66 @@ class Turns:
     held up only where others have had theirs more than once.
     """
 
-    node_id: int
-    first: int
-    """How many answers the node had given when the counting began."""
-    are_missed: bool = False
+    def __init__(self, node_id: int, first: int) -> None:
+        self.node_id = node_id
+        self.first = first
+        """How many answers the node had given when the counting began."""
+        self.are_missed = False
 
 
-@attrs.define(eq=False)
 class Place:
     """One assigned partition, as the event loop sees it."""
 
-    buffer: PartitionBuffer
-    state: PlaceState
-    end: OffsetSpec = OffsetSpec.LATEST
-    """The end of the log that RESET asks for."""
-    topic_id: UUID | None = None
-    """The topic's id, None while it is not known: one that is created again has another."""
-    seen_version: int = UNKNOWN
-    """The version of the metadata that the place was last compared with."""
-    leader: int | None = None
-    """The node that metadata call the leader."""
-    leader_epoch: int = UNKNOWN
-    """The leader's epoch that was last fetched from, or validated."""
-    fetched_epoch: int = UNKNOWN
-    """The leader epoch of the last batch that was fetched."""
-    readable_end: int = UNKNOWN
-    """Where what may be read ends: at the high watermark, or with ``read_committed`` at the last
-    stable offset, behind which transactions are open."""
-    preferred_node: int | None = None
-    preferred_until: float = 0.0
-    failures: int = 0
-    retry_at: float = 0.0
-    failing_since: float | None = None
-    error: KafkaError | None = None
-    told_at: float | None = None
-    """When the application was last told that the partition keeps failing."""
-    progressed_at: float = 0.0
-    answered_at: float = 0.0
-    """Until when answers for the partition are in time: by the last one, or as none is needed."""
-    stalls: int = 0
-    turns: Turns | None = None
-    """The turns of the partition since it last progressed."""
-    held_since: float | None = None
-    """Since when a rebalance that the application has not heard of keeps it from being read."""
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        partition: TopicPartition = self.buffer.topic_partition
-        return partition
+    def __init__(
+        self, buffer: PartitionBuffer, state: PlaceState, topic_id: UUID | None, now: float
+    ) -> None:
+        self.buffer = buffer
+        self.topic_partition: TopicPartition = buffer.topic_partition
+        self.state = state
+        self.end = OffsetSpec.LATEST
+        """The end of the log that RESET asks for."""
+        self.topic_id = topic_id
+        """The topic's id, None while it is not known: one that is created again has another."""
+        self.seen_version = UNKNOWN
+        """The version of the metadata that the place was last compared with."""
+        self.leader: int | None = None
+        """The node that those metadata call the leader."""
+        self.named_epoch = UNKNOWN
+        """The leader's epoch in those metadata, -1 where they name none."""
+        self.named_id: UUID = ZERO_UUID
+        """The topic's id in those metadata, of zeros where they name none."""
+        self.leader_epoch = UNKNOWN
+        """The leader's epoch that was last fetched from, or validated."""
+        self.fetched_epoch = UNKNOWN
+        """The leader epoch of the last batch that was fetched."""
+        self.readable_end = UNKNOWN
+        """Where what may be read ends: at the high watermark, or with ``read_committed`` at the
+        last stable offset, behind which transactions are open."""
+        self.preferred_node: int | None = None
+        self.preferred_until = 0.0
+        self.failures = 0
+        self.retry_at = 0.0
+        self.failing_since: float | None = None
+        self.error: KafkaError | None = None
+        self.told_at: float | None = None
+        """When the application was last told that the partition keeps failing."""
+        self.progressed_at = now
+        self.answered_at = now
+        """Until when answers for the partition are in time: by the last, or as none is needed."""
+        self.stalls = 0
+        self.turns: Turns | None = None
+        """The turns of the partition since it last progressed."""
+        self.held_since: float | None = None
+        """Since when a rebalance that the application has not heard of keeps it from being read."""
 
     @property
     def version(self) -> int:
         return self.buffer.version
+
+    @property
+    def is_settling(self) -> bool:
+        """Tell whether somebody is asked, or to be asked, where to read."""
+        return self.state is not KNOWN and self.state is not FAILED
 
     def succeeded(self, now: float) -> None:
         """Take note of an answer that was no error."""
@@ -123,13 +132,13 @@ class Place:
     @property
     def is_fetchable(self) -> bool:
         """Tell whether records of the partition are wanted now."""
-        is_read = self.state is PlaceState.KNOWN and not self.buffer.is_paused
+        is_read = self.state is KNOWN and not self.buffer.is_paused
         return is_read and not self.buffer.is_unreadable and self.buffer.has_room
 
     @property
     def is_left_alone(self) -> bool:
         """Tell whether no node is asked about the partition: nothing says then that it fails."""
-        return self.state is PlaceState.KNOWN and not self.is_fetchable
+        return self.state is KNOWN and not self.is_fetchable
 
     @property
     def is_behind(self) -> bool:
@@ -157,8 +166,9 @@ class Place:
         """Fetch from that replica, which is nearer, for a while (KIP-392)."""
         self.preferred_node, self.preferred_until = node_id, until
 
-    def node_to_fetch(self, leader: int | None, now: float) -> int | None:
+    def node_to_fetch(self, now: float) -> int | None:
+        """Return the node that is nearer, or the leader; None while there is none."""
         if self.preferred_node is not None and now < self.preferred_until:
             return self.preferred_node
         self.preferred_node = None
-        return leader
+        return self.leader

@@ -36,6 +36,7 @@ from pyk.clients.errors import (
 )
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.protocol.fields import ZERO_UUID
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +71,10 @@ class Positions:
         self._chance = chance
         self._places: dict[TopicPartition, Place] = {}
         self._saved = SavedPositions()
+        self._followed_version = UNKNOWN
+        """The version of the metadata that all places were last compared with."""
+        self._has_news = False
+        """Whether there are places that were not compared with them yet."""
 
     def __contains__(self, topic_partition: object) -> bool:
         return topic_partition in self._places
@@ -83,6 +88,10 @@ class Positions:
     @property
     def partitions(self) -> set[TopicPartition]:
         return set(self._places)
+
+    def places(self) -> list[Place]:
+        """Return all places, in the order in which they were assigned."""
+        return list(self._places.values())
 
     def current(self, topic_partition: TopicPartition, version: int) -> Place | None:
         """Return a place if it is still the one that had this version."""
@@ -114,14 +123,10 @@ class Positions:
         added = []
         for partition in partitions:
             if partition not in self._places:
-                place = Place(
-                    self._buffer.add_partition(partition),
-                    state,
-                    topic_id=topic_ids.get(partition.topic),
-                    progressed_at=now,
-                    answered_at=now,
-                )
+                buffer = self._buffer.add_partition(partition)
+                place = Place(buffer, state, topic_ids.get(partition.topic), now)
                 self._places[partition] = place
+                self._has_news = True
                 added.append(place)
                 if not has_group:
                     self._begin(place, is_new=partition.topic in grown_topics)
@@ -225,7 +230,7 @@ class Positions:
             place.succeeded(now)
             place.leader_epoch = leader_epoch
             place.state = PlaceState.KNOWN
-            place.seen_version = UNKNOWN
+            self._compare_again(place)
 
     def failed(self, place: Place, version: int, error: KafkaError, now: float) -> None:
         """Take note that a look-up, or a fetch, did not succeed; it is tried again."""
@@ -248,21 +253,30 @@ class Positions:
         )
 
     def follow(self, image: MetadataImage) -> None:
-        """Take note of new leader epochs, and of topics that were created again."""
+        """Take note of new leaders, of their epochs, and of topics that were created again."""
+        if not self._has_news and self._followed_version == image.version:
+            return
+        self._has_news = False
+        self._followed_version = image.version
         for place in self._places.values():
-            if place.seen_version == image.version:
-                continue
-            place.seen_version = image.version
-            topic = image.topic(place.topic_partition.topic)
-            if topic is not None and topic.topic_id is not None:
-                self.topic_seen(place, topic.topic_id)
-            leader = image.leader(place.topic_partition)
-            if leader != place.leader:
-                place.leader = leader
-                place.ask_at_once()  # the failures were those of another
-            epoch = image.leader_epoch(place.topic_partition)
-            if epoch is not None:
-                self.leader_changed(place, epoch)
+            if place.seen_version != image.version:
+                place.seen_version = image.version
+                self._follow(place, image)
+
+    def _follow(self, place: Place, image: MetadataImage) -> None:
+        topic = image.topic(place.topic_partition.topic)
+        topic_id = None if topic is None else topic.topic_id
+        place.named_id = topic_id or ZERO_UUID
+        if topic_id is not None:
+            self.topic_seen(place, topic_id)
+        leader = image.leader(place.topic_partition)
+        if leader != place.leader:
+            place.leader = leader
+            place.ask_at_once()  # the failures were those of another
+        epoch = image.leader_epoch(place.topic_partition)
+        place.named_epoch = UNKNOWN if epoch is None else epoch
+        if epoch is not None:
+            self.leader_changed(place, epoch)
 
     def topic_seen(self, place: Place, topic_id: UUID) -> None:
         """Begin again where a topic was deleted and created again: it is another topic.
@@ -340,8 +354,14 @@ class Positions:
         self._buffer.set_position(place.buffer, offset, epoch)
         place.state = PlaceState.KNOWN
         place.fetched_epoch = epoch
-        place.leader_epoch = place.seen_version = UNKNOWN
+        place.leader_epoch = UNKNOWN
         place.retry_at = 0.0
+        self._compare_again(place)
+
+    def _compare_again(self, place: Place) -> None:
+        """Have a place compared with metadata though they stay the same."""
+        place.seen_version = UNKNOWN
+        self._has_news = True
 
     def _reset_by_policy(
         self, place: Place, kind: type[KafkaError], reason: str, offset: int | None = None

@@ -40,7 +40,8 @@ class Setting:
             PartitionMetadata(number, leader, 3) for number, leader in enumerate(self.leaders)
         )
         image = MetadataImage(topics={"a": TopicMetadata("a", None, partitions)})
-        return plan(self.positions, image, MEMORY, now)
+        self.positions.follow(image)
+        return plan(self.positions, MEMORY, now)
 
     def wanted(self, now: float = 0.0) -> dict[int, list[TopicPartition]]:
         return {node: list(node_plan.wanted) for node, node_plan in self.plan(now).items()}
@@ -96,7 +97,7 @@ def test_a_node_whose_share_is_used_up_waits_until_the_application_has_read() ->
 
     node_plan = setting.plan()[1]
 
-    assert (node_plan.wanted, node_plan.versions, node_plan.waits_for_room) == ({}, {}, True)
+    assert (node_plan.wanted, node_plan.waits_for_room) == ({}, True)
 
 
 def test_what_is_paused_or_cannot_be_read_holds_up_nobody() -> None:
@@ -119,6 +120,16 @@ def test_partitions_whose_place_is_not_known_hurry_requests_too() -> None:
 
     assert list(node_plan.wanted) == [A0]
     assert node_plan.is_hurried
+
+
+def test_a_plan_for_one_node_leaves_the_others_their_shares() -> None:
+    setting = Setting()
+    setting.plan()
+
+    plans = plan(setting.positions, MEMORY, 0.0, only_node=2)
+
+    assert {node: list(node_plan.wanted) for node, node_plan in plans.items()} == {2: [A1]}
+    assert plans[2].max_bytes == 2000
 
 
 def test_a_nearer_replica_is_fetched_from() -> None:

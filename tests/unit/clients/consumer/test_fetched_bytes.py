@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients.consumer.fetched_bytes import FetchedEnd, find_end
+from pyk.clients.consumer.fetched_bytes import find_end
 from support.batches import batch, batches
 from support.legacy_batches import legacy
 
@@ -31,6 +31,16 @@ def test_bytes_without_a_whole_batch_have_no_end() -> None:
     assert not find_end(memoryview(data[:20]), 0).has_batch
 
 
+@pytest.mark.parametrize("offset", [2**63 - 1, -1, -(2**63)])
+def test_offsets_that_no_log_has_leave_it_to_the_reader(offset: int) -> None:
+    data = batches(0, 1)
+    data[:8] = offset.to_bytes(8, "big", signed=True)
+
+    end = find_end(memoryview(data), 0)
+
+    assert (end.next_offset, end.has_batch) == (-1, True)
+
+
 def test_headers_that_make_no_sense_leave_it_to_the_reader() -> None:
     negative_length, negative_delta, unknown_magic = batches(0, 1), batches(0, 1), batches(0, 1)
     negative_length[8:12] = (-5).to_bytes(4, "big", signed=True)
@@ -46,8 +56,11 @@ def test_headers_that_make_no_sense_leave_it_to_the_reader() -> None:
 def test_messages_of_before_kafka_0_11_end_with_the_last_offset_in_them(magic: int) -> None:
     data = legacy(b"", key=None, magic=magic, offset=7) + legacy(magic=magic, offset=12)
 
-    assert find_end(memoryview(data), 7) == FetchedEnd(13, -1, has_batch=True)
-    assert find_end(memoryview(data[:-1]), 7) == FetchedEnd(8, -1, has_batch=True)
+    ends = [find_end(memoryview(data), 7), find_end(memoryview(data[:-1]), 7)]
+
+    assert [end.next_offset for end in ends] == [13, 8]
+    assert [end.leader_epoch for end in ends] == [-1, -1]
+    assert all(end.has_batch for end in ends)
 
 
 def test_offsets_that_fall_leave_it_to_the_reader() -> None:

@@ -313,10 +313,12 @@ def test_a_seek_to_an_unreadable_batch_fetches_it_anew() -> None:
 def test_a_nearer_replica_is_preferred_for_a_while() -> None:
     _, place = known()
 
+    place.leader = 1
+
     place.prefer(7, until=50.0)
 
-    assert place.node_to_fetch(1, 49.0) == 7
-    assert place.node_to_fetch(1, 50.0) == 1
+    assert place.node_to_fetch(49.0) == 7
+    assert place.node_to_fetch(50.0) == 1
 
 
 def test_assigning_again_keeps_the_places_that_are_there() -> None:
