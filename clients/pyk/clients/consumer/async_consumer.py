@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.config.signature import with_options_of
+from pyk.clients.consumer.bell import Bell
 from pyk.clients.consumer.closing import warn_of_dropped
 from pyk.clients.consumer.core import ConsumerCore
 from pyk.clients.consumer.fetch_buffer import CLOSED, FORKED, WAKEUP
@@ -87,11 +88,11 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         network: Network | None = None,
         random: randomness.Random | None = None,
     ) -> None:
-        self._data = asyncio.Event()
+        self._bell = Bell()
         core = ConsumerCore(
             config,
             topics,
-            on_data=self._data.set,
+            on_data=self._bell.ring,
             on_room=_soon,
             clock=clock,
             network=network,
@@ -190,7 +191,10 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
     async def _take(self, limit: int, deadline: float | None) -> ConsumerRecords[K, V]:
         self._enter()
         try:
-            await self._turn()
+            if not self._core.is_started:
+                await self._begin()
+            if self._buffer.has_work:
+                await asyncio.sleep(0)  # or records at hand would keep fetches waiting
             while True:
                 if self._buffer.attention:
                     await self._attend(deadline)
@@ -202,33 +206,35 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
 
     async def _open_next_span(self) -> None:
         self._enter()
+        has_waited = False
         try:
-            await self._turn()
+            if not self._core.is_started:
+                await self._begin()
             while True:
                 if self._buffer.attention:
                     await self._attend(None)
                 if self._reader.open_span():
-                    return
+                    break
                 await self._wait(None)
+                has_waited = True
+            if not has_waited:
+                await asyncio.sleep(0)  # or records at hand would keep fetches waiting
         finally:
             self._user = None
 
-    async def _turn(self) -> None:
-        """Begin if need be; else let fetches go on, which records at hand would keep waiting."""
-        if not self._core.is_started and not self._core.is_closed:
+    async def _begin(self) -> None:
+        if not self._core.is_closed:
             await self.start()
-        if self._buffer.has_work:  # else it will wait, and the loop turns anyway
-            await asyncio.sleep(0)
 
     async def _wait(self, deadline: float | None) -> bool:
         """Wait for records or anything else; return False at the deadline."""
         self._core.check_reading()
-        self._data.clear()
+        self._bell.clear()
         self._buffer.is_waiting = True
         try:
             if self._buffer.has_work:
                 return deadline is None or self._core.client.clock.now() < deadline
-            return await _is_set_in_time(self._data, deadline)
+            return await self._bell.rings(deadline)
         finally:
             self._buffer.is_waiting = False
 
@@ -427,20 +433,6 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
     def stats(self) -> ConsumerStats:
         """Return what the consumer has done and holds at this moment."""
         return self._core.stats()
-
-
-async def _is_set_in_time(event: asyncio.Event, deadline: float | None) -> bool:
-    """Wait for an event; return False at the deadline.
-
-    A function of its own because the error of the deadline keeps the frames that it passed through
-    for a while: a consumer that is dropped shall not be kept by one.
-    """
-    try:
-        async with asyncio.timeout_at(deadline):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True
 
 
 def _soon(look: Callable[[], None]) -> None:

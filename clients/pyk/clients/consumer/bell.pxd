@@ -1,0 +1,9 @@
+cimport cython
+
+
+@cython.final
+cdef class Bell:
+    cdef bint _has_rung
+    cdef object _waiting
+    cpdef ring(self)
+    cpdef clear(self)
