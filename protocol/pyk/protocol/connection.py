@@ -29,9 +29,11 @@ from .wire_numbers import get_int32, put_int32
 
 _SIZE_BYTES = 4
 _ERROR_CODE = Struct(">h")
+_API_KEY_AND_VERSION = Struct(">hh")
 # In a request, behind the size of the frame, the API key and the version.
 _CORRELATION_ID_AT = 8
 _CORRELATION_ID_BYTES = 4
+_SHORTEST_HEADER_BYTES = _API_KEY_AND_VERSION.size + _CORRELATION_ID_BYTES
 _LAST_CORRELATION_ID = 2**31 - 1
 _PRODUCE = int(ApiKey.PRODUCE)
 _API_VERSIONS = ApiKey.API_VERSIONS
@@ -257,13 +259,16 @@ class ServerConnection:
         return ready
 
     def _read_header(self, frame: bytes | memoryview) -> tuple[RequestHeader, ApiKey, int]:
-        start, _ = RequestHeader.decode_prefix(frame, 0)
+        if len(frame) < _SHORTEST_HEADER_BYTES:
+            RequestHeader.decode_prefix(frame, 0)  # raises, and says what is missing
+        number, version = _API_KEY_AND_VERSION.unpack_from(frame)
         try:
-            api_key = ApiKey(start.request_api_key)
+            api_key = ApiKey(number)
         except ValueError:
-            text = f"unknown API key {start.request_api_key}"
+            start, _ = RequestHeader.decode_prefix(frame, 0)
+            text = f"unknown API key {number}"
             raise UnsupportedRequestError(text, start, None) from None
-        header_version = request_header_version(api_key, start.request_api_version)
+        header_version = request_header_version(api_key, version)
         header, position = RequestHeader.decode_prefix(frame, header_version)
         return header, api_key, position
 

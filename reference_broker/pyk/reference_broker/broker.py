@@ -163,6 +163,9 @@ class Broker:
         opened = self._logs.get(METADATA_PARTITION)
         return None if opened is None else opened.failure
 
+    def time_ms(self) -> int:
+        return self._seams.clock.time_ms()
+
     def moment(self) -> Moment:
         return Moment(self._seams.clock.now(), self._seams.clock.time_ms())
 

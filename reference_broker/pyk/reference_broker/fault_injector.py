@@ -43,21 +43,27 @@ class RequestLog:
     """The last requests that arrived at a cluster. May be read by any thread."""
 
     def __init__(self) -> None:
-        self._requests: deque[ReceivedRequest] = deque(maxlen=MAX_REMEMBERED_REQUESTS)
+        # What each ReceivedRequest is made of: that is only done for those that are selected.
+        self._requests: deque[tuple[int, ApiKey, int, str, int]] = deque(
+            maxlen=MAX_REMEMBERED_REQUESTS
+        )
 
-    def add(self, request: ReceivedRequest) -> None:
-        self._requests.append(request)
+    def add(self, node: int, request: Request, time_ms: int) -> None:
+        header = request.header
+        self._requests.append(
+            (node, request.api_key, request.version, header.client_id or "", time_ms)
+        )
 
     def select(
         self, api: str | None, client_id: str | None, node: int | None
     ) -> list[ReceivedRequest]:
         """Return those that match all that is given, oldest first."""
         return [
-            each
-            for each in tuple(self._requests)
-            if api in (None, each.api)
-            and client_id in (None, each.client_id)
-            and node in (None, each.node)
+            ReceivedRequest(at, api_key.api_name, version, sender, time_ms)
+            for at, api_key, version, sender, time_ms in tuple(self._requests)
+            if api in (None, api_key.api_name)
+            and client_id in (None, sender)
+            and node in (None, at)
         ]
 
 
@@ -75,7 +81,7 @@ class FaultInjector:
         """Effects on responses to come. A connection that ends before takes its effect along."""
 
     def handle(self, request: Request, connection: Connection) -> Reply:
-        self._request_log.add(self._received(request))
+        self._request_log.add(self._broker.node_id, request, self._broker.time_ms())
         if not self._rules.rules:
             return self._inner.handle(request, connection)
         effect = self._rules.effect_on(self._facts(request))
@@ -112,15 +118,6 @@ class FaultInjector:
             connection.transport.write([data[: effect.truncate_to]])
             raise ConnectionClosedError
         return [data]
-
-    def _received(self, request: Request) -> ReceivedRequest:
-        return ReceivedRequest(
-            self._broker.node_id,
-            request.api_key.api_name,
-            request.version,
-            request.header.client_id or "",
-            self._broker.moment().time_ms,
-        )
 
     def _facts(self, request: Request) -> RequestFacts:
         return RequestFacts(
