@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from support.repeated_tests import (  # noqa: F401 - pytest finds them here
+from support.spark_tests import (  # noqa: F401 - pytest finds them here
+    pytest_collection_modifyitems,
     pytest_runtest_protocol,
     pytest_terminal_summary,
 )
@@ -33,13 +34,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # brings out races that hardly ever show otherwise.
 if interval := os.environ.get("PYK_SWITCH_INTERVAL"):
     sys.setswitchinterval(float(interval))
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all tests that need Spark in one worker: a session is a JVM, and one is enough."""
-    for item in items:
-        if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,9 @@
-"""Repeat a test of Spark for which the machine was too busy to start a Python process.
+"""How tests that need Spark are run: in one process, and again if Spark had no time to start.
 
-Spark starts a process of its own to plan each run of a streaming query, and gives it 10 seconds to
-import pyspark and to connect. No option changes that. Beside enough other work the start takes
-longer: the query fails before any code of pyk has run in that process. So a test that fails with
-just this error is run again, with new fixtures of its own, and the summary names it.
+Spark starts a Python process of its own to plan each run of a streaming query, and gives it 10
+seconds to import pyspark and to connect. No option changes that. Beside enough other work the start
+takes longer: the query fails before any code of pyk has run in that process. So a test that fails
+with just this error is run again, with new fixtures of its own, and the summary names it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,14 @@ from _pytest.runner import runtestprotocol
 NOT_STARTED = "Python worker failed to connect back"
 ATTEMPTS = 4
 REPEATED = "repeated: Spark's Python worker did not start in time"
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist looks at groups in this hook, too
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run all tests that need Spark in one worker: a session is a JVM, and one is enough."""
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,7 +1,8 @@
-"""Tests for which Spark's Python process did not start in time are run again, no others."""
+"""Tests of Spark run in one process, and again where Spark had no time to start a worker."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
-CONFTEST = "from support.repeated_tests import pytest_runtest_protocol, pytest_terminal_summary\n"
+CONFTEST = "from support.spark_tests import *\n"
 INI = f"[pytest]\npythonpath = {TESTS}\nmarkers = spark: starts a Spark session\n"
 TEST = """
 import pytest
@@ -27,12 +28,11 @@ def topic(session):
 """
 
 
-def outcome_of(folder: Path, test: str) -> str:
+def outcome_of(folder: Path, test: str, *options: str) -> str:
     """Return what pytest prints of these tests."""
     for name, text in (("conftest.py", CONFTEST), ("pytest.ini", INI), ("test_it.py", TEST + test)):
         (folder / name).write_text(text)
-    options = ["-p", "no:cacheprovider", "-p", "no:xdist", str(folder)]
-    command = [sys.executable, "-m", "pytest", *options]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, str(folder)]
     done = subprocess.run(command, capture_output=True, check=False, text=True, cwd=folder)
     return done.stdout
 
@@ -81,3 +81,19 @@ def test_runs(session):
     )
 
     assert "1 failed, 1 passed" in printed
+
+
+def test_all_tests_of_spark_run_in_one_of_several_workers(tmp_path: Path) -> None:
+    printed = outcome_of(
+        tmp_path,
+        """
+@pytest.mark.spark
+@pytest.mark.parametrize("number", range(8))
+def test_stream(number):
+    pass
+""",
+        *("-n", "2", "--dist", "loadgroup", "-v"),
+    )
+
+    assert "8 passed" in printed
+    assert len(set(re.findall(r"\[(gw\d)\].* PASSED", printed))) == 1
