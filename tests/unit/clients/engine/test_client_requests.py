@@ -285,6 +285,39 @@ async def test_a_short_throttle_does_not_cut_a_longer_one_short() -> None:
 
 
 @virtual_time
+async def test_a_broker_that_asks_for_an_hour_of_patience_gets_a_minute() -> None:
+    async with running() as (cluster, client):
+        cluster.on(HeartbeatRequest, HeartbeatResponse())
+        cluster.once(HeartbeatRequest, HeartbeatResponse(throttle_time_ms=3_600_000))
+        await client.send(1, HeartbeatRequest())
+
+        await client.send(1, HeartbeatRequest(), timeout_ms=100_000)
+
+        first, second = cluster.requests(HeartbeatRequest)
+        assert second.at - first.at == pytest.approx(60.0, abs=0.01)
+
+
+@virtual_time
+async def test_a_node_is_backed_off_from_if_its_connection_ended_before_it_was_of_use() -> None:
+    async with running(nodes=2) as (cluster, client):
+        cluster.on(HeartbeatRequest, HeartbeatResponse())
+        connection = client._pool.connection(2, "main")
+        await client.send(2, HeartbeatRequest())
+        cluster.once(HeartbeatRequest, CLOSE)
+        with pytest.raises(NodeDisconnectedError):
+            await client.send(2, HeartbeatRequest())
+        assert not connection.is_backing_off
+
+        cluster.once(HeartbeatRequest, CLOSE)
+        with pytest.raises(NodeDisconnectedError):
+            await client.send(2, HeartbeatRequest())
+
+        assert connection.is_backing_off
+        await client.send(2, HeartbeatRequest())
+        assert not connection.is_backing_off
+
+
+@virtual_time
 async def test_an_idle_connection_is_closed_and_made_again_when_needed() -> None:
     async with running(connections_max_idle_ms=60_000) as (cluster, client):
         cluster.on(HeartbeatRequest, HeartbeatResponse())

@@ -359,6 +359,26 @@ def test_new_partitions_are_used_and_vanished_ones_keep_their_batches():
     assert [batch.partition for batch in take_all(accumulator)] == [0, 2]
 
 
+def test_a_send_in_the_middle_of_another_is_refused_and_disturbs_nothing() -> None:
+    """The collector may run a finalizer anywhere, which closes a log handler that produces."""
+    refused: list[str] = []
+
+    def new_builder(max_bytes: int) -> RecordBatchBuilder:
+        if not refused:
+            with pytest.raises(RuntimeError, match="in the middle of its own send") as error:
+                put(accumulator, b"finalizer")
+            refused.append(str(error.value))
+        return RecordBatchBuilder(max_bytes=max_bytes)
+
+    accumulator = make_accumulator(new_builder=new_builder)
+
+    deliveries = put(accumulator, b"one", b"two")
+
+    assert refused
+    assert None not in deliveries
+    assert accumulator.unfinished_records == 2
+
+
 def test_many_threads_lose_nothing_and_keep_their_own_order():
     accumulator = make_accumulator(batch_size=500, buffer_memory=1 << 30, partitions=3)
     taken = []

@@ -264,6 +264,20 @@ async def test_awaiting_a_failure_raises_it():
         await waiting
 
 
+def test_a_forked_child_logs_nothing_of_the_batches_of_its_parent(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    gc.collect()
+    caplog.clear()
+    batch, deliveries = make_deliveries(2)
+    batch.abandon(KafkaTimeoutError("belongs to the parent"), 2)
+    with caplog.at_level(logging.ERROR):
+        del batch, deliveries
+        gc.collect()
+
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize(("count", "told"), [(500, "500 records"), (1, "1 record")])
 def test_a_failure_that_nobody_looked_at_is_logged_once_for_the_batch(caplog, count, told):
     gc.collect()
