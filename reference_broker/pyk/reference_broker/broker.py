@@ -72,6 +72,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+PARTITIONS_IN_A_TURN = 64
+"""So many of a topic are opened before others have their turn of the event loop."""
+
 METADATA_PARTITION = TopicPartition(CLUSTER_METADATA_TOPIC, 0)
 METADATA_TOPIC_ID = UUID(int=1)  # Kafka's own for this topic
 METADATA_LOG_CONFIG = LogConfig(
@@ -314,7 +317,8 @@ class Broker:
         for topic in self.image.topics.values():
             for number in topic.partitions:
                 self._publisher.follow(TopicPartition(topic.name, number))
-                await asyncio.sleep(0)
+                if number % PARTITIONS_IN_A_TURN == 0:
+                    await asyncio.sleep(0)
 
     def _is_in_image(self, name: TopicPartition, topic_id: UUID | None) -> bool:
         topic = self.image.topics.get(name.topic)

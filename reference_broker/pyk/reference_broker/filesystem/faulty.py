@@ -196,8 +196,8 @@ class FaultyFileSystem:
     def size(self, path: str) -> int:
         return self._filesystem.size(path)
 
-    def modified_ms(self, path: str) -> int:
-        return self._filesystem.modified_ms(path)
+    def size_and_modified_ms(self, path: str) -> tuple[int, int]:
+        return self._filesystem.size_and_modified_ms(path)
 
     def list_directory(self, path: str) -> list[str]:
         return self._filesystem.list_directory(path)

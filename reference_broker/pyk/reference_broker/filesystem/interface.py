@@ -95,8 +95,8 @@ class FileSystem(Protocol):
     def size(self, path: str) -> int:
         """Return the size of a file in bytes."""
 
-    def modified_ms(self, path: str) -> int:
-        """Return when a file was last changed, in milliseconds since 1970."""
+    def size_and_modified_ms(self, path: str) -> tuple[int, int]:
+        """Return a file's size, and when it was last changed, in milliseconds since 1970."""
 
     def list_directory(self, path: str) -> list[str]:
         """Return the names in a directory, sorted."""

@@ -214,8 +214,8 @@ class MemoryFileSystem:
     def size(self, path: str) -> int:
         return len(self._inode(path).data)
 
-    def modified_ms(self, path: str) -> int:
-        return self._inode(path).modified_ms
+    def size_and_modified_ms(self, path: str) -> tuple[int, int]:
+        return self.size(path), self._inode(path).modified_ms
 
     def list_directory(self, path: str) -> list[str]:
         return sorted(self._directory(path).entries)

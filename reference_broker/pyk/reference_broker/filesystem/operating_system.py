@@ -102,8 +102,9 @@ class OsFileSystem:
     def size(self, path: str) -> int:
         return os.lstat(path).st_size
 
-    def modified_ms(self, path: str) -> int:
-        return os.lstat(path).st_mtime_ns // 1_000_000
+    def size_and_modified_ms(self, path: str) -> tuple[int, int]:
+        status = os.lstat(path)
+        return status.st_size, status.st_mtime_ns // 1_000_000
 
     def list_directory(self, path: str) -> list[str]:
         return sorted(os.listdir(path))

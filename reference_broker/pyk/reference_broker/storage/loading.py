@@ -69,7 +69,6 @@ def load_log(
 ) -> LoadedLog:
     """Return the log in ``directory``; one that does not exist is begun at ``log_start_offset``."""
     filesystem = files.filesystem
-    filesystem.make_directory(directory)
     names = _remove_leftovers(filesystem, directory)
     segments = LogSegments(files, directory)
     segments.load(names)
@@ -269,7 +268,11 @@ def _refuse_old_format(segment: LogSegment, data: memoryview) -> None:
 
 def _remove_leftovers(filesystem: FileSystem, directory: str) -> list[str]:
     """Remove what a crash left of deletions and of pending replacements; return what stays."""
-    names = filesystem.list_directory(directory)
+    try:
+        names = filesystem.list_directory(directory)
+    except FileNotFoundError:
+        filesystem.make_directory(directory)
+        return []
     kept = []
     for name in names:
         is_index = name.endswith(SUFFIXES[1:])

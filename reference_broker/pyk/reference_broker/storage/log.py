@@ -486,9 +486,8 @@ class Log:
         self._segments.create(base_offset, self._clock.time_ms(), preallocate_bytes)
 
     def _next_jitter(self) -> int:
-        return self._random.randrange(
-            min(self.config.segment_jitter_ms, self.config.segment_ms) + 1
-        )
+        most = min(self.config.segment_jitter_ms, self.config.segment_ms)
+        return self._random.randrange(most + 1) if most else 0
 
     def _require_open(self) -> None:
         if self._is_closed:

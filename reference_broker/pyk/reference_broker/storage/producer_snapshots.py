@@ -44,15 +44,18 @@ class ProducerSnapshots:
         return f"{self._directory}/{offset:020d}{SNAPSHOT_SUFFIX}"
 
     def take(self, producers: ProducerStates) -> None:
-        """Write a snapshot of all that is known up to ``map_end_offset``.
+        """Write a snapshot of all that is known up to ``map_end_offset``, if there is none.
 
-        It is not waited for the disk: a snapshot that a power failure damages is not used.
+        One of the same offset knows the same; Kafka keeps it, too. A file that takes the name of
+        another is flushed by many file systems, which would cost a stop a wait for each log.
+        Nothing here waits for the disk: a snapshot that a power failure damages is not used.
         """
+        if producers.map_end_offset in self._offsets:
+            return
         content = encode_snapshot(producers)
         path = self.path(producers.map_end_offset)
         write_atomically(self._filesystem, path, content, is_durable=False)
-        if producers.map_end_offset not in self._offsets:
-            insort(self._offsets, producers.map_end_offset)
+        insort(self._offsets, producers.map_end_offset)
 
     def load_latest(self, producers: ProducerStates, log_start_offset: int, up_to: int) -> None:
         """Restore the latest sound snapshot of at most ``up_to``; with none know nothing.

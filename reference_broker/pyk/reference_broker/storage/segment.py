@@ -83,8 +83,9 @@ class LogSegment:
     def load(cls, files: OpenFiles, directory: str, base_offset: int) -> LogSegment:
         """Return the segment whose files are in ``directory``."""
         log_path = f"{directory}/{base_offset:020d}{LOG_SUFFIX}"
-        segment = cls(files, directory, base_offset, files.filesystem.modified_ms(log_path))
-        segment.size = files.filesystem.size(log_path)
+        size, modified_ms = files.filesystem.size_and_modified_ms(log_path)
+        segment = cls(files, directory, base_offset, modified_ms)
+        segment.size = size
         return segment
 
     @property
@@ -135,7 +136,7 @@ class LogSegment:
         """The largest timestamp, or where records carry none, when the file was last written."""
         if self.newest[0] != NO_TIMESTAMP:
             return self.newest[0]
-        return self._filesystem.modified_ms(self.log_path)
+        return self._filesystem.size_and_modified_ms(self.log_path)[1]
 
     def has_room_for(self, last_offset: int, max_index_bytes: int) -> bool:
         """Whether the indexes can take another entry, one with ``last_offset``."""
@@ -282,6 +283,6 @@ class LogSegment:
 
 def offsets_of_files(names: Iterable[str], suffix: str) -> list[int]:
     """Return the offsets that files of this suffix are named by, rising."""
-    stems = (name.removesuffix(suffix) for name in names if name.endswith(suffix))
-    offsets = (int(stem) for stem in stems if len(stem) == 20 and stem.isascii() and stem.isdigit())
+    stems = [name[:20] for name in names if name.endswith(suffix) and len(name) == 20 + len(suffix)]
+    offsets = [int(stem) for stem in stems if stem.isascii() and stem.isdigit()]
     return sorted(offset for offset in offsets if offset <= MAX_OFFSET)

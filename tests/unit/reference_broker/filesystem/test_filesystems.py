@@ -146,7 +146,9 @@ def test_sizes_are_those_of_files(filesystem, directory):
     write(filesystem, f"{directory}/a", b"12345")
 
     assert filesystem.size(f"{directory}/a") == 5
-    assert filesystem.modified_ms(f"{directory}/a") >= 0
+    size, modified_ms = filesystem.size_and_modified_ms(f"{directory}/a")
+    assert size == filesystem.size(f"{directory}/a")
+    assert modified_ms >= 0
     with pytest.raises(FileNotFoundError):
         filesystem.size(f"{directory}/x")
 

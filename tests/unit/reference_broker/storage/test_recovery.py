@@ -6,6 +6,7 @@ import zlib
 
 import pytest
 
+from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
 from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import StorageError
 from support.logs import DIRECTORY, append, batch, open_log, values
@@ -206,6 +207,35 @@ def test_damaged_snapshot_is_made_good_from_the_records(filesystem):
     log = open_log(filesystem, was_shut_down_cleanly=True, recovery_point=1)
 
     assert log.append_as_leader(sent, leader_epoch=0).is_duplicate
+
+
+@pytest.mark.parametrize("operation", ["write", "truncate", "flush", "rename", "remove"])
+def test_closing_a_log_that_did_not_change_writes_nothing(filesystem, operation):
+    log = open_log(filesystem)
+    append(log, b"x", producer_id=7, producer_epoch=1, base_sequence=0)
+    log.close()
+    faulty = FaultyFileSystem(filesystem)
+    faulty.on(operation).fail()
+
+    log = open_log(faulty, was_shut_down_cleanly=True, recovery_point=1)
+    log.close()
+
+    assert log.failure is None
+
+
+def test_a_snapshot_of_records_that_were_cut_off_is_written_again(filesystem):
+    log = open_log(filesystem)
+    append(log, b"before")
+    append(log, b"cut off", producer_id=7, producer_epoch=1, base_sequence=0)
+    log.close()
+    log = open_log(filesystem, was_shut_down_cleanly=True, recovery_point=2)
+    log.truncate_to(1)
+    append(log, b"instead", producer_id=8, producer_epoch=1, base_sequence=0)
+    log.close()
+
+    log = open_log(filesystem, was_shut_down_cleanly=True, recovery_point=2)
+
+    assert [entry.producer_id for entry in log.producers] == [8]
 
 
 def test_only_snapshots_that_are_of_use_are_kept(filesystem):
