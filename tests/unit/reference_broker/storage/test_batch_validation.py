@@ -123,8 +123,9 @@ def test_header_that_contradicts_itself_is_invalid(position, content, reason):
 
 
 def test_batch_without_records_is_invalid():
-    empty = with_crc(batch(b"one")[:61], 57, bytes(4))
-    empty = with_crc(empty[:8] + (49).to_bytes(4) + empty[12:], 23, b"\xff\xff\xff\xff")
+    sent = batch(b"one")
+    empty = with_crc(sent[:8] + (49).to_bytes(4) + sent[12:61], 57, bytes(4))
+    empty = with_crc(empty, 23, b"\xff\xff\xff\xff")
 
     refuse(empty, InvalidRecordError)
 
