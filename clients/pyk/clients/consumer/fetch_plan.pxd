@@ -1,7 +1,7 @@
 cimport cython
 
+from pyk.clients.consumer.fetch_call cimport WantedPartition
 from pyk.clients.consumer.fetch_memory cimport FetchMemory
-from pyk.clients.consumer.fetch_session cimport WantedPartition
 from pyk.clients.consumer.partition_buffer cimport PartitionBuffer
 from pyk.clients.consumer.place cimport Place
 from pyk.clients.consumer.positions cimport Positions

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from enum import Enum
 
+from pyk.clients.consumer.fetch_call import Wanted, WantedPartition
 from pyk.clients.consumer.fetch_memory import FetchMemory
-from pyk.clients.consumer.fetch_session import WantedPartition
 from pyk.clients.consumer.place import KNOWN, Place
 from pyk.clients.consumer.positions import Positions
 from pyk.clients.engine.metadata import MetadataImage
-from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 
 
@@ -45,7 +44,7 @@ class NodePlan:
     """What to fetch from one node."""
 
     def __init__(self) -> None:
-        self.wanted: dict[TopicPartition, WantedPartition] = {}
+        self.wanted: Wanted = {}
         self.held_bytes = 0
         """What was fetched of the node's partitions and is not read yet."""
         self.max_bytes = 0

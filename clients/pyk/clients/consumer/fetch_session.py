@@ -10,17 +10,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-import attrs
-
-from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.consumer.fetch_call import FetchCall, FetchTerms, Wanted
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.fetch import (
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-    ForgottenTopic,
-)
+from pyk.protocol.messages.fetch import FetchResponse
 from pyk.protocol.schema import ZERO_UUID
 
 NONE = ErrorCode.NONE
@@ -31,82 +23,31 @@ MAX_EPOCH = 2**31 - 1
 LAST_VERSION_WITH_TOPIC_NAMES = 12
 
 
-class WantedPartition:
-    """A partition to fetch, and how. ``version`` is that of its buffer, which no node sees."""
-
-    def __init__(
-        self,
-        offset: int,
-        max_bytes: int,
-        leader_epoch: int = -1,
-        topic_id: UUID = ZERO_UUID,
-        version: int = -1,
-    ) -> None:
-        self.offset = offset
-        self.max_bytes = max_bytes
-        self.leader_epoch = leader_epoch
-        self.topic_id = topic_id
-        self.version = version
-
-    def is_told(self, told: WantedPartition) -> bool:
-        """Tell whether the node knows all of this from what it was told."""
-        return (
-            self.offset == told.offset
-            and self.max_bytes == told.max_bytes
-            and self.leader_epoch == told.leader_epoch
-        )
-
-    def is_of_topic(self, told: WantedPartition) -> bool:
-        """Tell whether the topic is the same, and was not deleted and made again since."""
-        return self.topic_id is told.topic_id or self.topic_id == told.topic_id
-
-
-@attrs.frozen(kw_only=True)
-class FetchLimits:
-    """What a fetch asks for besides partitions."""
-
-    max_wait_ms: int
-    min_bytes: int
-    max_bytes: int
-    isolation_level: int = 0
-    rack: str = ""
-
-
 class FetchSession:
     """What one node knows of the partitions that are fetched from it."""
 
-    def __init__(self) -> None:
+    def __init__(self, terms: FetchTerms) -> None:
+        self._terms = terms
         self._session_id = NO_SESSION
         self._epoch = OPENING_EPOCH
-        self._told: dict[TopicPartition, WantedPartition] = {}
+        self._told: Wanted = {}
         # By the number of the topic's id: UUID hashes itself with a Python function.
         self._names: dict[int, str] = {}
 
-    def request(
-        self, wanted: dict[TopicPartition, WantedPartition], limits: FetchLimits
-    ) -> FetchRequest:
+    def request(self, wanted: Wanted, max_wait_ms: int, max_bytes: int) -> FetchCall:
         """Return the request that fetches ``wanted`` and nothing else; the session keeps it.
 
         In a complete request the partitions are read in this order until ``max_bytes``.
         """
         changed, known = self._changes(wanted)
-        forgotten = {}
+        call = FetchCall(self._terms, self._session_id, self._epoch, max_wait_ms, max_bytes)
+        call.wanted = changed
         if known < len(self._told):
-            forgotten = {p: how for p, how in self._told.items() if p not in wanted}
-        if known < len(wanted) or forgotten:
+            call.forgotten = {p: how for p, how in self._told.items() if p not in wanted}
+        if known < len(wanted) or call.forgotten:
             self._names = {how.topic_id.int: partition[0] for partition, how in wanted.items()}
         self._told = wanted
-        return FetchRequest(
-            max_wait_ms=limits.max_wait_ms,
-            min_bytes=limits.min_bytes,
-            max_bytes=limits.max_bytes,
-            isolation_level=limits.isolation_level,
-            rack_id=limits.rack,
-            session_id=self._session_id,
-            session_epoch=self._epoch,
-            topics=_fetch_topics(changed),
-            forgotten_topics_data=_forgotten_topics(forgotten),
-        )
+        return call
 
     @property
     def uses_topic_ids(self) -> bool:
@@ -135,18 +76,16 @@ class FetchSession:
         """Return the topic of an id that was asked for."""
         return self._names.get(topic_id.int)
 
-    def _changes(
-        self, wanted: dict[TopicPartition, WantedPartition]
-    ) -> tuple[dict[TopicPartition, WantedPartition], int]:
+    def _changes(self, wanted: Wanted) -> tuple[Wanted, int]:
         """Return what the node has to be told, and of how many partitions it knows."""
-        changed: dict[TopicPartition, WantedPartition] = {}
+        changed: Wanted = {}
         known = 0
         for partition, how in wanted.items():
             told = self._told.get(partition)
             if told is None:
                 changed[partition] = how
                 continue
-            if not how.is_of_topic(told):
+            if not how.is_of_topic(told.topic_id):
                 self.reset()
                 return wanted, 0
             known += 1
@@ -155,38 +94,7 @@ class FetchSession:
         return changed, known
 
 
-def _fetch_topics(wanted: dict[TopicPartition, WantedPartition]) -> list[FetchTopic]:
-    topics: dict[str, FetchTopic] = {}
-    for (name, number), how in wanted.items():
-        topic = topics.get(name)
-        if topic is None:
-            topic = topics[name] = FetchTopic(topic=name, topic_id=how.topic_id, partitions=[])
-        topic.partitions.append(
-            FetchPartition(
-                partition=number,
-                current_leader_epoch=how.leader_epoch,
-                fetch_offset=how.offset,
-                partition_max_bytes=how.max_bytes,
-            )
-        )
-    return list(topics.values())
-
-
-def _forgotten_topics(
-    forgotten: dict[TopicPartition, WantedPartition],
-) -> list[ForgottenTopic]:
-    topics: dict[str, ForgottenTopic] = {}
-    for (name, number), how in forgotten.items():
-        topic = topics.get(name)
-        if topic is None:
-            topic = topics[name] = ForgottenTopic(topic=name, topic_id=how.topic_id, partitions=[])
-        topic.partitions.append(number)
-    return list(topics.values())
-
-
-def rotated(
-    wanted: dict[TopicPartition, WantedPartition], turn: int
-) -> dict[TopicPartition, WantedPartition]:
+def rotated(wanted: Wanted, turn: int) -> Wanted:
     """Return the partitions beginning with another one each turn: the last may get no bytes."""
     if len(wanted) < 2:
         return wanted

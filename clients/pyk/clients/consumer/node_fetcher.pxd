@@ -1,9 +1,10 @@
 cimport cython
 
 from pyk.clients.consumer.fetch_buffer cimport FetchBuffer
+from pyk.clients.consumer.fetch_call cimport FetchCall, FetchTerms, WantedPartition
 from pyk.clients.consumer.fetch_memory cimport FetchMemory
 from pyk.clients.consumer.fetch_plan cimport NodePlan
-from pyk.clients.consumer.fetch_session cimport FetchSession, WantedPartition
+from pyk.clients.consumer.fetch_session cimport FetchSession
 from pyk.clients.consumer.fetched_bytes cimport FetchedEnd
 from pyk.clients.consumer.place cimport Place
 from pyk.clients.consumer.positions cimport Positions
@@ -20,14 +21,11 @@ cdef class NodeFetcher:
     cdef object _node_id
     cdef object _timeout_ms
     cdef long _max_wait_ms
-    cdef object _min_bytes
     cdef bint _reads_committed
-    cdef object _rack
     cdef double _metadata_max_age
     cdef object _max_decompressed_bytes
     cdef FetchSession _session
     cdef bint _doubts_session
-    cdef object _limits
     cdef readonly bint is_running
     cdef readonly long long answers
     cdef readonly long partition_count
@@ -43,15 +41,15 @@ cdef class NodeFetcher:
     cdef _break_off(self, mistake)
     @cython.locals(node_plan=NodePlan)
     cdef NodePlan _plan(self, double now)
-    @cython.locals(answer=FetchAnswer)
+    @cython.locals(request=FetchCall, answer=FetchAnswer)
     cdef _send(self, NodePlan node_plan, double now)
     @cython.locals(now=double)
     cdef answered(self, FetchAnswer answer, response)
     cdef failed(self, FetchAnswer answer, error)
     @cython.locals(wait_ms=long)
-    cdef _request(self, NodePlan node_plan)
+    cdef FetchCall _request(self, NodePlan node_plan)
     cdef long _hurried_wait_ms(self) except -1
-    cdef _slow_down(self, double sent_at, double now)
+    cdef _slow_down(self, FetchAnswer answer, double now)
     @cython.locals(asked=WantedPartition, place=Place)
     cdef _request_failed(self, NodePlan node_plan, error, double now)
     @cython.locals(leaders=dict, expected=dict, has_records=bint, asked=WantedPartition, place=Place)
@@ -69,6 +67,7 @@ cdef class NodeFetcher:
 cdef class FetchAnswer:
     cdef NodeFetcher _fetcher
     cdef readonly NodePlan node_plan
+    cdef readonly long max_wait_ms
     cdef readonly double sent_at
     cdef bint _is_done
     cpdef done(self)

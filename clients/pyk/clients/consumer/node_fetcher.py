@@ -12,13 +12,12 @@ from typing import Any
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.fetch_call import FetchCall, FetchTerms, WantedPartition
 from pyk.clients.consumer.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetch_plan import NodePlan, Verdict, plan, verdict
 from pyk.clients.consumer.fetch_session import (
     LAST_VERSION_WITH_TOPIC_NAMES,
-    FetchLimits,
     FetchSession,
-    WantedPartition,
     rotated,
 )
 from pyk.clients.consumer.fetched_bytes import find_end
@@ -26,16 +25,18 @@ from pyk.clients.consumer.place import FAILED, KNOWN, Place
 from pyk.clients.consumer.positions import Positions
 from pyk.clients.consumer.unreadable import cut_short_error
 from pyk.clients.engine.client import Client
+from pyk.clients.engine.node_connection import Lane
 from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
+from pyk.protocol.messages.fetch import FetchResponse, PartitionData
 from pyk.protocol.records.cursor import FetchedRecords
 from pyk.protocol.versions import LAST_VERSION, VersionRange
 
 log = logging.getLogger(__name__)
 
 NONE = ErrorCode.NONE
+LANE: Lane = "fetch"
 # The first version that says which transactions were aborted, and reads batches of magic 2.
 FIRST_VERSION = 4
 VERSIONS = VersionRange(FIRST_VERSION, LAST_VERSION)
@@ -65,14 +66,15 @@ class NodeFetcher:
         self._node_id = node_id
         self._timeout_ms = config.request_timeout_ms
         self._max_wait_ms = config.fetch_max_wait_ms
-        self._min_bytes = config.fetch_min_bytes
         self._reads_committed = config.reads_committed
-        self._rack = config.client_rack or ""
         self._metadata_max_age = config.metadata_max_age_ms / 1000
         self._max_decompressed_bytes = config.max_decompressed_bytes
-        self._session = FetchSession()
+        self._session = FetchSession(
+            FetchTerms(
+                config.fetch_min_bytes, int(config.reads_committed), config.client_rack or ""
+            )
+        )
         self._doubts_session = False
-        self._limits = self._new_limits(self._max_wait_ms, 0)
         self.is_running = False
         self.answers = 0
         """How many fetches the node has answered."""
@@ -144,16 +146,10 @@ class NodeFetcher:
         self.plan_under_way = node_plan
         self.partition_count = len(node_plan.wanted)
         request = self._request(node_plan)
-        answer = FetchAnswer(self, node_plan, now)
+        answer = FetchAnswer(self, node_plan, request.max_wait_ms, now)
+        within = VERSIONS if self._session.uses_topic_ids else VERSIONS_WITH_NAMES
         try:
-            self._client.submit(
-                self._node_id,
-                request,
-                answer,
-                timeout_ms=self._timeout_ms,
-                within=VERSIONS if self._session.uses_topic_ids else VERSIONS_WITH_NAMES,
-                lane="fetch",
-            )
+            self._client.submit(self._node_id, request, answer, self._timeout_ms, within, LANE)
         except KafkaError as error:
             answer.set_exception(error)
 
@@ -163,7 +159,7 @@ class NodeFetcher:
             now = self._now()
             self._take(answer.node_plan, response, now)
             if self._empty_answers > PATIENCE:
-                self._slow_down(answer.sent_at, now)
+                self._slow_down(answer, now)
             self._go_on(now)
         except Exception as mistake:
             self._break_off(mistake)
@@ -181,24 +177,14 @@ class NodeFetcher:
         except Exception as mistake:
             self._break_off(mistake)
 
-    def _request(self, node_plan: NodePlan) -> FetchRequest:
+    def _request(self, node_plan: NodePlan) -> FetchCall:
         self._turn += 1
         if self._doubts_session:
             self._doubts_session = False
             self._session.reset()
         wait_ms = self._hurried_wait_ms() if node_plan.is_hurried else self._max_wait_ms
-        if self._limits.max_wait_ms != wait_ms or self._limits.max_bytes != node_plan.max_bytes:
-            self._limits = self._new_limits(wait_ms, node_plan.max_bytes)
-        return self._session.request(rotated(node_plan.wanted, self._turn), self._limits)
-
-    def _new_limits(self, max_wait_ms: int, max_bytes: int) -> FetchLimits:
-        return FetchLimits(
-            max_wait_ms=max_wait_ms,
-            min_bytes=self._min_bytes,
-            max_bytes=max_bytes,
-            isolation_level=int(self._reads_committed),
-            rack=self._rack,
-        )
+        wanted = rotated(node_plan.wanted, self._turn)
+        return self._session.request(wanted, wait_ms, node_plan.max_bytes)
 
     def _hurried_wait_ms(self) -> int:
         """Return how long the node may wait for records where partitions are left out for now.
@@ -208,9 +194,9 @@ class NodeFetcher:
         """
         return min(self._max_wait_ms, 1 << min(self._empty_answers, 16))
 
-    def _slow_down(self, sent_at: float, now: float) -> None:
+    def _slow_down(self, answer: FetchAnswer, now: float) -> None:
         """Do not hammer a node that answers with nothing, and sooner than it was asked to."""
-        if (now - sent_at) * 2000 < self._limits.max_wait_ms:
+        if (now - answer.sent_at) * 2000 < answer.max_wait_ms:
             self._retry_at = max(self._retry_at, now + self._hurried_wait_ms() / 1000)
 
     def _request_failed(self, node_plan: NodePlan, error: KafkaError, now: float) -> None:
@@ -352,9 +338,12 @@ class NodeFetcher:
 class FetchAnswer:
     """Waits for the outcome of one fetch, in the place of a future."""
 
-    def __init__(self, fetcher: NodeFetcher, node_plan: NodePlan, sent_at: float) -> None:
+    def __init__(
+        self, fetcher: NodeFetcher, node_plan: NodePlan, max_wait_ms: int, sent_at: float
+    ) -> None:
         self._fetcher = fetcher
         self.node_plan = node_plan
+        self.max_wait_ms = max_wait_ms
         self.sent_at = sent_at
         self._is_done = False
 

@@ -2,23 +2,22 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from pyk.clients.consumer.fetch_session import (
-    FetchLimits,
-    FetchSession,
-    WantedPartition,
-    rotated,
-)
+from pyk.clients.consumer.fetch_call import FetchTerms, WantedPartition
+from pyk.clients.consumer.fetch_session import FetchSession, rotated
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 TOPIC_ID = UUID(int=7)
-LIMITS = FetchLimits(max_wait_ms=500, min_bytes=1, max_bytes=1000)
 
 
 def at(offset: int, topic_id: UUID = TOPIC_ID) -> WantedPartition:
     return WantedPartition(offset, max_bytes=100, leader_epoch=4, topic_id=topic_id)
+
+
+def ask(session: FetchSession, wanted: dict[TopicPartition, WantedPartition]) -> FetchRequest:
+    return session.request(wanted, max_wait_ms=500, max_bytes=1000).message()
 
 
 def asked(request: FetchRequest) -> dict[int, int]:
@@ -34,13 +33,13 @@ def forgotten(request: FetchRequest) -> list[int]:
 
 
 def opened(session: FetchSession, wanted: dict[TopicPartition, WantedPartition]) -> FetchSession:
-    session.request(wanted, LIMITS)
+    ask(session, wanted)
     session.answered(FetchResponse(session_id=9))
     return session
 
 
 def test_the_first_request_opens_a_session_with_everything() -> None:
-    request = FetchSession().request({A0: at(5), A1: at(6)}, LIMITS)
+    request = ask(FetchSession(FetchTerms()), {A0: at(5), A1: at(6)})
 
     assert (request.session_id, request.session_epoch) == (0, 0)
     assert asked(request) == {0: 5, 1: 6}
@@ -49,9 +48,9 @@ def test_the_first_request_opens_a_session_with_everything() -> None:
 
 
 def test_later_requests_name_only_what_changed() -> None:
-    session = opened(FetchSession(), {A0: at(5), A1: at(6)})
+    session = opened(FetchSession(FetchTerms()), {A0: at(5), A1: at(6)})
 
-    request = session.request({A0: at(5), A1: at(7)}, LIMITS)
+    request = ask(session, {A0: at(5), A1: at(7)})
 
     assert (request.session_id, request.session_epoch) == (9, 1)
     assert asked(request) == {1: 7}
@@ -59,58 +58,58 @@ def test_later_requests_name_only_what_changed() -> None:
 
 
 def test_partitions_that_are_not_wanted_are_forgotten() -> None:
-    session = opened(FetchSession(), {A0: at(5), A1: at(6)})
+    session = opened(FetchSession(FetchTerms()), {A0: at(5), A1: at(6)})
 
-    request = session.request({A1: at(6)}, LIMITS)
+    request = ask(session, {A1: at(6)})
 
     assert asked(request) == {}
     assert forgotten(request) == [0]
 
 
 def test_a_broker_without_sessions_is_told_everything_each_time() -> None:
-    session = FetchSession()
-    session.request({A0: at(5)}, LIMITS)
+    session = FetchSession(FetchTerms())
+    ask(session, {A0: at(5)})
     session.answered(FetchResponse(session_id=0))
 
-    request = session.request({A0: at(5)}, LIMITS)
+    request = ask(session, {A0: at(5)})
 
     assert (request.session_id, request.session_epoch) == (0, 0)
     assert asked(request) == {0: 5}
 
 
 def test_a_session_that_the_broker_forgot_is_opened_anew() -> None:
-    session = opened(FetchSession(), {A0: at(5)})
-    session.request({A0: at(6)}, LIMITS)
+    session = opened(FetchSession(FetchTerms()), {A0: at(5)})
+    ask(session, {A0: at(6)})
 
     code = session.answered(FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
 
     assert code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-    request = session.request({A0: at(6)}, LIMITS)
+    request = ask(session, {A0: at(6)})
     assert (request.session_id, request.session_epoch) == (0, 0)
     assert asked(request) == {0: 6}
 
 
 def test_an_answer_for_another_session_is_not_trusted() -> None:
-    session = opened(FetchSession(), {A0: at(5)})
-    session.request({A0: at(5)}, LIMITS)
+    session = opened(FetchSession(FetchTerms()), {A0: at(5)})
+    ask(session, {A0: at(5)})
 
     session.answered(FetchResponse(session_id=10))
 
-    assert session.request({A0: at(5)}, LIMITS).session_id == 0
+    assert ask(session, {A0: at(5)}).session_id == 0
 
 
 def test_a_topic_that_was_made_again_opens_a_new_session() -> None:
-    session = opened(FetchSession(), {A0: at(5)})
+    session = opened(FetchSession(FetchTerms()), {A0: at(5)})
 
-    request = session.request({A0: at(0, UUID(int=8))}, LIMITS)
+    request = ask(session, {A0: at(0, UUID(int=8))})
 
     assert request.session_id == 0
     assert forgotten(request) == []
 
 
 def test_names_are_known_by_topic_id_also_without_a_session() -> None:
-    session = FetchSession()
-    session.request({A0: at(5)}, LIMITS)
+    session = FetchSession(FetchTerms())
+    ask(session, {A0: at(5)})
     session.answered(FetchResponse(session_id=0))
 
     assert session.name_of(TOPIC_ID) == "a"
@@ -119,9 +118,9 @@ def test_names_are_known_by_topic_id_also_without_a_session() -> None:
 
 
 def test_a_topic_without_id_needs_versions_with_names() -> None:
-    session = FetchSession()
+    session = FetchSession(FetchTerms())
 
-    session.request({A0: at(5, UUID(int=0))}, LIMITS)
+    ask(session, {A0: at(5, UUID(int=0))})
 
     assert not session.uses_topic_ids
 

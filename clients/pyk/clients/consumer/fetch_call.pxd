@@ -1,0 +1,55 @@
+cimport cython
+
+from pyk.protocol.wire_numbers cimport put_int32
+
+
+@cython.final
+@cython.freelist(16)
+cdef class WantedPartition:
+    cdef readonly long long offset
+    cdef readonly long long max_bytes
+    cdef readonly long leader_epoch
+    cdef readonly object topic_id
+    cdef readonly long long version
+    cpdef bint is_told(self, WantedPartition told)
+    cpdef bint is_of_topic(self, topic_id) except -1
+
+
+@cython.final
+cdef class FetchTerms:
+    cdef readonly object min_bytes
+    cdef readonly object isolation_level
+    cdef readonly object rack
+    cdef readonly dict templates
+
+
+@cython.final
+cdef class FetchCall:
+    cdef readonly object api_key
+    cdef readonly long session_id
+    cdef readonly long epoch
+    cdef readonly long max_wait_ms
+    cdef readonly long max_bytes
+    cdef public dict wanted
+    cdef public dict forgotten
+    cdef FetchTerms _terms
+    @cython.locals(how=WantedPartition, template=FetchTemplate)
+    cpdef list encode_parts(self, version, out)
+
+
+@cython.final
+cdef class FetchTemplate:
+    cdef readonly object version
+    cdef readonly object topic_id
+    cdef bytes _bytes
+    cdef list _places
+    @cython.locals(start=Py_ssize_t)
+    cdef fill(self, FetchCall call, long number, WantedPartition how, bytearray out)
+    @cython.locals(place=Py_ssize_t)
+    cdef _put(self, bytearray out, Py_ssize_t start, Py_ssize_t number, int value)
+
+
+@cython.locals(how=WantedPartition)
+cdef list _fetch_topics(dict wanted)
+@cython.locals(how=WantedPartition)
+cdef list _forgotten_topics(dict forgotten)
