@@ -390,6 +390,7 @@ async def test_an_outage_that_is_over_is_not_raised(is_paused: bool) -> None:
         cluster.move(0, 2)
         consumer._core.client.request_metadata_update()
         await asyncio.sleep(5)
+        assert consumer.health().partitions[P0].error is None
 
         consumer.resume(P0)
         cluster.append([b"c"])

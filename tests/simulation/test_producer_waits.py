@@ -6,11 +6,13 @@ import asyncio
 
 import pytest
 
+from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import (
     BufferExhaustedError,
     ClosedError,
     ClusterAuthorizationFailedError,
     KafkaTimeoutError,
+    StateError,
     TopicAuthorizationFailedError,
 )
 from pyk.protocol.errors import ErrorCode
@@ -33,6 +35,21 @@ async def test_an_unknown_topic_is_waited_for_and_its_absence_named():
         cluster.add_topic("later", [1])
 
         assert (await waiting).topic == "later"
+
+
+@virtual_time
+async def test_a_batch_for_an_unknown_topic_waits_as_long_as_a_record_and_for_a_later_one():
+    async with producing(max_block_ms=2_000) as (cluster, producer):
+        with pytest.raises(KafkaTimeoutError, match="payments"):
+            await producer.send_batch("payments", [b"one", b"two"])
+        assert current_clock().now() == pytest.approx(2, abs=0.1)
+
+        waiting = asyncio.ensure_future(producer.send_batch("later", [b"three"]))
+        await asyncio.sleep(1)
+        cluster.add_topic("later", [1])
+
+        assert [one.topic for one in await (await waiting)] == ["later"]
+        assert cluster.values("later") == [b"three"]
 
 
 @virtual_time
@@ -251,6 +268,42 @@ async def test_a_record_that_was_never_sent_expires_for_certain():
 
         assert caught.value.definite
         assert "Unavailable" in str(caught.value) or "connect" in str(caught.value)
+
+
+@virtual_time
+async def test_a_send_that_finds_an_expired_record_does_not_run_its_callback():
+    async with producing(delivery_timeout_ms=1_000, request_timeout_ms=300) as (cluster, producer):
+        await producer.send_and_wait("orders", b"warm")
+        await cluster.kill(1)
+        told = []
+        await producer.send("orders", b"expires", on_delivery=told.append)
+        await asyncio.sleep(0.95)
+        current_clock().advance(0.1)  # before the timer of the record has rung
+
+        producer.send("orders", b"finds it")
+        assert told == []
+
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert len(told) == 1
+
+
+@virtual_time
+async def test_after_a_bug_in_pyk_nothing_is_accepted_and_nobody_waits(monkeypatch, caplog):
+    def fail(*arguments):
+        raise ValueError("a bug")
+
+    async with producing() as (_, producer):
+        await producer.send_and_wait("orders", b"warm")
+
+        monkeypatch.setattr(MetadataImage, "leader", fail)
+        with pytest.raises(StateError, match="a bug in pyk"):
+            await producer.send_and_wait("orders", b"fails")
+        monkeypatch.undo()
+
+        with pytest.raises(StateError, match="a bug in pyk"):
+            await producer.send("orders", b"is refused")
+    caplog.clear()
 
 
 @virtual_time

@@ -124,6 +124,7 @@ async def test_a_topic_that_is_unknown_for_long_and_comes_back_is_read_on(policy
         ask_for_metadata(consumer)
         during = await poll(consumer, 10)
         assert consumer.assignment() == set()
+        assert consumer.subscription() == set(subscription.get("topics", ()))
         after = append_everywhere(cluster, range(30, 60))
         cluster.topics["orders"].error_code = ErrorCode.NONE
         cluster.on(MetadataRequest, cluster.metadata)

@@ -249,14 +249,8 @@ class NodeFetcher:
                 self._take_partition(place, asked, data, now)
         self._empty_answers = 0 if has_records else self._empty_answers + 1
         if leaders:
-            self._take_leaders(leaders, response)
-
-    def _take_leaders(
-        self, leaders: dict[TopicPartition, tuple[int, int]], response: FetchResponse
-    ) -> None:
-        """Fetch at once from leaders that came with errors and are news (KIP-951)."""
-        for partition in self._client.update_leaders(leaders, response.node_endpoints):
-            self._positions[partition].retry_at = 0.0
+            # Those that are news are asked at once, as any new leader is (KIP-951).
+            self._client.update_leaders(leaders, response.node_endpoints)
 
     def _take_partition(
         self, place: Place, asked: WantedPartition, data: PartitionData, now: float
