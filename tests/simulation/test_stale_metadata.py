@@ -12,8 +12,9 @@ import pytest
 
 from pyk.clients import AsyncConsumer
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataResponse
-from support.consuming import fetching, make_consumer, produce, reference_cluster
+from support.consuming import P0, fetching, make_consumer, produce, reference_cluster
 from support.fetching_cluster import FetchingCluster
 from support.virtual_time import current_clock, virtual_time
 
@@ -131,6 +132,44 @@ async def test_a_topic_that_is_unknown_for_long_and_comes_back_is_read_on(policy
 
         ask_for_metadata(consumer)
         assert sorted(during + await poll(consumer, 5)) == sorted(after)
+
+
+@SUBSCRIPTIONS
+@pytest.mark.parametrize("is_located", [True, False])
+@virtual_time
+async def test_a_partition_is_still_paused_when_its_topic_comes_back(subscription, is_located):
+    async with reading() as (cluster, consumer):
+        if not is_located:
+            cluster.on(ListOffsetsRequest, not_yet(cluster))
+        consumer.subscribe(**subscription)
+        await poll(consumer, 1)
+        consumer.pause(P0)
+        cluster.topics["orders"].error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        ask_for_metadata(consumer)
+        await poll(consumer, 10)
+        assert consumer.paused() == set()
+
+        cluster.topics["orders"].error_code = ErrorCode.NONE
+        cluster.on(ListOffsetsRequest, cluster.list_offsets)
+        written = append_everywhere(cluster, range(30))
+        ask_for_metadata(consumer)
+
+        of_others = await poll(consumer, 40)
+        assert consumer.paused() == {P0}
+        assert sorted(of_others) == sorted(v for v in written if int(v) % 3 != 0)
+        consumer.resume(P0)
+        assert sorted(of_others + await poll(consumer, 5)) == sorted(written)
+
+
+def not_yet(cluster: FetchingCluster) -> Any:
+    def answer(request: ListOffsetsRequest) -> ListOffsetsResponse:
+        response = cluster.list_offsets(request)
+        for topic in response.topics:
+            for partition in topic.partitions:
+                partition.error_code = ErrorCode.LEADER_NOT_AVAILABLE
+        return response
+
+    return answer
 
 
 @pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])

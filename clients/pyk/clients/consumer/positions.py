@@ -135,9 +135,11 @@ class Positions:
     def _begin(self, place: Place, *, is_new: bool) -> None:
         """Choose where to begin without a group."""
         saved = self._saved.take(place.topic_partition)
+        if saved is not None and saved.is_paused:
+            self._buffer.pause(place.buffer)
         if saved is None and is_new:
             self._reset_to(place, OffsetSpec.EARLIEST)
-        elif saved is None:
+        elif saved is None or saved.offset == UNKNOWN:
             self._reset_by_policy(place, NoOffsetForPartitionError, "no group_id is given")
         elif saved.topic_id == place.topic_id:
             self._know(place, saved.offset, saved.epoch)

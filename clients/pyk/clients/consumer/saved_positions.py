@@ -22,7 +22,9 @@ class SavedPosition:
 
     topic_id: UUID | None
     offset: int
+    """-1 if that was not known yet."""
     epoch: int
+    is_paused: bool
 
 
 class SavedPositions:
@@ -37,9 +39,9 @@ class SavedPositions:
         return frozenset(partition.topic for partition in self._saved)
 
     def save(self, buffer: PartitionBuffer, topic_id: UUID | None) -> None:
-        """Remember the position of a partition, if it has one."""
-        if buffer.position >= 0:
-            saved = SavedPosition(topic_id, buffer.position, buffer.position_epoch)
+        """Remember the position of a partition, and whether the application has paused it."""
+        saved = SavedPosition(topic_id, buffer.position, buffer.position_epoch, buffer.is_paused)
+        if saved.offset >= 0 or saved.is_paused:
             self._saved[buffer.topic_partition] = saved
 
     def take(self, partition: TopicPartition) -> SavedPosition | None:
