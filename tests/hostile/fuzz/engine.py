@@ -66,9 +66,10 @@ def _use_plain_form() -> None:
     protocol = find_spec("pyk.protocol")
     assert protocol is not None
     for place in protocol.submodule_search_locations or ():
-        folder = os.path.join(place, "records")
-        finder = FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES))
-        sys.path_importer_cache[folder] = finder
+        for package in ("records", "codec"):
+            folder = os.path.join(place, package)
+            finder = FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES))
+            sys.path_importer_cache[folder] = finder
 
 
 def _instrument_generated_code(instrumented: Callable[[Any], Any]) -> None:

@@ -21,6 +21,7 @@ from pyk.protocol import (
     message_class,
 )
 from pyk.protocol.codec import decoder_source, encoder_source
+from pyk.protocol.codec.decoder import compile_decoder
 from pyk.protocol.fields import ArrayKind, StructKind
 from pyk.protocol.messages.consumer_group_records import (
     ClassicMemberMetadata,
@@ -362,7 +363,7 @@ def test_generated_source_can_be_printed() -> None:
 
 def test_tracebacks_show_the_generated_source() -> None:
     with pytest.raises(MalformedMessageError) as caught:
-        HeartbeatRequest.decode(b"", 0)
+        compile_decoder(HeartbeatRequest, 0)(b"", 0)
 
     linecache.checkcache()
     lines = "".join(traceback.format_exception(caught.value))

@@ -1,6 +1,7 @@
 """Functions that encode and decode one version of a message, generated on first use."""
 
-from .decoder import Decode, compile_decoder, decoder_source
+from .decoder import Decode, decoder_source
+from .decoding import compile_decoder
 from .encoder import Encode, compile_encoder, encoder_source
 
 __all__ = [

@@ -70,7 +70,7 @@ def _write(cls: type[Message], version: int) -> Source:
     return _DecoderWriter(cls, version).write()
 
 
-def _keeps_views(cls: type[Message]) -> bool:
+def keeps_views(cls: type[Message]) -> bool:
     """Say whether the data stays a view: record data is not copied, nor what follows a header."""
     return cls.kind.value == "header" or has_records(cls)
 
@@ -80,7 +80,7 @@ class _DecoderWriter:
         self._cls = cls
         self._version = version
         self._is_flexible = version in cls.flexible
-        self._is_view = _keeps_views(cls)
+        self._is_view = keeps_views(cls)
         self._source = Source(_LOCALS)
         self._run: Run = []
         self._after_run: list[str] = []  # lines that need those values
