@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 # A broker that asks for more patience than this is not believed.
 LONGEST_THROTTLE_MS = 60_000
 LONGEST_CAUSE = 256
+_DEBUG = logging.DEBUG
 NEVER = float("inf")
 
 
@@ -131,7 +132,8 @@ class Connection:
         self.on_end: Callable[[Connection], None] | None = None
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.transport = FrameTransport(self, max_frame_bytes=max_response_bytes)
-        self._chosen_versions: dict[tuple[int, int, int], int] = {}
+        # By API key, that of the last request: most requests of an API ask for the same range.
+        self._chosen_versions: dict[int, tuple[VersionRange, int]] = {}
         self._now = clock.now
         self._protocol = ClientConnection(client_id, first_correlation_id=FIRST_CORRELATION_ID)
         self._reason: KafkaError | None = None
@@ -151,13 +153,12 @@ class Connection:
 
     def version_of(self, pending: PendingRequest) -> int:
         """Return the version in which to send a request; raises as ``PeerVersions.version_for``."""
-        within = pending.within
-        key = pending.request.api_key, within.lowest, within.highest
-        version = self._chosen_versions.get(key)
-        if version is None:
-            version = self.versions.version_for(pending.api_key, within)
-            self._chosen_versions[key] = version
-        return version
+        within, api_key = pending.within, pending.request.api_key
+        chosen = self._chosen_versions.get(api_key)
+        if chosen is None or chosen[0] is not within:
+            chosen = within, self.versions.version_for(pending.api_key, within)
+            self._chosen_versions[api_key] = chosen
+        return chosen[1]
 
     def write(self, pending: PendingRequest, version: int, now: float) -> None:
         """Send a request ``now``; settle one that is never answered (acks 0) with None.
@@ -172,7 +173,7 @@ class Connection:
             return
         self.transport.write(parts)
         self.last_used = now
-        if log.isEnabledFor(logging.DEBUG):
+        if log.isEnabledFor(_DEBUG):
             log.debug("Sent %s v%d to %s", pending.api_key.api_name, version, self.node)
         if not expects_response(message):
             pending.settle(None)

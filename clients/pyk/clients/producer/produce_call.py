@@ -80,13 +80,17 @@ class ProduceCall:
         for topic in response.responses:
             name = topic.name or topic.topic_id.int  # UUID hashes itself with a Python function
             for partition in topic.partition_responses:
-                found.setdefault((name, partition.index), partition)
+                place = name, partition.index
+                if place not in found:
+                    found[place] = partition
         answers = []
         for position, batch in enumerate(self.batches):
             topic_id = self._topic_ids[position]
-            answer = found.get(batch.place)
-            if answer is None and topic_id is not None:
+            answer = None
+            if topic_id is not None:
                 answer = found.get((topic_id.int, batch.partition))
+            if answer is None:
+                answer = found.get(batch.place)
             answers.append(answer)
         return answers
 

@@ -5,6 +5,7 @@ from pyk.clients.producer.accumulator cimport RecordAccumulator
 from pyk.clients.producer.batch cimport ProducerBatch
 from pyk.clients.producer.delivery cimport BatchResult
 from pyk.clients.producer.produce_call cimport ProduceCall
+from pyk.clients.producer.routes cimport Routes
 from pyk.clients.producer.sender cimport Consequences, Plan, Sender, Settlement
 from pyk.clients.producer.wakeup cimport Alarm
 
@@ -17,6 +18,7 @@ cdef class SenderLoop:
     cdef object _timeout_ms
     cdef RecordAccumulator _accumulator
     cdef Sender _sender
+    cdef Routes _routes
     cdef Alarm _alarm
     cdef bint _is_getting_producer_id
     cdef bint _is_stopped
@@ -34,8 +36,8 @@ cdef class SenderLoop:
     cdef _fail(self, mistake)
     @cython.locals(plan=Plan)
     cdef double _act(self, double now) except? -1.0
-    cdef _begin(self, ProduceCall call, metadata)
-    cdef _submit(self, ProduceCall call, metadata)
+    cdef _begin(self, ProduceCall call)
+    cdef _submit(self, ProduceCall call)
     @cython.locals(consequences=Consequences)
     cpdef _ended(self, ProduceCall call, response, error)
     cdef _follow(self, Consequences consequences, response)

@@ -7,10 +7,10 @@ import logging
 
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
-from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import KafkaError, MalformedResponseError, StateError, error_for
 from pyk.clients.producer.accumulator import RecordAccumulator
 from pyk.clients.producer.produce_call import ProduceCall
+from pyk.clients.producer.routes import Routes
 from pyk.clients.producer.sender import Consequences, Sender, Settlement
 from pyk.clients.producer.sequences import ProducerIdentity
 from pyk.clients.producer.wakeup import Alarm
@@ -45,6 +45,7 @@ class SenderLoop:
         self._timeout_ms = config.request_timeout_ms
         self._accumulator = accumulator
         self._sender = sender
+        self._routes = Routes()
         self._alarm = Alarm(self._take_turn)
         self._is_getting_producer_id = False
         self._is_stopped = False
@@ -111,26 +112,26 @@ class SenderLoop:
         self.stop(failure)
 
     def _act(self, now: float) -> float:
-        metadata = self._client.metadata
-        plan = self._sender.poll(now, metadata.leader)
+        self._routes.use(self._client.metadata)
+        plan = self._sender.poll(now, self._routes.leader)
         self._settle(plan.settlements)
         for call in plan.calls:
-            self._begin(call, metadata)
+            self._begin(call)
         if plan.needs_metadata:
             self._client.request_metadata_update()
         if plan.needs_producer_id:
             self._get_producer_id_soon()
         return plan.look_again_at
 
-    def _begin(self, call: ProduceCall, metadata: MetadataImage) -> None:
+    def _begin(self, call: ProduceCall) -> None:
         try:
-            self._submit(call, metadata)
+            self._submit(call)
         except KafkaError as error:
             self._ended(call, None, error)
 
-    def _submit(self, call: ProduceCall, metadata: MetadataImage) -> None:
+    def _submit(self, call: ProduceCall) -> None:
         client = self._client
-        within = call.address(self._acks, self._timeout_ms, metadata.topic_id)
+        within = call.address(self._acks, self._timeout_ms, self._routes.topic_id)
         answer = ProduceAnswer(self, call)
         if self._acks == 0:
             # Nobody answers, so it is the socket that has to say when it is too much.
