@@ -316,6 +316,28 @@ def test_a_forked_child_is_told_that_the_asyncio_producer_is_not_its_own(cluster
     loop.close()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_callback_that_a_forked_child_adds_to_a_settled_delivery_is_called(
+    cluster: Cluster, topic: str
+) -> None:
+    loop = asyncio.new_event_loop()
+    producer = AsyncProducer[bytes, bytes](cluster.bootstrap)
+    delivery = loop.run_until_complete(_sent(producer, topic))
+    loop.run_until_complete(_awaited(delivery))
+
+    child = os.fork()
+    if child == 0:
+        told: list[object] = []
+        delivery.add_done_callback(told.append)
+        os._exit(0 if told else 1)
+    _, status = os.waitpid(child, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    loop.run_until_complete(producer.close())
+    loop.close()
+
+
 async def _sent(producer, topic):
     return await producer.send(topic, b"parent")
 

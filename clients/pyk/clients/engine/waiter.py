@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from pyk.clients.engine.fork import ForkGuard
+
 LONGEST = threading.TIMEOUT_MAX
 
 
@@ -101,8 +103,9 @@ class LoopOfCaller:
     running = staticmethod(asyncio._get_running_loop)
     """Return the event loop that runs in this thread, None if there is none."""
 
-    def __init__(self) -> None:
+    def __init__(self, guard: ForkGuard) -> None:
         self.loop: asyncio.AbstractEventLoop | None = None
+        self._guard = guard
         self._thread = 0
 
     def start(self) -> None:
@@ -117,7 +120,7 @@ class LoopOfCaller:
         return Waiter()
 
     def post(self, function: Callable[[], object]) -> bool:
-        if self.loop is None:
+        if self.loop is None or self._guard.is_forked:
             return False
         try:
             self.loop.call_soon_threadsafe(function)

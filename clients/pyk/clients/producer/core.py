@@ -87,7 +87,7 @@ class ProducerCore:
             has_records_for=self._has_records_for,
         )
         self._thread = thread
-        self.own_loop = LoopOfCaller()
+        self.own_loop = LoopOfCaller(self.client.guard)
         self.accumulator = self._accumulator()
         self.accumulator.engine = self.own_loop if thread is None else thread
         self._sender = self._make_sender()

@@ -11,6 +11,7 @@ import threading
 
 import pytest
 
+from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.waiter import Engine, LoopOfCaller
 from pyk.clients.errors import InvalidRecordError, KafkaTimeoutError, StateError
 from pyk.clients.producer.delivery import BatchResult, Delivery, RecordMetadata
@@ -18,7 +19,7 @@ from pyk.clients.producer.delivery import BatchResult, Delivery, RecordMetadata
 
 def running_loop() -> LoopOfCaller:
     """Return this thread, or its loop, as what settles deliveries."""
-    engine = LoopOfCaller()
+    engine = LoopOfCaller(ForkGuard("producer"))
     engine.start()
     return engine
 
