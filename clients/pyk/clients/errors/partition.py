@@ -69,7 +69,7 @@ class UnsupportedForMessageFormatError(BrokerError, code=ErrorCode.UNSUPPORTED_F
 
 
 class KafkaStorageError(BrokerError, code=ErrorCode.KAFKA_STORAGE_ERROR):
-    """The broker's disk failed; another replica will lead."""
+    """The broker's disk failed or is full; unless another replica leads, it needs repair."""
 
 
 class LogDirNotFoundError(BrokerError, code=ErrorCode.LOG_DIR_NOT_FOUND):

@@ -261,3 +261,9 @@ def test_the_errors_of_a_wrong_member_name_the_options_to_look_at() -> None:
     assert "session_timeout_ms" in str(error_for(ErrorCode.INVALID_SESSION_TIMEOUT))
     assert "group.min.session.timeout.ms" in str(error_for(ErrorCode.INVALID_SESSION_TIMEOUT))
     assert "group_instance_id" in str(error_for(ErrorCode.FENCED_INSTANCE_ID))
+
+
+def test_a_failed_disk_promises_no_other_leader_where_there_is_none() -> None:
+    text = str(error_for(ErrorCode.KAFKA_STORAGE_ERROR))
+
+    assert "unless another replica leads, it needs repair" in text
