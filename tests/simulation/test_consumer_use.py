@@ -384,12 +384,10 @@ async def test_an_outage_that_is_over_is_not_raised(is_paused: bool) -> None:
                 cluster.append([b"b"] * 10)
                 await asyncio.sleep(1)
             await consumer.poll(1)
-        cluster.move(0, 99)
-        consumer._core.client.request_metadata_update()
-        await asyncio.sleep(50)
-        cluster.move(0, 2)
-        consumer._core.client.request_metadata_update()
-        await asyncio.sleep(5)
+        for leader, seconds in ((99, 50), (1, 5)):  # nobody, then the same one as before
+            cluster.topics["orders"].leaders[0] = leader
+            consumer._core.client.request_metadata_update()
+            await asyncio.sleep(seconds)
         assert consumer.health().partitions[P0].error is None
 
         consumer.resume(P0)
