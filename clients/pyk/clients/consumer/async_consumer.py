@@ -88,21 +88,17 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         network: Network | None = None,
         random: randomness.Random | None = None,
     ) -> None:
-        self._bell = Bell()
+        bell = Bell()
         core = ConsumerCore(
             config,
             topics,
-            on_data=self._bell.ring,
+            on_data=bell.ring,
             on_room=_soon,
             clock=clock,
             network=network,
             random=random,
         )
-        super().__init__(core.reader)
-        self._core = core
-        self._buffer = core.buffer
-        self._user: asyncio.Task[Any] | None = None
-        self._taker: asyncio.Task[Any] | None = None
+        super().__init__(core, bell)
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -183,60 +179,15 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         records before it came first.
         """
         limit, deadline = self._core.poll_limit(max_records), self._core.poll_deadline(timeout)
-        records = await self._take(limit, deadline)
+        spans, records = await self._take(limit, deadline)
+        taken = ConsumerRecords[K, V](spans, records)
         # From here to the end nothing is called: the handler of a signal would run after a call.
         self._reader.is_under_way = False
-        return records
-
-    async def _take(self, limit: int, deadline: float | None) -> ConsumerRecords[K, V]:
-        self._enter()
-        try:
-            if not self._core.is_started:
-                await self._begin()
-            if self._buffer.has_work:
-                await asyncio.sleep(0)  # or records at hand would keep fetches waiting
-            while True:
-                if self._buffer.attention:
-                    await self._attend(deadline)
-                spans, records = self._reader.take(limit)
-                if spans or not await self._wait(deadline):
-                    return ConsumerRecords(spans, records)
-        finally:
-            self._user = None
-
-    async def _open_next_span(self) -> None:
-        self._enter()
-        has_waited = False
-        try:
-            if not self._core.is_started:
-                await self._begin()
-            while True:
-                if self._buffer.attention:
-                    await self._attend(None)
-                if self._reader.open_span():
-                    break
-                await self._wait(None)
-                has_waited = True
-            if not has_waited:
-                await asyncio.sleep(0)  # or records at hand would keep fetches waiting
-        finally:
-            self._user = None
+        return taken
 
     async def _begin(self) -> None:
         if not self._core.is_closed:
             await self.start()
-
-    async def _wait(self, deadline: float | None) -> bool:
-        """Wait for records or anything else; return False at the deadline."""
-        self._core.check_reading()
-        self._bell.clear()
-        self._buffer.is_waiting = True
-        try:
-            if self._buffer.has_work:
-                return deadline is None or self._core.client.clock.now() < deadline
-            return await self._bell.rings(deadline)
-        finally:
-            self._buffer.is_waiting = False
 
     async def _attend(self, deadline: float | None) -> None:
         """Look what there is besides records, and do it."""
@@ -268,21 +219,6 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
                 waiting = listener.on_partitions_lost(event.partitions)
         if waiting is not None:
             await waiting
-
-    def _enter(self) -> None:
-        self._refuse_other_tasks()
-        if self._user is not None:
-            raise StateError(
-                "a rebalance listener or a deserializer cannot come for records inside of poll or "
-                "iteration, which goes on once it returns"
-            )
-        self._user = self._taker = asyncio.current_task()
-
-    def _refuse_other_tasks(self) -> None:
-        """Raise on another event loop, and while another task is inside of the consumer."""
-        self._core.client.check_place()
-        if self._user is not None and self._user is not asyncio.current_task():
-            raise ConcurrentUseError("another task is using this consumer; give each its own")
 
     def _refuse_nested_use(self) -> None:
         """Raise while records are taken: by another task, or here, by a deserializer."""

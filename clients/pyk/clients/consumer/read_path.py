@@ -9,10 +9,17 @@ signal that raises in between would lose it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pyk.clients.consumer.bell import Bell
 from pyk.clients.consumer.fetch_reader import FetchReader
+from pyk.clients.errors import ConcurrentUseError, StateError
+from pyk.protocol.records.reader import RecordSpan
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.core import ConsumerCore
 
 
 class BlockingReadPath:
@@ -37,10 +44,17 @@ class BlockingReadPath:
 
 
 class AsyncReadPath:
-    """Iteration of the asyncio consumer."""
+    """Iteration of the asyncio consumer, and how it waits for records."""
 
-    def __init__(self, reader: FetchReader) -> None:
-        self._reader = reader
+    def __init__(self, core: ConsumerCore, bell: Bell) -> None:
+        self._core = core
+        self._reader = core.reader
+        self._buffer = core.buffer
+        self._bell = bell
+        self._user: asyncio.Task[Any] | None = None
+        """The task that is inside of poll or iteration."""
+        self._taker: asyncio.Task[Any] | None = None
+        """The task that came for records last."""
 
     def __aiter__(self) -> AsyncReadPath:
         return self
@@ -48,9 +62,78 @@ class AsyncReadPath:
     def __anext__(self) -> NextRecord:
         return NextRecord(self)
 
-    def _open_next_span(self) -> Any:
-        """Return a coroutine that ends once there is a span to go on with."""
+    async def _open_next_span(self) -> None:
+        """Return once there is a span to go on with."""
+        self._enter()
+        has_waited = False
+        try:
+            if not self._core.is_started:
+                await self._begin()
+            while True:
+                if self._buffer.attention:
+                    await self._attend(None)
+                if self._reader.open_span():
+                    break
+                await self._wait(None)
+                has_waited = True
+            if not has_waited:
+                await asyncio.sleep(0)  # or records at hand would keep fetches waiting
+        finally:
+            self._user = None
+
+    async def _take(
+        self, limit: int, deadline: float | None
+    ) -> tuple[list[RecordSpan], list[Any] | None]:
+        """Return what :meth:`FetchReader.take` does, as soon as that is something."""
+        self._enter()
+        try:
+            if not self._core.is_started:
+                await self._begin()
+            if self._buffer.has_work:
+                await asyncio.sleep(0)  # or records at hand would keep fetches waiting
+            while True:
+                if self._buffer.attention:
+                    await self._attend(deadline)
+                spans, records = self._reader.take(limit)
+                if spans or not await self._wait(deadline):
+                    return spans, records
+        finally:
+            self._user = None
+
+    async def _wait(self, deadline: float | None) -> bool:
+        """Wait for records or anything else; return False at the deadline."""
+        self._core.check_reading()
+        self._bell.clear()
+        self._buffer.is_waiting = True
+        try:
+            if self._buffer.has_work:
+                return deadline is None or self._core.client.clock.now() < deadline
+            return await self._bell.rings(deadline)
+        finally:
+            self._buffer.is_waiting = False
+
+    async def _begin(self) -> None:
+        """Connect, since nobody did."""
         raise NotImplementedError
+
+    async def _attend(self, deadline: float | None) -> None:
+        """Look what there is besides records, and do it."""
+        raise NotImplementedError
+
+    def _enter(self) -> None:
+        self._refuse_other_tasks()
+        if self._user is not None:
+            raise StateError(
+                "a rebalance listener or a deserializer cannot come for records inside of poll or "
+                "iteration, which goes on once it returns"
+            )
+        self._user = self._taker = asyncio.current_task()
+
+    def _refuse_other_tasks(self) -> None:
+        """Raise on another event loop, and while another task is inside of the consumer."""
+        self._core.client.check_place()
+        if self._user is not None and self._user is not asyncio.current_task():
+            raise ConcurrentUseError("another task is using this consumer; give each its own")
 
 
 class NextRecord:
