@@ -80,6 +80,9 @@ class Admin(BlockingContext):
         limit = checked_timeout(timeout)
         if self._thread.guard.is_forked or self._thread.is_closed:
             return
+        if self._thread.loop is None:  # it never began
+            self._thread.close()
+            return
         try:
             self._thread.call(self._admin.close(CLOSE_SECONDS if limit is None else limit))
         finally:

@@ -138,6 +138,9 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         if self._thread.guard.is_forked or core.is_closed:
             return
         deadlines = core.closing(timeout)
+        if self._thread.loop is None:  # it never began
+            self._thread.close()
+            return
         try:
             for event in self._thread.call(core.begin_leaving(deadlines.commit)):
                 self._call_listener(event)

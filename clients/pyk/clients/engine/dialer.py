@@ -8,6 +8,7 @@ import logging
 import attrs
 
 from pyk.clients.config import ClientConfig
+from pyk.clients.engine import open_files
 from pyk.clients.engine.connection import Connection, PendingRequest
 from pyk.clients.engine.metadata import Node
 from pyk.clients.errors import (
@@ -155,7 +156,9 @@ def explained(progress: Progress, error: Exception, timeout: float) -> Connectio
     if isinstance(error, ConnectionRefusedError):
         return progress.failed("connection refused", "is the broker up, and the port right?")
     cause = error.strerror if isinstance(error, OSError) else None
-    if progress.stage is Stage.DNS:
+    if open_files.are_too_many(error):
+        hint = open_files.HINT
+    elif progress.stage is Stage.DNS:
         hint = "is the name right, and known on this machine?"
     elif isinstance(error, NodeDisconnectedError | ConnectionError):
         hint = "a listener for TLS ends connections like this, and so does an overloaded broker"

@@ -13,6 +13,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from pyk.clients.engine import open_files
+from pyk.clients.errors import TooManyOpenFilesError
+
 NEVER = float("inf")
 LONGEST_WAIT_SECONDS = 24 * 3600.0
 
@@ -30,7 +33,14 @@ class SharedLoop(asyncio.SelectorEventLoop):
         self._turns = 0
         self._until = NEVER
         self._rest = Rest()
-        super().__init__(_Selector(self))
+        self._closed = True  # for the collector, which closes loops: until this one is made
+        selector = _Selector(self)
+        try:
+            super().__init__(selector)
+        except BaseException:
+            self._closed = True
+            selector.close()
+            raise
         self.wakeup_fd: int = self._csock.fileno()  # type: ignore[attr-defined]
         """A byte written here wakes whoever waits in ``select``."""
 
@@ -134,6 +144,16 @@ class SharedLoop(asyncio.SelectorEventLoop):
     def _still_true(self, events: list[Any]) -> list[Any]:
         known = self._selector.get_map()  # type: ignore[attr-defined]
         return [(key, mask) for key, mask in events if known.get(key.fd) is key]
+
+
+def new_loop(name: str) -> SharedLoop:
+    """Return the loop of a client; raise :class:`TooManyOpenFilesError` if it cannot have one."""
+    try:
+        return SharedLoop()
+    except OSError as error:
+        if open_files.are_too_many(error):
+            raise TooManyOpenFilesError(f"cannot begin a {name}: {open_files.HINT}") from error
+        raise
 
 
 class Rest:

@@ -46,7 +46,14 @@ from pyk.clients.engine.baton import Baton, Driver
 from pyk.clients.engine.call import Call, Visit
 from pyk.clients.engine.deferred_signals import DeferredSignals, is_main_thread
 from pyk.clients.engine.fork import ForkGuard
-from pyk.clients.engine.shared_loop import NEVER, BackgroundRest, RelievedError, Rest, SharedLoop
+from pyk.clients.engine.shared_loop import (
+    NEVER,
+    BackgroundRest,
+    RelievedError,
+    Rest,
+    SharedLoop,
+    new_loop,
+)
 from pyk.clients.engine.waiter import DrivingWaiter, Waiter
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
 
@@ -438,7 +445,7 @@ class LoopThread:
         try:
             if is_main_thread():  # an interrupt would leave a thread that nobody knows
                 signals.begin()
-            loop = SharedLoop()
+            loop = new_loop(self._name)
             self._thread = threading.Thread(
                 target=self._run, args=(loop,), name=f"pyk-{self._name}", daemon=True
             )

@@ -14,6 +14,7 @@
     ├── KafkaTimeoutError               (TimeoutError)
     │   └── BufferExhaustedError
     ├── BootstrapError                  (ConnectionError) with .attempts: ConnectionAttempt, Stage
+    ├── TooManyOpenFilesError           (OSError)
     ├── MalformedResponseError          bytes that break the protocol
     ├── SeveralErrors                   (ExceptionGroup) with .errors and .results
     ├── ConfigurationError              (ValueError)
@@ -53,6 +54,7 @@ from pyk.clients.errors.client import (
     SeveralErrors,
     Stage,
     StateError,
+    TooManyOpenFilesError,
 )
 from pyk.clients.errors.cluster import (
     BrokerIdNotRegisteredError,
@@ -349,6 +351,7 @@ __all__ = [
     "StreamsTopologyFencedError",
     "TelemetryTooLargeError",
     "ThrottlingQuotaExceededError",
+    "TooManyOpenFilesError",
     "TopicAlreadyExistsError",
     "TopicAuthorizationFailedError",
     "TopicDeletionDisabledError",

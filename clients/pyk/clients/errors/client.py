@@ -32,6 +32,10 @@ class ForkedClientError(StateError):
     """The client was made before this process was forked off: its connections are the parent's."""
 
 
+class TooManyOpenFilesError(KafkaError, OSError):
+    """The process has no file descriptor left that the client needs to begin."""
+
+
 class BufferExhaustedError(KafkaTimeoutError):
     """The producer's buffer stayed full for all of ``max_block_ms``; the record was not taken."""
 

@@ -269,6 +269,10 @@ def _close(core: ProducerCore, thread: LoopThread, timeout: float | None) -> Non
     if thread.guard.is_forked or thread.is_closed:
         return
     thread.check_caller()
+    if thread.loop is None:  # it never began
+        core.end(CLOSED)
+        thread.close()
+        return
     patience = CLOSE_SECONDS
     limit = None if timeout is None else timeout + CLOSING_GRACE_SECONDS
     try:
