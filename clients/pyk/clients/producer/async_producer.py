@@ -100,9 +100,8 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
         timestamp_ms: int | None = None,
     ) -> RecordMetadata:
         """Send a record, wait until it is written, and return where."""
-        delivery = await self.send(
-            topic, value, key, partition=partition, headers=headers, timestamp_ms=timestamp_ms
-        )
+        sent = self._send_now(topic, value, key, partition, headers, timestamp_ms)
+        delivery: Delivery = sent if type(sent) is Delivery else await sent
         return await delivery
 
     async def send_batch(self, topic: str, records: Iterable[Any]) -> BatchDelivery:

@@ -193,6 +193,21 @@ class AsyncSendPath(SendPath):
         """
         return self._async_send(topic, value, key, partition, headers, timestamp_ms, on_delivery)
 
+    def _send_now(  # noqa: PLR0917
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        headers: HeadersLike | None,
+        timestamp_ms: int | None,
+    ) -> Any:
+        """Append a record and return its delivery, or a coroutine that does once it can.
+
+        For whoever awaits the delivery at once, and so lets others run.
+        """
+        return self._send(topic, value, key, partition, headers, timestamp_ms)
+
     def _async_send(  # noqa: PLR0917
         self,
         topic: str,
