@@ -45,8 +45,8 @@ class FetchReader:
         """Whether something is taken that the application does not have yet. Whoever hands out what
         :meth:`take` returned sets it to False, and then does nothing more but return it."""
         self._buffer = buffer
-        self._deserializers = deserializers
-        self._deserializes = bool(deserializers)
+        self._deserializers = deserializers or None
+        self._deserializes = self._deserializers is not None
         self._max_span = max_span
         self._nothing = OpenSpan(None, None, RecordIterator(()))
         self._open = self._nothing
