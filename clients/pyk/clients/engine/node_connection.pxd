@@ -20,6 +20,7 @@ cdef class NodeConnection:
     cdef object _expiry_timer
     cdef double _expires_at
     cdef object _closed
+    cdef double _warn_again_at
 
     @cython.locals(now=double, connection=Connection, pending=PendingRequest)
     cpdef submit(self, request, double timeout, within, answer)

@@ -26,6 +26,8 @@ from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect
 from pyk.clients.engine.supervisor import Supervisor
 from pyk.clients.errors import (
     ClosedError,
+    KafkaError,
+    MalformedResponseError,
     NodeUnavailableError,
     RequestTimeoutError,
     UnsupportedVersionError,
@@ -37,6 +39,8 @@ from pyk.protocol.negotiation import PeerVersions
 from pyk.protocol.versions import VersionRange
 
 log = logging.getLogger(__name__)
+
+WARNING_INTERVAL_SECONDS = 60.0
 
 Lane = Literal["main", "fetch", "group"]
 NEVER = float("inf")
@@ -88,6 +92,7 @@ class NodeConnection:
         self._expires_at = NEVER
         """When the timer ends that looks for requests whose time is over."""
         self._closed: ClosedError | None = None
+        self._warn_again_at = 0.0
 
     @property
     def is_connected(self) -> bool:
@@ -305,9 +310,19 @@ class NodeConnection:
                 timer.cancel()
         self._idle_timer = self._throttle_timer = None
         if self._closed is None:
-            log.info("The connection to %s ended: %s", self.node, connection.reason)
+            level = self._level_of(connection.reason, now)
+            log.log(level, "The connection to %s ended: %s", self.node, connection.reason)
             if self._waiting:
                 self._proceed()
+
+    def _level_of(self, reason: KafkaError | None, now: float) -> int:
+        """Return at which level to log why a connection ended: what somebody has to mend, such as
+        an option that is too small for the node's responses, is a warning once a minute.
+        """
+        if not isinstance(reason, MalformedResponseError) or now < self._warn_again_at:
+            return logging.INFO
+        self._warn_again_at = now + WARNING_INTERVAL_SECONDS
+        return logging.WARNING
 
     def _watch_idleness(self) -> None:
         """Close the connection once it was not used for long; look again when that may be."""

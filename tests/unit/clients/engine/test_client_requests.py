@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import pytest
 
@@ -295,6 +296,23 @@ async def test_a_broker_that_asks_for_an_hour_of_patience_gets_a_minute() -> Non
 
         first, second = cluster.requests(HeartbeatRequest)
         assert second.at - first.at == pytest.approx(60.0, abs=0.01)
+
+
+@virtual_time
+async def test_a_response_that_is_too_large_is_a_warning_once_a_minute_that_names_the_option(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with running(max_response_bytes=2_000) as (cluster, client):
+        cluster.on(HeartbeatRequest, (2_001).to_bytes(4, "big"))
+
+        for _ in range(50):
+            with pytest.raises(MalformedResponseError, match="max_response_bytes is 2000"):
+                await client.send(1, HeartbeatRequest())
+            await asyncio.sleep(2)
+
+    warnings = [one for one in caplog.records if one.levelno == logging.WARNING]
+    assert len(warnings) == 2
+    assert all("max_response_bytes is 2000" in one.getMessage() for one in warnings)
 
 
 @virtual_time
