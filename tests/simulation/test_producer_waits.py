@@ -295,12 +295,12 @@ async def test_after_a_bug_in_pyk_nothing_is_accepted_and_nobody_waits(monkeypat
     def fail(*arguments):
         raise ValueError("a bug")
 
-    async with producing() as (_, producer):
-        await producer.send_and_wait("orders", b"warm")
+    async with producing(partitions=2) as (_, producer):
+        await producer.send_and_wait("orders", b"warm", partition=0)
 
         monkeypatch.setattr(MetadataImage, "leader", fail)
         with pytest.raises(StateError, match="a bug in pyk"):
-            await producer.send_and_wait("orders", b"fails")
+            await producer.send_and_wait("orders", b"fails", partition=1)
         monkeypatch.undo()
 
         with pytest.raises(StateError, match="a bug in pyk"):
