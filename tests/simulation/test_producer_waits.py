@@ -304,7 +304,7 @@ async def test_after_a_bug_in_pyk_nothing_is_accepted_and_nobody_waits(monkeypat
         monkeypatch.undo()
 
         with pytest.raises(StateError, match="a bug in pyk"):
-            await producer.send("orders", b"is refused")
+            await producer.send("orders", b"is refused", partition=0)
     caplog.clear()
 
 
