@@ -69,8 +69,8 @@ class Visit:
 
     def __init__(self, function: Callable[[], object]) -> None:
         self.has_begun = False
-        self._function = function
+        self.function = function
 
     def __call__(self) -> None:
         self.has_begun = True
-        self._function()
+        self.function()

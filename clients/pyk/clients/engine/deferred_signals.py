@@ -36,36 +36,46 @@ _SIGNALS = tuple(
 )
 
 
+_NO_FD = -1
+
+_thread_ident = threading.get_ident
+_regions: list[DeferredSignals] = []
+"""Those that hold handlers back now, each inside of the one before."""
+
+
 def is_main_thread() -> bool:
-    """Say whether handlers of signals run in this thread."""
-    return threading.get_ident() == threading.main_thread().ident
+    """Return whether handlers of signals run in this thread."""
+    return _thread_ident() == threading.main_thread().ident
 
 
 class DeferredSignals:
-    """Notes signals from :meth:`begin` to :meth:`end`."""
+    """Notes signals from :meth:`begin` to :meth:`end`; one may begin and end inside of another."""
 
-    _active: DeferredSignals | None = None
-    """The one that holds handlers back now; the main thread has one at a time."""
-
-    __slots__ = ("_old_wakeup_fd", "_replaced", "pending")
+    __slots__ = ("_handlers", "_held", "_numbers", "_old_wakeup_fd", "pending")
 
     def __init__(self) -> None:
         self.pending: list[int] = []
-        self._replaced: list[tuple[int, Any]] = []
+        self._numbers: list[int] = []
+        self._handlers: list[Any] = []
+        self._held = 0
         self._old_wakeup_fd: int | None = None
 
-    def begin(self, wakeup_fd: int | None = None) -> None:
+    def begin(self, wakeup_fd: int = _NO_FD) -> None:
         """Hold handlers back. In the main thread only; call :meth:`end` whatever happens.
 
         A byte is written to ``wakeup_fd`` for each signal, at once and whatever the thread does:
         one that is just about to wait would not hear of the signal otherwise.
         """
-        DeferredSignals._active = self
-        for number in [number for number in _SIGNALS if callable(getsignal(number))]:
-            self._replaced.append((number, getsignal(number)))
-            signal(number, self._note)
+        _regions.append(self)
+        for number in _SIGNALS:
+            handler = getsignal(number)
+            if callable(handler):
+                self._numbers.append(number)
+                self._handlers.append(handler)
+                self._held = len(self._handlers)
+                signal(number, _note)
         # A program may handle no signal at all: one that runs in the background ignores SIGINT.
-        if self._replaced and wakeup_fd is not None:
+        if self._held and wakeup_fd != _NO_FD:
             self._old_wakeup_fd = set_wakeup_fd(wakeup_fd, warn_on_full_buffer=False)
 
     def end(self) -> None:
@@ -75,46 +85,52 @@ class DeferredSignals:
         error is raised, with the one before it as its context, as if each signal had come while the
         one before it was handled.
         """
-        handlers = dict(self._replaced)
         raised: BaseException | None = None
         try:
             self._restore()
         except BaseException as error:  # of the handler of a signal that came just now
             raised = error
-        DeferredSignals._active = None
-        while self.pending:
-            number = self.pending.pop(0)
-            try:
-                handlers[number](number, sys._getframe())
-            except BaseException as error:
-                error.__context__ = raised
-                raised = error
+        if self in _regions:
+            _regions.remove(self)
+        if self.pending:
+            raised = self._handle(raised)
         if raised is not None:
             raise raised
 
-    @classmethod
-    def restore_in_child(cls) -> None:
+    @staticmethod
+    def restore_in_child() -> None:
         """Put the handlers back in a process that was forked off while they were held back.
 
         The thread that was about to do so may not exist there. Signals that came before are the
         parent's.
         """
-        signals, cls._active = cls._active, None
-        if signals is not None:
+        while _regions:
+            signals = _regions.pop()
             signals.pending.clear()
             signals._restore()
+
+    def _handle(self, raised: BaseException | None) -> BaseException | None:
+        """Run the handlers of the signals that came; return the last error."""
+        while self.pending:
+            number = self.pending.pop(0)
+            try:
+                self._handlers[self._numbers.index(number)](number, sys._getframe())
+            except BaseException as error:
+                error.__context__ = raised
+                raised = error
+        return raised
 
     def _restore(self) -> None:
         try:
             if self._old_wakeup_fd is not None:
                 self._restore_wakeup_fd(self._old_wakeup_fd)
-            while self._replaced:
-                number, handler = self._replaced[-1]
-                if getsignal(number) == self._note:  # else somebody has set another one meanwhile
-                    signal(number, handler)
-                self._replaced.pop()
+            while self._held:
+                number = self._numbers[self._held - 1]
+                if getsignal(number) is _note:  # else somebody has set another one meanwhile
+                    signal(number, self._handlers[self._held - 1])
+                self._held -= 1
         finally:
-            if self._replaced:  # the handler of a signal that came just now has raised
+            if self._held:  # the handler of a signal that came just now has raised
                 self._restore()
 
     def _restore_wakeup_fd(self, old: int) -> None:
@@ -129,10 +145,13 @@ class DeferredSignals:
                 with contextlib.suppress(OSError):
                     os.write(old, bytes([number]))
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        # Not the frame: its variables would live on, a view of a receive buffer among them, and a
-        # buffer that has views cannot grow.
-        self.pending.append(number)
+
+def _note(number: int, frame: FrameType | None) -> None:
+    # Not the frame: its variables would live on, a view of a receive buffer among them, and a
+    # buffer that has views cannot grow.
+    region = next(reversed(_regions), None)  # no [-1]: hot modules are compiled without it
+    if region is not None:
+        region.pending.append(number)
 
 
 if hasattr(os, "register_at_fork"):

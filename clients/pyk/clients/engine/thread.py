@@ -4,20 +4,22 @@ Two thread switches are what a blocking call costs that asks a thread to do some
 there and one to come back, each with a wait for the interpreter's lock. So a caller that waits
 drives the loop itself, in its own thread, until it has what it waits for:
 
-    caller     send_and_wait ─► visit: encode, write │ drive: select … read, settle │ leave
-    background ── select ───────────────────────── relieved ── nap ── nap ─────── nap ── select
+    caller     send_and_wait ─► drive: encode, write, select … read, settle │ leave
+    background ── select ─────────────────── relieved ── nap ── nap ─────── nap ── select
 
 1. **One turn at a time.** Whoever runs a turn of the loop holds its lock, and lets go of it only
-   while it waits in ``select`` (:class:`~pyk.clients.engine.shared_loop.SharedLoop`).
+   while it waits in ``select`` (:class:`~pyk.clients.engine.turns.Turns`).
 2. **One driver.** :class:`~pyk.clients.engine.baton.Baton` says who it is, and changes under that
    lock only. The background thread drives while no caller waits, and while several do: they sleep,
    and each is woken when it has what it waits for. The only caller that waits drives.
 3. **Taking over needs nobody's help.** The background thread in ``select`` does not hold the lock.
    It finds out when an event wakes it, leaves the event to the caller, and naps; also if the caller
-   has just left, for it is likely to come back for that event.
+   has just left, for it is likely to come back for that event. Its naps get longer while callers
+   come and go.
 4. **Nothing is left lying.** Whoever gives the loop work from outside wakes the thread in
    ``select`` (:meth:`SharedLoop.poke`) or, if nobody is there, the background thread. A caller
-   that leaves does the same if it leaves something that is ready, or others who wait.
+   that leaves does the same if it leaves something that is ready, or others who wait. Timers, and
+   what is under way although nobody waits for it, end a long nap.
 5. **A visit** runs one function between two turns, in the thread that asks for it, if the loop is
    at rest at this moment, else soon in the loop. Only the function runs, no callback of the
    application: it may be called while the application holds locks of its own.
@@ -36,24 +38,17 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
-import contextvars
+import functools
 import logging
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from pyk.clients.engine.baton import Baton, Driver
 from pyk.clients.engine.call import Call, Visit
 from pyk.clients.engine.deferred_signals import DeferredSignals, is_main_thread
 from pyk.clients.engine.fork import ForkGuard
-from pyk.clients.engine.shared_loop import (
-    NEVER,
-    BackgroundRest,
-    RelievedError,
-    Rest,
-    SharedLoop,
-    new_loop,
-)
+from pyk.clients.engine.loop_drivers import LoopDrivers
+from pyk.clients.engine.shared_loop import SharedLoop, new_loop
 from pyk.clients.engine.waiter import DrivingWaiter, Waiter
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
 
@@ -65,10 +60,6 @@ log = logging.getLogger(__name__)
 CLEAN_UP_SECONDS = 1.0
 # The same for one whose time is over: its caller wants to be back.
 LATE_SECONDS = 0.2
-# For how long after a caller left the background thread leaves the loop alone.
-GRACE_SECONDS = 0.004
-# So many turns that fail in a row, and the loop is given up.
-MOST_FAILED_TURNS = 10
 
 
 class LoopThread:
@@ -90,18 +81,10 @@ class LoopThread:
         self._thread: threading.Thread | None = None
         self._last_task: asyncio.Task[object] | None = None
         self._is_closed = False
-        self._failed_turns = 0
         self._failure: BaseException | None = None
         """What ended the loop, if nobody closed it."""
         self._calls: set[Call[Any]] = set()
-        self._baton = Baton(GRACE_SECONDS)
-        self._bell = Waiter()
-        self._waiting: set[Waiter] = set()
-        self._driving: Waiter | None = None
-        self._background_rest = BackgroundRest(self._is_relieved)
-        self._caller_rest = Rest()
-        # Visits do not run in the context of whoever happens to make them.
-        self._context = contextvars.Context()
+        self._drivers = LoopDrivers(self._fail)
 
     @property
     def is_closed(self) -> bool:
@@ -109,7 +92,7 @@ class LoopThread:
 
     def is_here(self) -> bool:
         """Say whether this thread runs a turn of the loop now, and so must not wait for it."""
-        return self.loop is not None and self.loop.is_here()
+        return self._drivers.is_here()
 
     def check_caller(self) -> None:
         """Raise :class:`StateError` inside of the loop, which would wait for itself."""
@@ -136,16 +119,17 @@ class LoopThread:
         try:
             self._calls.add(call)
             self._enter()
-            is_late = not self._wait(call.waiter, timeout, call.begin, may_drive=may_drive)
+            begin = functools.partial(self._run_in_loop, call.begin)
+            is_late = not self._drivers.wait(call.waiter, timeout, begin, may_drive)
             if is_late:
-                self._give_up(call, LATE_SECONDS, may_drive=may_drive)
+                self._give_up(call, LATE_SECONDS, may_drive)
             if not is_late or call.ended_by_itself:
                 return call.result()
         except asyncio.CancelledError:
             raise self._closed("was closed while a call was under way") from None
         except BaseException:
             if not call.waiter.is_set:
-                self._give_up(call, CLEAN_UP_SECONDS)  # Ctrl-C can come anywhere above
+                self._give_up(call, CLEAN_UP_SECONDS, True)  # Ctrl-C can come anywhere above
             raise
         finally:
             self._calls.discard(call)
@@ -175,30 +159,45 @@ class LoopThread:
 
         It must neither wait nor call the application. Nothing happens once the loop has ended.
         """
-        loop = self.loop
-        if loop is None or self._is_closed or self.guard.is_forked:
+        if self.loop is None or self._is_closed or self.guard.is_forked:
             return
-        if loop.is_here():
-            loop.call_soon(function)
+        drivers = self._drivers
+        if drivers.is_here():
+            drivers.call_here(function)
             return
         visit = Visit(function)
         try:
-            self._run_between_turns(loop, visit)
+            drivers.visit(visit)
         finally:  # also if the handler of a signal has raised before it came to that
             if not visit.has_begun:
                 with contextlib.suppress(StateError):
                     self._post(visit)
 
-    def wait_for(self, waiter: Waiter, timeout: float | None = None) -> bool:
-        """Drive the loop, if nobody else does, until ``waiter`` is set or the time is over."""
-        return self._wait(waiter, timeout)
+    def wait_for(
+        self,
+        waiter: Waiter,
+        timeout: float | None = None,
+        begin: Callable[[], object] | None = None,
+    ) -> bool:
+        """Drive the loop, if nobody else does, until ``waiter`` is set or the time is over.
+
+        ``begin`` is called first. It may visit the loop, which this thread holds already where it
+        is to drive: a visit, and the wait for what follows from it, enter the loop once.
+        """
+        self.guard.check()
+        return self._drivers.wait(waiter, timeout, begin, True)
 
     def wait_aside(self, waiter: Waiter, timeout: float | None = None) -> bool:
         """Wait like ``waiter.wait``, but leave it to other threads to drive the loop meanwhile.
 
         No callback of the application runs in this thread, which may hold locks that they take.
         """
-        return waiter.is_set or self._wait(waiter, timeout, may_drive=False)
+        self.guard.check()
+        return waiter.is_set or self._drivers.wait(waiter, timeout, None, False)
+
+    def was_set(self, waiter: Waiter) -> None:
+        """Have the thread notice that waits for ``waiter`` by driving the loop."""
+        self._drivers.was_set(waiter)
 
     def new_waiter(self) -> Waiter:
         """Return what a thread can wait for, driving the loop meanwhile."""
@@ -218,10 +217,8 @@ class LoopThread:
             return
         if self.at_exit is not None:
             atexit.unregister(self.at_exit)
-        self._baton.end()
-        self._bell.set()
-        loop.poke()
-        if not loop.is_here() and thread is not threading.current_thread():
+        self._drivers.end()
+        if not self.is_here() and thread is not threading.current_thread():
             thread.join(timeout)
 
     def end_after(self, last: Callable[[], Coroutine[Any, Any, object]]) -> None:
@@ -239,7 +236,7 @@ class LoopThread:
 
         with contextlib.suppress(RuntimeError):  # it has ended already
             loop.call_soon(begin)
-            self._wake_driver(loop)
+            self._drivers.wake()
 
     # -- calling in --------------------------------------------------------------------------------
 
@@ -270,166 +267,23 @@ class LoopThread:
             if self._is_closed or self.loop is None:
                 raise self._closed("is closed")
             self.loop.call_soon(function, *arguments)
-        self._wake_driver(self.loop)
+        self._drivers.wake()
 
-    def _wake_driver(self, loop: SharedLoop) -> None:
-        """Have work noticed that was queued before. Who drives is looked at after that."""
-        is_needed = self._baton.is_needed()
-        if is_needed:
-            self._bell.set()
-        if not is_needed or self._background_rest.is_on:
-            loop.poke()
+    def _run_in_loop(self, function: Callable[[], object]) -> None:
+        """Call a function in the loop: at once if this thread holds it, else soon."""
+        if self.is_here():
+            function()
+        else:
+            self._post(function)
 
-    def _run_between_turns(self, loop: SharedLoop, visit: Visit) -> None:
-        """Make a visit if the loop is at rest at this moment, and this thread may use it."""
-        if asyncio._get_running_loop() is not None:
-            return
-        signals = DeferredSignals()
-        try:
-            if is_main_thread():
-                signals.begin()
-            if not loop.hold(wait=False):
-                return
-            try:
-                if self._is_closed:
-                    return
-                self._context.run(visit)
-                loop.touched()
-                must_wake = loop.is_ready or self._oversleeps(loop)
-            finally:
-                loop.let_go()
-            if must_wake:
-                self._wake_driver(loop)
-        finally:
-            signals.end()
-
-    def _oversleeps(self, loop: SharedLoop) -> bool:
-        """Say whether the driver, which waits in ``select``, has not heard of an earlier timer."""
-        if self._baton.driver is Driver.CALLER:
-            return loop.has_timer_before(self._caller_rest.until)
-        rest = self._background_rest  # if it is on, of the background thread before a caller came
-        return rest.is_on and loop.has_timer_before(rest.until)
-
-    # -- waiting -----------------------------------------------------------------------------------
-
-    def _wait(
-        self,
-        waiter: Waiter,
-        timeout: float | None,
-        begin: Callable[[], object] | None = None,
-        *,
-        may_drive: bool = True,
-    ) -> bool:
-        """Wait for ``waiter``, once ``begin`` was called in the loop; return whether it is set."""
-        self.guard.check()
-        loop = self.loop
-        assert loop is not None
-        deadline = NEVER if timeout is None else loop.time() + timeout
-        try:
-            self._waiting.add(waiter)
-            while not waiter.is_set and loop.time() < deadline:
-                if may_drive and self._drive(loop, waiter, deadline, begin):
-                    begin = None
-                    continue  # it is set, or in time, or a signal came and was handled
-                if begin is not None:
-                    self._post(begin)
-                    begin = None
-                # Whoever leaves from now on sees that this one waits. Who left before has not.
-                self._wake_background(loop)
-                left = None if deadline == NEVER else deadline - loop.time()
-                waiter._sleep(left)
-            return waiter.is_set
-        finally:
-            self._waiting.discard(waiter)
-
-    def _wake_background(self, loop: SharedLoop) -> None:
-        if self._baton.driver is Driver.NOBODY:
-            self._wake_driver(loop)
-
-    def _drive(
-        self, loop: SharedLoop, waiter: Waiter, deadline: float, begin: Callable[[], object] | None
-    ) -> bool:
-        """Drive the loop until ``waiter`` is set, or the deadline, or a signal.
-
-        Returns False, and nothing has happened, where another thread drives or is to drive.
-        """
-        if len(self._waiting) > 1 or self._baton.is_ending:
-            return False
-        if asyncio._get_running_loop() is not None:
-            return False
-        signals = DeferredSignals()
-        try:
-            if is_main_thread():
-                signals.begin(loop.wakeup_fd)
-            if not loop.hold(wait=False):
-                return False
-            try:
-                if not self._baton.caller_comes():
-                    return False
-                self._run_turns(loop, waiter, deadline, begin, signals)
-            finally:
-                loop.let_go()
-            if loop.is_ready or len(self._waiting) > 1:
-                self._wake_driver(loop)
-            return True
-        finally:
-            signals.end()
-
-    def _run_turns(
-        self,
-        loop: SharedLoop,
-        waiter: Waiter,
-        deadline: float,
-        begin: Callable[[], object] | None,
-        signals: DeferredSignals,
-    ) -> None:
-        """Be the driver. With the loop's lock."""
-        self._driving = waiter
-        try:
-            if begin is not None:
-                begin()
-            while not (waiter.is_set or signals.pending or self._baton.is_ending):
-                if loop.time() >= deadline:
-                    break
-                self._turn(loop, deadline, self._caller_rest)
-        finally:
-            self._driving = None
-            if self._baton.caller_leaves(loop.time()):
-                self._bell.set()
-            # This thread may have read what was to wake the background thread from its select.
-            if self._baton.is_ending or self._oversleeps(loop):
-                loop.poke()
-
-    def was_set(self, waiter: Waiter) -> None:
-        """Have the thread notice that waits for ``waiter`` by driving the loop."""
-        loop = self.loop
-        if self._driving is waiter and loop is not None and not loop.is_here():
-            loop.poke()
-
-    def _give_up(self, call: Call[Any], patience: float, *, may_drive: bool = True) -> None:
+    def _give_up(self, call: Call[Any], patience: float, may_drive: bool) -> None:
         """Cancel a call, and give it a moment to leave its client in order."""
         with contextlib.suppress(StateError):
             self._enter()
-            self._wait(call.waiter, patience, call.cancel, may_drive=may_drive)
+            cancel = functools.partial(self._run_in_loop, call.cancel)
+            self._drivers.wait(call.waiter, patience, cancel, may_drive)
 
-    # -- driving -----------------------------------------------------------------------------------
-
-    def _turn(self, loop: SharedLoop, until: float, rest: Rest) -> None:
-        """Run a turn. With the loop's lock; raises :class:`RelievedError`."""
-        try:
-            loop.turn(until, rest)
-        except RelievedError:
-            raise
-        except (SystemExit, KeyboardInterrupt):
-            # Not a signal's: these are held back. asyncio has logged other errors of callbacks.
-            log.exception("A callback tried to end the program from within an event loop")
-        except BaseException as error:
-            self._failed_turns += 1
-            log.exception("A turn of the event loop of a %s failed", self._name)
-            if self._failed_turns >= MOST_FAILED_TURNS:
-                self._fail(error)
-        else:
-            self._failed_turns = 0
+    # -- life --------------------------------------------------------------------------------------
 
     def _fail(self, error: BaseException) -> None:
         """End the loop because it does not work any more."""
@@ -437,7 +291,7 @@ class LoopThread:
         with self._state:
             self._failure = error
             self._is_closed = True
-        self._baton.end()
+        self._drivers.end()
 
     def _start(self) -> SharedLoop:
         """Make the loop and its thread. With the lock of the state."""
@@ -446,6 +300,7 @@ class LoopThread:
             if is_main_thread():  # an interrupt would leave a thread that nobody knows
                 signals.begin()
             loop = new_loop(self._name)
+            self._drivers.take(loop)
             self._thread = threading.Thread(
                 target=self._run, args=(loop,), name=f"pyk-{self._name}", daemon=True
             )
@@ -459,33 +314,13 @@ class LoopThread:
 
     def _run(self, loop: SharedLoop) -> None:
         try:
-            while not (self._baton.is_ending and self._baton.driver is not Driver.CALLER):
-                self._drive_in_background(loop)
+            self._drivers.drive_in_background()
         finally:
             self._end(loop)
 
-    def _drive_in_background(self, loop: SharedLoop) -> None:
-        """Drive until a caller comes or the loop is to end; then nap."""
-        loop.hold(wait=True)
-        try:
-            nap = self._baton.background_looks(loop.time())
-            while nap == 0 and not self._baton.is_ending:
-                self._turn(loop, NEVER, self._background_rest)
-        except RelievedError:
-            nap = self._baton.background_looks(loop.time())
-        finally:
-            loop.let_go()
-        if nap != 0:
-            self._bell.wait(nap)
-            self._bell.clear()  # and only then look again what it rang for
-
-    def _is_relieved(self) -> bool:
-        """Say whether a caller took over while the background thread waited."""
-        return self._baton.driver is not Driver.BACKGROUND
-
     def _end(self, loop: SharedLoop) -> None:
         """Cancel what runs in the loop, and close it. Whoever waits for a call is told."""
-        loop.hold(wait=True)
+        loop.turns.hold(True)
         try:
             if self.at_end is not None:
                 self.at_end()
@@ -493,6 +328,6 @@ class LoopThread:
             try:
                 loop.end(CLEAN_UP_SECONDS)
             finally:
-                loop.let_go()
+                loop.turns.let_go()
                 for call in list(self._calls):
                     call.waiter.set()

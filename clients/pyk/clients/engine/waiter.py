@@ -39,11 +39,17 @@ class Waiter:
         """Let the next wait wait again."""
         self.is_set = False
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is set; return False if that takes longer than ``timeout`` seconds."""
-        return self._sleep(timeout)
+    def wait(self, timeout: float | None = None, begin: Callable[[], object] | None = None) -> bool:
+        """Wait until it is set; return False if that takes longer than ``timeout`` seconds.
 
-    def _sleep(self, timeout: float | None) -> bool:
+        ``begin`` is called first, by the same thread.
+        """
+        if begin is not None:
+            begin()
+        return self.sleep(timeout)
+
+    def sleep(self, timeout: float | None) -> bool:
+        """Wait as :meth:`wait` does for a waiter that drives nothing."""
         bell = threading.Lock()
         bell.acquire()
         self._bell = bell
@@ -56,8 +62,13 @@ class Waiter:
 class DrivenLoop(Protocol):
     """A loop that threads drive while they wait."""
 
-    def wait_for(self, waiter: Waiter, timeout: float | None = None) -> bool:
-        """Drive the loop, if nobody else does, until ``waiter`` is set or the time is over."""
+    def wait_for(
+        self, waiter: Waiter, timeout: float | None, begin: Callable[[], object] | None
+    ) -> bool:
+        """Drive the loop, if nobody else does, until ``waiter`` is set or the time is over.
+
+        ``begin`` is called first, and may find the loop held by its thread.
+        """
 
     def was_set(self, waiter: Waiter) -> None:
         """Have the thread notice that waits for ``waiter`` by driving the loop."""
@@ -73,11 +84,11 @@ class DrivingWaiter(Waiter):
         self._loop = loop
 
     def set(self) -> None:
-        super().set()
+        Waiter.set(self)
         self._loop.was_set(self)
 
-    def wait(self, timeout: float | None = None) -> bool:
-        return self.is_set or self._loop.wait_for(self, timeout)
+    def wait(self, timeout: float | None = None, begin: Callable[[], object] | None = None) -> bool:
+        return self.is_set or self._loop.wait_for(self, timeout, begin)
 
 
 class Engine(Protocol):

@@ -45,7 +45,9 @@ cdef class RecordAccumulator:
         bytes value,
         headers,
         RoomRequest room=*,
+        bint wakes=*,
     )
+    cpdef wake(self)
     @cython.locals(is_sticky=bint, batch=ProducerBatch, delivery=Delivery)
     cdef Delivery _place(
         self,

@@ -93,8 +93,11 @@ class RecordAccumulator:
         value: bytes | None,
         headers: Headers,
         room: RoomRequest | None = None,
+        wakes: bool = True,
     ) -> Delivery | None:
         """Append a record to the open batch of ``partition`` and return its delivery.
+
+        Without ``wakes`` the caller calls :meth:`wake` afterwards, whatever happens.
 
         Partition -1 means any: the one that is being filled. None means that the buffer is full:
         get in line with :meth:`request_room` and come again with the room that is granted.
@@ -113,7 +116,8 @@ class RecordAccumulator:
                 delivery = self._place(topic, partition, timestamp, key, value, headers, size, room)
             finally:
                 self._mutex.release()
-            self._wake_if_due()
+            if wakes:
+                self._wake_if_due()
         except BaseException:
             self._wake_if_due()  # the handler of a signal may have raised before
             raise
@@ -228,6 +232,10 @@ class RecordAccumulator:
         finally:
             self._mutex.release()
         _call_all(wakes)
+
+    def wake(self) -> None:
+        """Wake the sender if it has to hear of what was appended without waking it."""
+        self._wake_if_due()
 
     def _wake_if_due(self) -> None:
         """Wake the sender if it has to hear of something. Without the lock."""

@@ -65,5 +65,6 @@ cdef class Delivery:
     cdef BatchResult _settled(self)
     @cython.locals(batch=BatchResult)
     cdef object _error(self)
+    cpdef _wait(self, timeout, begin=*)
     @cython.locals(batch=BatchResult, offset=cython.longlong, timestamp=cython.longlong)
     cdef RecordMetadata _metadata(self)

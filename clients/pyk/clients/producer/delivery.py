@@ -329,7 +329,8 @@ class Delivery:
         timestamp = batch.log_append_time if batch.log_append_time >= 0 else self._timestamp
         return RecordMetadata(batch.topic, batch.partition, offset, timestamp)
 
-    def _wait(self, timeout: float | None) -> None:
+    def _wait(self, timeout: float | None, begin: Callable[[], object] | None = None) -> None:
+        """Wait until the outcome is known, once ``begin`` was called."""
         batch = self._settled()
         batch.is_observed = True
         if batch.is_done:
@@ -346,7 +347,7 @@ class Delivery:
         settled = Callback(self._index, None, waiter.set)
         try:
             batch.add_callback(settled)
-            if waiter.wait(timeout):
+            if waiter.wait(timeout, begin):
                 return
         except BaseException:
             batch.discard_callback(settled)

@@ -97,20 +97,18 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
             """
             ...
 
-    def send_and_wait(
-        self,
-        topic: str,
-        value: V | None = None,
-        key: K | None = None,
-        *,
-        partition: int | None = None,
-        headers: HeadersLike | None = None,
-        timestamp_ms: int | None = None,
-    ) -> RecordMetadata:
-        """Send a record, wait until it is written, and return where."""
-        return self.send(
-            topic, value, key, partition=partition, headers=headers, timestamp_ms=timestamp_ms
-        ).result()
+        def send_and_wait(
+            self,
+            topic: str,
+            value: V | None = None,
+            key: K | None = None,
+            *,
+            partition: int | None = None,
+            headers: HeadersLike | None = None,
+            timestamp_ms: int | None = None,
+        ) -> RecordMetadata:
+            """Send a record, wait until it is written, and return where."""
+            ...
 
     def send_batch(self, topic: str, records: Iterable[Any]) -> BatchDelivery:
         """Put many records into the buffer and return the fate of all, and of each.

@@ -19,7 +19,9 @@ cdef class SendPath:
     cdef SystemClock _system_clock
 
     @cython.locals(delivery=Delivery, timestamp=cython.longlong)
-    cdef object _send(self, topic, value, key, partition, headers, timestamp_ms)
+    cdef object _send(
+        self, topic, value, key, partition, headers, timestamp_ms, bint wakes=*
+    )
     cdef long long _now_ms(self) except? -1
     @cython.locals(batches=TopicBatches, number=int)
     cpdef Delivery _append(
@@ -31,12 +33,13 @@ cdef class SendPath:
         headers,
         long long timestamp,
         RoomRequest room=*,
+        bint wakes=*,
     )
     cdef int _choose(self, TopicBatches batches, bytes key, partition) except? -1
 
 
 cdef class BlockingSendPath(SendPath):
-    pass
+    cdef object _wake
 
 
 cdef class AsyncSendPath(SendPath):

@@ -15,7 +15,7 @@ from pyk.clients.engine.waiter import LoopOfCaller
 from pyk.clients.errors import SerializationError
 from pyk.clients.producer.accumulator import RecordAccumulator
 from pyk.clients.producer.budget import RoomRequest
-from pyk.clients.producer.delivery import Delivery
+from pyk.clients.producer.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.partitioner import Partitioner
 from pyk.clients.producer.record import WaitingRecord
 from pyk.clients.producer.row_source import Headers
@@ -67,8 +67,12 @@ class SendPath:
         partition: int | None,
         headers: HeadersLike | None,
         timestamp_ms: int | None,
+        wakes: bool = True,
     ) -> Any:
-        """Append a record, or leave it to ``_send_slowly``; return what either returns."""
+        """Append a record, or leave it to ``_send_slowly``; return what either returns.
+
+        Without ``wakes`` the caller wakes the sender afterwards, whatever happens.
+        """
         if type(topic) is not str:
             check_topic(topic)
         if partition is not None:
@@ -87,7 +91,7 @@ class SendPath:
         delivery = None
         own_loop = self._own_loop
         if own_loop is None or own_loop.running() is own_loop.loop:
-            delivery = self._append(topic, value, key, partition, given, timestamp)
+            delivery = self._append(topic, value, key, partition, given, timestamp, None, wakes)
         if delivery is None:
             return self._send_slowly(WaitingRecord(topic, value, key, partition, given, timestamp))
         return delivery
@@ -101,6 +105,7 @@ class SendPath:
         headers: Headers,
         timestamp: int,
         room: RoomRequest | None = None,
+        wakes: bool = True,
     ) -> Delivery | None:
         """Append at once; None if that has to wait for room or metadata."""
         batches = self._topics.get(topic)
@@ -109,7 +114,9 @@ class SendPath:
         number = self._choose(batches, key, partition)
         if number >= batches.partition_count:
             return None
-        return self._accumulator.append(batches, number, timestamp, key, value, headers, room)
+        return self._accumulator.append(
+            batches, number, timestamp, key, value, headers, room, wakes
+        )
 
     def _choose(self, batches: TopicBatches, key: bytes | None, partition: int | None) -> int:
         """Return the partition of a record, -1 for whichever is being filled."""
@@ -144,7 +151,11 @@ class SendPath:
 
 
 class BlockingSendPath(SendPath):
-    """``send`` of :class:`~pyk.clients.Producer`."""
+    """``send`` and ``send_and_wait`` of :class:`~pyk.clients.Producer`."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._wake = self._accumulator.wake
 
     def send(
         self,
@@ -167,6 +178,27 @@ class BlockingSendPath(SendPath):
         if on_delivery is not None:
             delivery.add_done_callback(on_delivery)
         return delivery
+
+    def send_and_wait(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        *,
+        partition: int | None = None,
+        headers: HeadersLike | None = None,
+        timestamp_ms: int | None = None,
+    ) -> RecordMetadata:
+        """Send a record, wait until it is written, and return where."""
+        try:
+            # The sender is woken inside of the wait, which has the event loop by then.
+            delivery: Delivery = self._send(
+                topic, value, key, partition, headers, timestamp_ms, False
+            )
+            delivery._wait(None, self._wake)
+            return delivery.result()
+        finally:
+            self._wake()  # what was not sent because of an error, or of the handler of a signal
 
 
 class AsyncSendPath(SendPath):

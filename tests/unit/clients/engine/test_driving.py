@@ -301,12 +301,12 @@ def test_a_timer_that_a_visit_sets_is_kept_while_another_thread_waits(thread: Lo
 
 
 def test_no_thread_is_woken_while_one_caller_comes_and_goes(thread: LoopThread) -> None:
-    thread._baton.grace = 60.0  # however slowly this test runs
+    thread._drivers.baton.grace = 60.0  # however slowly this test runs
     thread.call(ident())
     thread.call(after(0.01))
     thread.visit(lambda: asyncio.get_running_loop().call_later(60, print))
     assert thread.loop is not None
-    while thread._oversleeps(thread.loop):  # until the background thread has heard of the timer
+    while thread._drivers.oversleeps():  # until the background thread has heard of the timer
         thread.call(after(0.001))
     pokes: list[int] = []
     poke = thread.loop.poke
@@ -341,7 +341,7 @@ def test_a_caller_that_comes_back_handles_its_own_events(thread: LoopThread) -> 
             thread.call(ask())
         return set(ran_in) == {threading.get_ident()}
 
-    thread._baton.grace = 60.0  # however slowly this test runs
+    thread._drivers.baton.grace = 60.0  # however slowly this test runs
     # The background thread may be anywhere when the first caller comes, and hold the lock in its
     # way; but once it has found a caller there, it naps.
     eventually(is_left_alone_by_the_background_thread)

@@ -1,0 +1,50 @@
+cimport cython
+
+from pyk.clients.engine.baton cimport Baton
+from pyk.clients.engine.call cimport Visit
+from pyk.clients.engine.deferred_signals cimport DeferredSignals, is_main_thread
+from pyk.clients.engine.turns cimport BackgroundRest, Rest, Turns
+from pyk.clients.engine.waiter cimport Waiter
+from pyk.protocol.io.system_clock cimport SystemClock
+
+
+@cython.final
+cdef class LoopDrivers:
+    cdef readonly Baton baton
+    cdef readonly set waiting
+    cdef object _on_failure
+    cdef SystemClock _clock
+    cdef int _failed_turns
+    cdef object _loop
+    cdef Turns _turns
+    cdef int _wakeup_fd
+    cdef Waiter _bell
+    cdef Waiter _driving
+    cdef bint _is_at_rest
+    cdef BackgroundRest _background_rest
+    cdef double _nap_ends_at
+    cdef Rest _caller_rest
+    cdef object _context
+
+    cpdef bint is_here(self) except -1
+    cpdef call_here(self, function)
+    cpdef wake(self)
+    @cython.locals(turns=Turns, signals=DeferredSignals, is_ready=bint)
+    cpdef visit(self, Visit visit)
+    @cython.locals(turns=Turns, rest=BackgroundRest)
+    cpdef bint oversleeps(self) except -1
+    cdef _rouse(self)
+    cdef _poke(self)
+    @cython.locals(deadline=double)
+    cpdef bint wait(self, Waiter waiter, timeout, begin, bint may_drive) except -1
+    @cython.locals(turns=Turns, signals=DeferredSignals)
+    cdef bint _drive(self, Waiter waiter, double deadline, begin) except -1
+    cdef _run_turns(self, Waiter waiter, double deadline, begin, DeferredSignals signals)
+    cdef _begin(self, begin)
+    cpdef was_set(self, Waiter waiter)
+    @cython.locals(turns=Turns)
+    cdef _turn(self, double until, Rest rest)
+    @cython.locals(turns=Turns)
+    cdef _drive_until_relieved(self)
+    @cython.locals(turns=Turns, now=double)
+    cdef _next_nap(self)

@@ -1,0 +1,284 @@
+"""Those who drive the event loop of a blocking client: callers that wait, and a background thread.
+
+The theory is told in :mod:`pyk.clients.engine.thread`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Callable
+
+from pyk.clients.engine.baton import CALLER, NOBODY, Baton
+from pyk.clients.engine.call import Visit
+from pyk.clients.engine.deferred_signals import DeferredSignals, is_main_thread
+from pyk.clients.engine.shared_loop import SharedLoop
+from pyk.clients.engine.turns import NEVER, BackgroundRest, RelievedError, Rest, Turns
+from pyk.clients.engine.waiter import Waiter
+from pyk.protocol.io.system_clock import SystemClock
+
+log = logging.getLogger(__name__)
+
+# For how long after a caller left the background thread leaves the loop alone.
+GRACE_SECONDS = 0.004
+# So many turns that fail in a row, and the loop is given up.
+MOST_FAILED_TURNS = 10
+
+_running_loop = asyncio._get_running_loop
+
+
+class LoopDrivers:
+    """Waits for things that happen in a loop, by driving it where nobody else does.
+
+    ``on_failure`` is told why the loop cannot be driven any more.
+    """
+
+    def __init__(self, on_failure: Callable[[BaseException], object]) -> None:
+        self.baton = Baton(GRACE_SECONDS)
+        self.waiting: set[Waiter] = set()
+        self._on_failure = on_failure
+        self._clock = SystemClock()
+        self._failed_turns = 0
+        self._loop: SharedLoop | None = None
+        self._turns: Turns | None = None
+        self._wakeup_fd = -1
+        self._bell = Waiter()
+        self._driving: Waiter | None = None
+        self._is_at_rest = False
+        """Whether a caller holds the loop and no turn has begun."""
+        self._background_rest = BackgroundRest(self.baton)
+        self._nap_ends_at = -NEVER
+        """When the background thread looks by itself."""
+        self._caller_rest = Rest()
+        # Visits do not run in the context of whoever happens to make them.
+        self._context = contextvars.Context()
+
+    def take(self, loop: SharedLoop) -> None:
+        """Drive this loop from now on."""
+        self._loop = loop
+        self._turns = loop.turns
+        self._wakeup_fd = loop.wakeup_fd
+
+    def is_here(self) -> bool:
+        """Return whether this thread runs a turn of the loop now, and so must not wait for it."""
+        return self._turns is not None and self._turns.is_here()
+
+    def end(self) -> None:
+        """Let no caller drive any more, and have the background thread notice."""
+        self.baton.end()
+        self._bell.set()
+        self._poke()
+
+    # -- giving work -------------------------------------------------------------------------------
+
+    def call_here(self, function: Callable[[], object]) -> None:
+        """Call a function in the loop, which this thread holds: now if it is at rest, else soon."""
+        if self._is_at_rest:
+            self._context.run(function)
+        elif self._loop is not None:
+            self._loop.call_soon(function)
+
+    def wake(self) -> None:
+        """Have work noticed that was queued before. Who drives is looked at after that."""
+        is_needed = self.baton.is_needed()
+        if is_needed:
+            self._bell.set()
+        if not is_needed or self._background_rest.is_on:
+            self._poke()
+
+    def visit(self, visit: Visit) -> None:
+        """Make a visit if the loop is at rest at this moment, and this thread may use it."""
+        turns = self._turns
+        assert turns is not None
+        if _running_loop() is not None:
+            return
+        signals = DeferredSignals()
+        try:
+            if is_main_thread():
+                signals.begin()
+            if not turns.hold(False):
+                return
+            try:
+                if self.baton.is_ending:
+                    return
+                self._context.run(visit)
+                turns.touched()
+                if self.oversleeps():
+                    self._rouse()
+                elif self.baton.leaves_work():
+                    self._bell.set()
+                is_ready = turns.is_ready
+            finally:
+                turns.let_go()
+            if is_ready:
+                self.wake()
+        finally:
+            signals.end()
+
+    def oversleeps(self) -> bool:
+        """Say whether the driver, or the thread that naps, has not heard of an earlier timer."""
+        turns = self._turns
+        assert turns is not None
+        if self.baton.driver is CALLER:
+            return turns.has_timer_before(self._caller_rest.until)
+        rest = self._background_rest  # if it is on, of the background thread before a caller came
+        return turns.has_timer_before(rest.until if rest.is_on else self._nap_ends_at)
+
+    def _rouse(self) -> None:
+        """Have whoever sleeps look at the timers."""
+        if self.baton.driver is CALLER or self._background_rest.is_on:
+            self._poke()
+        else:
+            self._bell.set()
+
+    # -- waiting -----------------------------------------------------------------------------------
+
+    def wait(
+        self,
+        waiter: Waiter,
+        timeout: float | None,
+        begin: Callable[[], object] | None,
+        may_drive: bool,
+    ) -> bool:
+        """Wait for ``waiter``, once ``begin`` was called; return whether it is set."""
+        deadline = NEVER if timeout is None else self._clock.now() + timeout
+        try:
+            self.waiting.add(waiter)
+            while not waiter.is_set and (deadline == NEVER or self._clock.now() < deadline):
+                if may_drive and self._drive(waiter, deadline, begin):
+                    begin = None
+                    continue  # it is set, or in time, or a signal came and was handled
+                if begin is not None:
+                    begin()
+                    begin = None
+                # Whoever leaves from now on sees that this one waits. Who left before has not.
+                if self.baton.driver is NOBODY:
+                    self.wake()
+                waiter.sleep(None if deadline == NEVER else deadline - self._clock.now())
+            return waiter.is_set
+        finally:
+            self.waiting.discard(waiter)
+
+    def _drive(self, waiter: Waiter, deadline: float, begin: Callable[[], object] | None) -> bool:
+        """Drive the loop until ``waiter`` is set, or the deadline, or a signal.
+
+        Returns False, and nothing has happened, where another thread drives or is to drive.
+        """
+        if len(self.waiting) > 1 or self.baton.is_ending:
+            return False
+        if _running_loop() is not None:
+            return False
+        turns = self._turns
+        assert turns is not None
+        signals = DeferredSignals()
+        try:
+            if is_main_thread():
+                signals.begin(self._wakeup_fd)
+            if not turns.hold(False):
+                return False
+            try:
+                if not self.baton.caller_comes():
+                    return False
+                self._run_turns(waiter, deadline, begin, signals)
+            finally:
+                turns.let_go()
+            if turns.is_ready or len(self.waiting) > 1:
+                self.wake()
+            return True
+        finally:
+            signals.end()
+
+    def _run_turns(
+        self,
+        waiter: Waiter,
+        deadline: float,
+        begin: Callable[[], object] | None,
+        signals: DeferredSignals,
+    ) -> None:
+        """Be the driver. With the loop's lock."""
+        self._driving = waiter
+        try:
+            if begin is not None:
+                self._begin(begin)
+            while not (waiter.is_set or signals.pending or self.baton.is_ending):
+                if deadline != NEVER and self._clock.now() >= deadline:
+                    break
+                self._turn(deadline, self._caller_rest)
+        finally:
+            self._driving = None
+            if self.baton.caller_leaves(self._clock.now()):
+                self._bell.set()
+            # This thread may have read what was to wake the background thread from its select.
+            if self.baton.is_ending or self.oversleeps():
+                self._rouse()
+
+    def _begin(self, begin: Callable[[], object]) -> None:
+        """Call what comes first, between two turns."""
+        self._is_at_rest = True
+        try:
+            begin()
+        finally:
+            self._is_at_rest = False
+
+    def _poke(self) -> None:
+        """Wake whoever waits for events."""
+        if self._loop is not None:
+            self._loop.poke()
+
+    def was_set(self, waiter: Waiter) -> None:
+        """Have the thread notice that waits for ``waiter`` by driving the loop."""
+        if self._driving is waiter and not self.is_here():
+            self._poke()
+
+    # -- driving -----------------------------------------------------------------------------------
+
+    def _turn(self, until: float, rest: Rest) -> None:
+        """Run a turn. With the loop's lock; raises :class:`RelievedError`."""
+        turns = self._turns
+        assert turns is not None
+        try:
+            turns.run(until, rest)
+        except RelievedError:
+            raise
+        except (SystemExit, KeyboardInterrupt):
+            # Not a signal's: these are held back. asyncio has logged other errors of callbacks.
+            log.exception("A callback tried to end the program from within an event loop")
+        except BaseException as error:
+            self._failed_turns += 1
+            log.exception("A turn of the event loop of a client failed")
+            if self._failed_turns >= MOST_FAILED_TURNS:
+                self._on_failure(error)
+        else:
+            self._failed_turns = 0
+
+    def drive_in_background(self) -> None:
+        """Drive whenever no caller does, until the loop is to end."""
+        while not (self.baton.is_ending and self.baton.driver is not CALLER):
+            self._drive_until_relieved()
+
+    def _drive_until_relieved(self) -> None:
+        """Drive until a caller comes or the loop is to end; then nap."""
+        turns = self._turns
+        assert turns is not None
+        turns.hold(True)
+        try:
+            nap = self._next_nap()
+            while nap == 0 and not self.baton.is_ending:
+                self._turn(NEVER, self._background_rest)
+        except RelievedError:
+            nap = self._next_nap()
+        finally:
+            turns.let_go()
+        if nap != 0:
+            self._bell.wait(nap)
+            self._bell.clear()  # and only then look again what it rang for
+
+    def _next_nap(self) -> float | None:
+        """Return for how long the background thread naps. With the loop's lock."""
+        turns = self._turns
+        assert turns is not None
+        now = self._clock.now()
+        nap = self.baton.background_looks(now, turns.next_timer())
+        self._nap_ends_at = NEVER if nap is None else now + nap
+        return nap

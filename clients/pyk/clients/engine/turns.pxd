@@ -1,0 +1,49 @@
+cimport cython
+
+from pyk.clients.engine.baton cimport Baton
+from pyk.protocol.io.system_clock cimport SystemClock
+
+
+cdef class Rest:
+    cdef readonly bint is_on
+    cdef readonly double until
+
+    cpdef begins(self, double until)
+    cpdef bint ends(self) except -1
+
+
+@cython.final
+cdef class BackgroundRest(Rest):
+    cdef Baton _baton
+
+
+@cython.final
+cdef class Turns:
+    cdef object _loop
+    cdef object _ready
+    cdef list _timers
+    cdef object _select
+    cdef object _known
+    cdef double _resolution
+    cdef SystemClock _clock
+    cdef object _mutex
+    cdef unsigned long _holder
+    cdef unsigned long long _count
+
+    cpdef bint hold(self, bint wait) except -1
+    cpdef let_go(self)
+    cpdef bint is_here(self) except -1
+    cpdef run(self, double until, Rest rest)
+    cpdef touched(self)
+    cpdef bint has_timer_before(self, double when) except -1
+    cpdef double next_timer(self) except? -1.0
+    @cython.locals(timers=list)
+    cdef _drop_cancelled_timers(self)
+    @cython.locals(wakes_at=double, now=double, count=cython.ulonglong, is_relieved=bint)
+    cdef _wait(self, double until, Rest rest)
+    cdef _still_true(self, events)
+    @cython.locals(mask=int)
+    cdef _take_events(self, list events)
+    @cython.locals(timers=list, end=double)
+    cdef _take_due_timers(self)
+    cdef _run(self, handle)

@@ -1,0 +1,215 @@
+"""The turns of an event loop that several threads run one after the other, and their lock.
+
+A turn does what asyncio's own does: it waits for events, and runs what they, timers and earlier
+callbacks made ready. It keeps nothing between turns but the queues of the loop, and tasks belong to
+a loop, not to a thread. Whoever runs a turn holds the lock, and lets go of it while it waits.
+
+Compiled, a turn costs a fraction of asyncio's, which is written in Python.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import threading
+from selectors import EVENT_READ, EVENT_WRITE
+from typing import Any
+
+from pyk.clients.engine.baton import Baton
+from pyk.protocol.io.system_clock import SystemClock
+
+NEVER = float("inf")
+LONGEST_WAIT_SECONDS = 24 * 3600.0
+# Timers that were cancelled stay in the queue until they are due, or until they are most of it.
+LEAST_TIMERS_TO_SWEEP = 100
+
+_thread_ident = threading.get_ident
+_set_running_loop = asyncio._set_running_loop
+_pop_timer = heapq.heappop
+
+
+class RelievedError(Exception):
+    """Another thread drives the loop now; nothing of the turn has happened."""
+
+
+class Turns:
+    """Runs turns of an event loop under a lock. What needs the lock says so."""
+
+    def __init__(self, loop: Any) -> None:
+        self._loop = loop
+        # asyncio never replaces the two: only its own turn would, and that one never runs.
+        self._ready = loop._ready
+        self._timers = loop._scheduled
+        self._select = loop._selector.select
+        self._known = loop._selector.get_map()
+        self._resolution = loop._clock_resolution
+        self._clock = SystemClock()  # as asyncio's loop.time()
+        self._mutex = threading.Lock()
+        self._holder = 0
+        self._count = 0
+
+    # -- the lock ----------------------------------------------------------------------------------
+
+    def hold(self, wait: bool) -> bool:
+        """Take the lock; without ``wait`` only if it is free."""
+        if not self._mutex.acquire(wait):
+            return False
+        self._holder = _thread_ident()
+        _set_running_loop(self._loop)
+        return True
+
+    def let_go(self) -> None:
+        """Give the lock back."""
+        _set_running_loop(None)
+        self._holder = 0
+        self._mutex.release()
+
+    def is_here(self) -> bool:
+        """Return whether this thread runs a turn at this moment. Any thread may ask."""
+        return self._holder == _thread_ident()
+
+    # -- with the lock -----------------------------------------------------------------------------
+
+    def run(self, until: float, rest: Rest) -> None:
+        """Wait for work, at most until a time of the loop's clock, and do what there is.
+
+        ``rest`` is told of the wait. Raises :class:`RelievedError`.
+        """
+        ready = self._ready
+        self._drop_cancelled_timers()
+        if ready or self._loop._stopping:
+            self._take_events(self._select(0))
+        else:
+            self._take_events(self._wait(until, rest))
+        self._take_due_timers()
+        # What these make ready waits for the next turn, which looks for events first.
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle._cancelled:
+                self._run(handle)
+        self._count += 1
+
+    def touched(self) -> None:
+        """Take note of changes to the loop outside of a turn."""
+        self._count += 1
+
+    def has_timer_before(self, when: float) -> bool:
+        """Return whether something is due before a time."""
+        return self.next_timer() < when
+
+    def next_timer(self) -> float:
+        """Return when something is due, infinity if nothing is."""
+        due: float = self._timers[0]._when if self._timers else NEVER
+        return due
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is something to do at once. Any thread may ask."""
+        return bool(self._ready)
+
+    def _drop_cancelled_timers(self) -> None:
+        timers, loop = self._timers, self._loop
+        if len(timers) > LEAST_TIMERS_TO_SWEEP and loop._timer_cancelled_count > len(timers) // 2:
+            for handle in timers:
+                if handle._cancelled:
+                    handle._scheduled = False
+            timers[:] = [handle for handle in timers if not handle._cancelled]
+            heapq.heapify(timers)
+            loop._timer_cancelled_count = 0
+        while timers and timers[0]._cancelled:
+            loop._timer_cancelled_count -= 1
+            _pop_timer(timers)._scheduled = False
+
+    def _wait(self, until: float, rest: Rest) -> Any:
+        """Wait for events without the lock, until the next timer at most, and return them."""
+        # The timer's own time, not what is left of it: that is a little less with each look.
+        wakes_at = min(until, self.next_timer())
+        now = self._clock.now()
+        if wakes_at <= now:
+            return self._select(0)
+        count = self._count
+        rest.begins(wakes_at)
+        self._holder = 0
+        self._mutex.release()
+        try:
+            events = self._select(min(wakes_at - now, LONGEST_WAIT_SECONDS))
+        finally:
+            self._mutex.acquire()
+            self._holder = _thread_ident()
+            is_relieved = rest.ends()
+        if is_relieved:
+            raise RelievedError
+        # Others have worked meanwhile: what they changed comes up again with the next wait.
+        return events if count == self._count else self._still_true(events)
+
+    def _still_true(self, events: Any) -> Any:
+        known = self._known
+        return [(key, mask) for key, mask in events if known.get(key.fd) is key]
+
+    def _take_events(self, events: Any) -> None:
+        for key, mask in events:
+            reader, writer = key.data
+            if reader is not None and mask & EVENT_READ:
+                if reader._cancelled:
+                    self._loop._remove_reader(key.fileobj)
+                else:
+                    self._ready.append(reader)
+            if writer is not None and mask & EVENT_WRITE:
+                if writer._cancelled:
+                    self._loop._remove_writer(key.fileobj)
+                else:
+                    self._ready.append(writer)
+
+    def _take_due_timers(self) -> None:
+        timers = self._timers
+        if not timers:
+            return
+        end = self._clock.now() + self._resolution
+        while timers and timers[0]._when < end:
+            handle = _pop_timer(timers)
+            handle._scheduled = False
+            self._ready.append(handle)
+
+    def _run(self, handle: Any) -> None:
+        """Run a callback. What it raises goes to the loop's handler of exceptions."""
+        if self._loop._debug:
+            self._loop.run_in_debug_mode(handle)
+            return
+        try:
+            handle._context.run(handle._callback, *handle._args)
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            self._loop.report(handle, error)
+
+
+class Rest:
+    """A driver's waits for events; touched with the lock only."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.until = NEVER
+
+    def begins(self, until: float) -> None:
+        """Take note that the driver waits, at most until a time."""
+        self.is_on = True
+        self.until = until
+
+    def ends(self) -> bool:
+        """Take note that the wait is over; return whether another thread drives now."""
+        self.is_on = False
+        self.until = NEVER
+        return False
+
+
+class BackgroundRest(Rest):
+    """Of a driver that may find after a wait that another thread took over."""
+
+    def __init__(self, baton: Baton) -> None:
+        super().__init__()
+        self._baton = baton
+
+    def ends(self) -> bool:
+        self.is_on = False
+        self.until = NEVER
+        return not self._baton.is_with_background
