@@ -47,7 +47,8 @@ cdef class RecordAccumulator:
         RoomRequest room=*,
         bint wakes=*,
     )
-    cpdef wake(self)
+    # wake is no C method: it is handed on as a callable, and Cython makes wrong C of that,
+    # which GCC 14 and Clang 16 refuse.
     @cython.locals(is_sticky=bint, batch=ProducerBatch, delivery=Delivery)
     cdef Delivery _place(
         self,
