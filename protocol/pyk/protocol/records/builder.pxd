@@ -14,7 +14,7 @@ cdef class RecordBatchBuilder(RecordBuffer):
     cpdef seal(
         self,
         long long producer_id=*,
-        int producer_epoch=*,
+        short producer_epoch=*,
         int base_sequence=*,
         bint is_transactional=*,
         bint is_control=*,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import array
 import mmap
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +39,24 @@ def test_append_returns_the_offset_delta_and_counts() -> None:
 
     assert builder.count == 2
     assert builder.size == len(builder.seal())
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"producer_id": 2**63},
+        {"producer_epoch": 2**15},
+        {"producer_epoch": 2**16 + 7},
+        {"base_sequence": 2**31},
+        {"last_offset_delta": 2**31},
+    ],
+)
+def test_a_number_that_the_header_cannot_hold_is_refused(place: dict[str, int]) -> None:
+    builder = RecordBatchBuilder()
+    builder.append(NOW_MS, None, b"a")
+
+    with pytest.raises((OverflowError, struct.error)):
+        builder.seal(**place)  # type: ignore[arg-type]
 
 
 def test_a_record_that_does_not_fit_leaves_the_batch_as_it_was() -> None:
