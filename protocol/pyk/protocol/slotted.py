@@ -19,7 +19,7 @@ import linecache
 from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 C = TypeVar("C", bound=type)
 T = TypeVar("T")
@@ -49,6 +49,9 @@ def field(
     return FieldOptions(default, factory, metadata)
 
 
+Fields: TypeAlias = tuple[FieldOptions, ...]
+
+
 @dataclass_transform(field_specifiers=(field,))
 def define(cls: C | None = None, *, kw_only: bool = False, eq: bool = True) -> Any:
     """Declare a class with the annotated names as slots and arguments.
@@ -68,9 +71,9 @@ def frozen(cls: C | None = None, *, kw_only: bool = False, eq: bool = True) -> A
     return _build(cls, kw_only=kw_only, eq=eq, is_frozen=True)
 
 
-def fields(cls: type) -> tuple[FieldOptions, ...]:
+def fields(cls: type) -> Fields:
     """Return the fields of a class that this module declared, those of its bases first."""
-    found: tuple[FieldOptions, ...] = getattr(cls, "__slotted_fields__")  # noqa: B009 - not in type
+    found: Fields = getattr(cls, "__slotted_fields__")  # noqa: B009 - not in type
     return found
 
 
@@ -106,7 +109,9 @@ def _build(cls: Any, *, kw_only: bool, eq: bool, is_frozen: bool) -> Any:
         for name, annotation in namespace.get("__annotations__", {}).items()
         if not str(annotation).startswith(("ClassVar", "typing.ClassVar"))
     )
-    everything = (*getattr(cls, "__slotted_fields__", ()), *own)
+    everything = _together(getattr(cls, "__slotted_fields__", ()), own)
+    if not kw_only:
+        _check_order(cls, everything)
     namespace |= {
         "__qualname__": cls.__qualname__,
         "__slots__": tuple(each.name for each in own),
@@ -122,7 +127,37 @@ def _build(cls: Any, *, kw_only: bool, eq: bool, is_frozen: bool) -> Any:
         namespace |= {"__setattr__": _refuse, "__delattr__": _refuse, "__setstate__": _set_state}
     built = type(cls)(cls.__name__, cls.__bases__, namespace)
     built.__init__ = _init_to_be(built, kw_only, is_frozen)
+    _move_class_cell(cls, built)
     return built
+
+
+def _together(of_bases: Fields, own: Fields) -> Fields:
+    """Return all fields, of those with the same name that of the class itself."""
+    names = {each.name for each in own}
+    return (*(each for each in of_bases if each.name not in names), *own)
+
+
+def _check_order(cls: type, everything: Fields) -> None:
+    """Raise ``TypeError`` if what must be given comes behind what need not be."""
+    has_default = False
+    for each in everything:
+        if each.default is not _MISSING or each.factory is not None:
+            has_default = True
+        elif has_default:
+            raise TypeError(
+                f"{cls.__name__}.{each.name} has no default, but one before it has: give it one, "
+                "or declare the class with kw_only=True"
+            )
+
+
+def _move_class_cell(cls: type, built: type) -> None:
+    """Let ``super()`` and ``__class__`` in the methods stand for the class that was built."""
+    for member in vars(cls).values():
+        parts = (getattr(member, name, None) for name in ("__func__", "fget", "fset", "fdel"))
+        for function in (member, *parts):
+            for cell in getattr(function, "__closure__", None) or ():
+                if cell.cell_contents is cls:
+                    cell.cell_contents = built
 
 
 def _declared(name: str, value: Any) -> FieldOptions:

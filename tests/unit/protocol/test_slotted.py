@@ -34,6 +34,31 @@ class NumberedPage(Page):
 class Reader:
     name: str
 
+    @property
+    def greeting(self) -> str:
+        return self.name
+
+
+@slotted.define(eq=False)
+class FormalReader(Reader):
+    @property
+    def greeting(self) -> str:
+        return f"Dear {super().greeting}"
+
+    @classmethod
+    def named(cls, name: str) -> FormalReader:
+        reader = super().__new__(cls)
+        reader.name = name
+        return reader
+
+    def own_class(self) -> type[FormalReader]:
+        return __class__  # type: ignore[name-defined,no-any-return]
+
+
+@slotted.define(kw_only=True)
+class TitledPage(Page):
+    title: str = "notes"
+
 
 def test_arguments_go_by_position_or_name() -> None:
     assert (Place(3).line, Place(3).column) == (3, 0)
@@ -106,6 +131,27 @@ def test_tools_for_attrs_classes_take_them() -> None:
         "title": "untitled",
     }
     assert attrs.evolve(Place(1), column=5) == Place(1, 5)  # type: ignore[misc]
+
+
+def test_methods_can_call_those_of_the_base() -> None:
+    assert FormalReader("Ada").greeting == "Dear Ada"
+    assert FormalReader.named("Ada").greeting == "Dear Ada"
+    assert FormalReader("Ada").own_class() is FormalReader
+
+
+def test_a_derived_class_may_give_a_field_another_default() -> None:
+    assert TitledPage().title == "notes"
+    assert TitledPage(title="index").title == "index"
+    assert repr(TitledPage()) == "TitledPage(marks=[], title='notes')"
+
+
+def test_what_has_to_be_given_comes_first() -> None:
+    with pytest.raises(TypeError, match=r"Span.end has no default, but one before it has"):
+
+        @slotted.frozen
+        class Span:
+            start: int = 0
+            end: int
 
 
 def test_methods_are_compiled_when_the_class_is_first_called() -> None:
