@@ -207,6 +207,79 @@ async def test_cancelled_polls_lose_nothing():
         assert len(values) == cluster.end()
 
 
+class Interrupt(BaseException):
+    """What the handler of a signal raises."""
+
+
+@virtual_time
+async def test_an_interrupted_poll_goes_on_at_once_however_much_there_is_behind_it():
+    interrupts = [Interrupt()]
+
+    def deserialize(value: bytes | None) -> bytes | None:
+        if value == b"5" and interrupts:
+            raise interrupts.pop()
+        return value
+
+    async with fetching(max_partition_fetch_bytes=400, value_deserializer=deserialize) as (
+        cluster,
+        consumer,
+    ):
+        for number in range(500):
+            cluster.append([b"%d" % number])
+        values: list[Any] = []
+        with pytest.raises(Interrupt):
+            await read_all(consumer, values, 500)
+        began = current_clock().now()
+
+        await read_all(consumer, values, 10)
+
+        assert values[:10] == [b"%d" % number for number in range(10)]
+        assert current_clock().now() - began < 0.02  # one round trip takes 2 ms
+
+
+@pytest.mark.parametrize("answer_is", ["records", "an error"])
+@virtual_time
+async def test_a_late_answer_of_the_former_leader_does_not_hold_up_what_the_new_one_sends(
+    answer_is,
+):
+    async with fetching(max_partition_fetch_bytes=400) as (cluster, consumer):
+        await consumer.poll(1)
+        waits = cluster._fetch_or_wait
+
+        def answer(request: FetchRequest) -> Any:
+            return late(waits(request)) if cluster.received[-1].node_id == 1 else waits(request)
+
+        cluster.on(FetchRequest, answer)
+        cluster.append([b"0"])
+        await read(consumer, 1)
+        for number in range(1, 500):
+            cluster.append([b"%d" % number])
+        if answer_is == "records":
+            await asyncio.sleep(0.002)  # they are on their way
+        cluster.topics["orders"].leaders[0] = 2
+        consumer._core.client.request_metadata_update()
+        began = current_clock().now()
+
+        values: list[Any] = []
+        await read_all(consumer, values, 200)
+
+        assert values == [b"%d" % number for number in range(1, 201)]
+        assert current_clock().now() - began < 0.3
+
+
+async def late(answer: Any) -> FetchResponse:
+    response: FetchResponse = await answer
+    await asyncio.sleep(0.05)
+    return response
+
+
+async def read_all(consumer: Any, values: list[Any], count: int) -> None:
+    """Add values, one by one, until there are so many."""
+    while len(values) < count:
+        values += [record.value for record in await consumer.poll(1, max_records=1)]
+        await asyncio.sleep(0.0005)  # the application works
+
+
 @virtual_time
 async def test_an_old_topic_is_read_through_all_formats_it_was_written_in():
     async with fetching(leaders=(1,)) as (cluster, consumer):

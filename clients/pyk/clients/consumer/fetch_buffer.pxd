@@ -21,9 +21,9 @@ cdef class FetchBuffer:
     cpdef set_position(self, PartitionBuffer partition, long long offset, long epoch)
     @cython.locals(span=OpenSpan, in_hand=cython.longlong)
     cpdef tuple finished(self, PartitionBuffer partition)
-    cpdef append(
+    cpdef bint append(
         self, PartitionBuffer partition, FetchedRecords fetched, object size, long long next_offset
-    )
+    ) except -1
     cpdef fetch_after_reading(self, PartitionBuffer partition)
     cdef _set_error(self, PartitionBuffer partition, object error, bint lasts)
     cpdef heal(self, PartitionBuffer partition)

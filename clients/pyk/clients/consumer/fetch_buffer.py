@@ -99,18 +99,23 @@ class FetchBuffer:
 
     def append(
         self, partition: PartitionBuffer, fetched: FetchedRecords, size: int, next_offset: int
-    ) -> None:
-        """Add what a fetch brought, after what is there.
+    ) -> bool:
+        """Add what a fetch brought, after what is there; tell whether it begins there.
 
+        What begins elsewhere was asked for before the application went back, or of a former leader.
+        Taken, it would have the next fetch begin behind it, and all of that would be in vain, too.
         ``next_offset`` is where to fetch next, -1 if only reading all of it can tell.
         """
         fetched.owner = partition.assignment
         with self.lock:
+            if fetched.next_offset != partition.fetch_offset:
+                return False
             partition.fetches.append((fetched, size))
             partition.buffered_bytes += size
             partition.fetch_offset = next_offset
             self.enqueue(partition)
         self._tell_if_waiting()
+        return True
 
     def fetch_after_reading(self, partition: PartitionBuffer) -> None:
         """Fetch nothing more of a partition until all that is fetched of it is read."""

@@ -241,6 +241,8 @@ class NodeFetcher:
                 place = self._positions.current(partition, asked.version)
                 if place is None or place.state is not KNOWN:
                     continue
+                if place.node_to_fetch(now) != self._node_id:
+                    continue  # a late answer of a former leader: the new one was asked, too
                 if data.error_code:
                     self._partition_failed(place, asked, data, leaders, now)
                     continue
@@ -288,9 +290,9 @@ class NodeFetcher:
             aborted_transactions=aborted,
             max_decompressed_bytes=self._max_decompressed_bytes,
         )
-        place.fetched_epoch = end.leader_epoch
-        place.progressed(now)
-        self._buffer.append(place.buffer, fetched, len(records), end.next_offset)
+        if self._buffer.append(place.buffer, fetched, len(records), end.next_offset):
+            place.fetched_epoch = end.leader_epoch
+            place.progressed(now)
 
     def _partition_failed(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyk.clients.consumer.fetch_buffer import EVENT
+from pyk.protocol.records import FetchedRecords
 from support.batches import batch, batches
 from support.fetch_reading import A0, A1, Reader
 
@@ -42,6 +43,18 @@ def test_a_record_is_finished_when_iteration_takes_the_next_one() -> None:
     assert (reader.finished(), reader.position()) == (1, 2)
     assert reader.next() is None
     assert reader.finished() == 2
+
+
+@pytest.mark.parametrize("offset", [0, 3, 7])
+def test_what_begins_elsewhere_than_was_to_be_fetched_next_is_not_taken(offset: int) -> None:
+    reader = Reader()
+    reader.fetch(batches(0, 5))
+    stray = FetchedRecords(A0.topic, A0.partition, batches(offset, 5), offset)
+
+    assert not reader.buffer.append(reader[A0], stray, 100, offset + 5)
+
+    assert reader[A0].fetch_offset == 5
+    assert reader.poll() == [b"0", b"1", b"2", b"3", b"4"]
 
 
 def test_poll_gets_what_iteration_left() -> None:

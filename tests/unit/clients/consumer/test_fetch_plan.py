@@ -47,8 +47,10 @@ class Setting:
         return {node: list(node_plan.wanted) for node, node_plan in self.plan(now).items()}
 
     def fill(self, partition: TopicPartition, size: int = 100) -> None:
-        fetched = FetchedRecords(partition.topic, partition.partition, batches(5, 2), 5)
-        self.buffer.append(self.buffer.partitions[partition], fetched, size, 7)
+        buffer = self.buffer.partitions[partition]
+        offset = buffer.fetch_offset
+        fetched = FetchedRecords(partition.topic, partition.partition, batches(offset, 2), offset)
+        self.buffer.append(buffer, fetched, size, offset + 2)
 
 
 def test_each_partition_is_fetched_from_its_leader() -> None:
