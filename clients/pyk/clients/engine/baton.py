@@ -15,9 +15,11 @@ not take the loop over when a caller leaves, but naps and looks again: as long a
 go, no thread wakes another one. Each nap in which they came often is followed by one twice as
 long: a thread that wakes takes the interpreter's lock from the caller, and looks in vain.
 
-A long nap must not delay anything. It ends before the next timer, and whoever leaves work that no
-caller waits for ends it (:meth:`Baton.leaves_work`). While one caller drives for longer than a nap,
-the background thread sleeps until it is told that the caller left.
+A long nap must not delay much. It ends before the next timer, and whoever leaves work that no
+caller waits for ends it (:meth:`Baton.leaves_work`). The answer to a request that was sent before
+may come at its beginning, and waits for its end if no caller comes back: so naps have a limit.
+While one caller drives for longer than a nap, the background thread sleeps until it is told that
+the caller left.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from __future__ import annotations
 from enum import Enum
 
 NEVER = float("-inf")
-LONGEST_NAP_SECONDS = 0.25
+LONGEST_NAP_SECONDS = 0.032
 
 
 class Driver(Enum):

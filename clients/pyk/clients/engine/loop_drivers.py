@@ -46,7 +46,7 @@ class LoopDrivers:
         self._bell = Waiter()
         self._driving: Waiter | None = None
         self._is_at_rest = False
-        """Whether a caller holds the loop and no turn has begun."""
+        """Whether a caller holds the loop, and neither a turn nor a function has begun."""
         self._background_rest = BackgroundRest(self.baton)
         self._nap_ends_at = -NEVER
         """When the background thread looks by itself."""
@@ -75,7 +75,11 @@ class LoopDrivers:
     def call_here(self, function: Callable[[], object]) -> None:
         """Call a function in the loop, which this thread holds: now if it is at rest, else soon."""
         if self._is_at_rest:
-            self._context.run(function)
+            self._is_at_rest = False  # the function may call a log handler that calls here, too
+            try:
+                self._context.run(function)
+            finally:
+                self._is_at_rest = True
         elif self._loop is not None:
             self._loop.call_soon(function)
 

@@ -285,6 +285,25 @@ def test_a_visit_neither_waits_for_a_busy_loop_nor_is_lost(thread: LoopThread) -
     assert visited.wait(IN_TIME)
 
 
+def test_a_visit_inside_of_what_a_wait_begins_with_is_made_later(thread: LoopThread) -> None:
+    """As by a log handler that sends to Kafka, called while a request is written."""
+    visits: list[str] = []
+
+    def visit() -> None:
+        thread.visit(inner)
+        visits.append("outer")
+
+    def inner() -> None:
+        visits.append("inner")
+        waiter.set()
+
+    for _ in range(10):  # a wait that does not drive, but sleeps, begins in another way
+        waiter = thread_waiter(thread)
+        assert waiter.wait(IN_TIME, lambda: thread.visit(visit))
+
+    assert visits == ["outer", "inner"] * 10
+
+
 def test_a_timer_that_a_visit_sets_is_kept_while_another_thread_waits(thread: LoopThread) -> None:
     rung = threading.Event()
     waiter = thread_waiter(thread)
