@@ -25,6 +25,7 @@ from pyk.protocol.wire_numbers import put_int32
 _FETCH = int(ApiKey.FETCH)
 _INT64 = Struct(">q")
 NOWHERE = -1
+FIRST_VERSION_WITH_SESSIONS = 7  # KIP-227
 
 
 class WantedPartition:
@@ -90,6 +91,10 @@ class FetchCall:
 
     def encode_parts(self, version: int, out: bytearray) -> list[Any]:
         """Return the parts of the request, as a message does; raise as that."""
+        if version < FIRST_VERSION_WITH_SESSIONS and self.forgotten:
+            # The node was newer when it was asked last. Its answer will say that it keeps no
+            # session, and then it is told everything.
+            self.forgotten = {}
         if self.forgotten or len(self.wanted) > 1:
             return self.message().encode_parts(version, out)
         name: str | None = None

@@ -67,6 +67,19 @@ def test_a_request_that_has_a_partition_forgotten_has_the_bytes_of_its_message()
     assert encoded(call, 13) == as_message(call, 13)
 
 
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_node_that_went_back_to_a_version_without_sessions_has_nothing_to_forget(
+    version: int,
+) -> None:
+    call = FetchCall(FetchTerms(), 9, 4, 500, 1000)
+    call.wanted = {A0: WantedPartition(7, 100)}
+    call.forgotten = {A1: WantedPartition(0, 100)}
+
+    request = FetchRequest.decode(b"".join(call.encode_parts(version, bytearray())), version)
+
+    assert [topic.topic for topic in request.topics] == ["a"]
+
+
 def test_nodes_of_different_versions_get_their_own_bytes() -> None:
     call = FetchCall(FetchTerms(), 9, 1, 500, 1000)
     call.wanted = {A0: WantedPartition(5, 100, 4, TOPIC_ID)}
