@@ -19,7 +19,12 @@ from pyk.protocol.schema import Message
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Isolation, Partition
-from pyk.reference_broker.storage.errors import LogError, NotLeaderError, OffsetOutOfRangeError
+from pyk.reference_broker.storage.errors import (
+    LogError,
+    NotLeaderError,
+    OffsetOutOfRangeError,
+    StorageError,
+)
 from pyk.reference_broker.topic_partition import TopicPartition
 
 from .context import Reply, RequestContext
@@ -170,8 +175,8 @@ class _Reader:
     def response(self, read: ReadPartitions) -> FetchResponse:
         """Return the response with what belongs into it, by topic."""
         topics: dict[tuple[str, object], FetchableTopicResponse] = {}
-        for fetched, data in self._what.select(read):
-            data.records = data.records.as_part() if len(data.records) else b""
+        for fetched, located in self._what.select(read):
+            data = self._with_records(fetched, located)
             key = (fetched.topic, fetched.topic_id)
             topic = topics.get(key)
             if topic is None:
@@ -179,6 +184,21 @@ class _Reader:
                 topics[key] = topic
             topic.partitions.append(data)
         return FetchResponse(session_id=self._what.session_id, responses=list(topics.values()))
+
+    def _with_records(self, fetched: FetchedPartition, data: PartitionData) -> PartitionData:
+        """Return what is sent for a partition; an error where the disk fails.
+
+        This may run while the request of somebody else is handled, whom it does not concern.
+        """
+        try:
+            data.records = data.records.as_part() if len(data.records) else b""
+        except OSError as cause:
+            error = StorageError(
+                f"cannot read {self._name(fetched)}-{fetched.asked.partition}: {cause}"
+            )
+            self._broker.note_error(error)
+            return _failed(fetched.asked, error, None)
+        return data
 
 
 def _diverging_epoch(partition: Partition, asked: FetchPartition) -> EpochEndOffset | None:

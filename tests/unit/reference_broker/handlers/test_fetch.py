@@ -12,10 +12,13 @@ from pyk.protocol.messages.fetch import FetchPartition, FetchRequest, FetchRespo
 from pyk.protocol.records import read_batches
 from pyk.reference_broker.broker import Broker
 from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
+from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.handlers.fetch import fetch
 from support.logs import batch
+from support.nodes import running
 from support.running_brokers import TOPIC, LaggingReplica, context, running_broker
-from support.virtual_time import virtual_time
+from support.virtual_time import current_clock, virtual_time
 
 E = ErrorCode
 WAIT_MS = 60_000
@@ -110,6 +113,26 @@ async def test_a_waiting_fetch_is_answered_as_soon_as_the_append_is_handled() ->
         broker.moved.release()
 
         assert reply.is_done
+
+
+@pytest.mark.parametrize("reads_before", [0, 1])
+@virtual_time
+async def test_a_disk_that_fails_a_waiting_fetch_does_not_fail_the_request_that_ends_the_wait(
+    reads_before: int,
+) -> None:
+    filesystem = FaultyFileSystem(MemoryFileSystem(current_clock().time_ms))
+    async with running(filesystem) as node:
+        await node.create(TOPIC)
+        waiting = ask(node.broker)
+        filesystem.on("read", "*.log").after(reads_before).once().fail()
+
+        node.broker.moved.hold()
+        fill(node.broker, 1)
+        node.broker.moved.release()
+
+        replies: list[Any] = []
+        waiting.when_done(replies.append)
+        assert [answered(reply).error_code for reply in replies] == [E.KAFKA_STORAGE_ERROR]
 
 
 @virtual_time
