@@ -14,6 +14,7 @@ from pyk.clients import AsyncConsumer, ConsumerRecord, OffsetAndMetadata, Rebala
 from pyk.clients.errors import CommitFailedError
 from support.consuming import (
     P0,
+    cluster_with_orders,
     eventually_polled,
     make_consumer,
     produce,
@@ -42,9 +43,7 @@ class Stale:
 @asynccontextmanager
 async def stale_batch(**options: Any) -> AsyncIterator[Stale]:
     """Poll ten records, commit five, and let the group forget the member and take it back."""
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 100)
+    async with cluster_with_orders(100) as cluster:
         options.setdefault("enable_auto_commit", False)
         consumer = make_consumer(
             cluster,
@@ -137,9 +136,7 @@ async def test_nothing_is_said_where_nothing_is_lost():
 
 @virtual_time
 async def test_nothing_is_said_where_nothing_was_handed_out():
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         options = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000}
         async with make_consumer(cluster, group_id="g", topics=["orders"], **options) as consumer:
             await eventually(lambda: consumer.assignment() == {P0})
@@ -191,9 +188,7 @@ async def test_a_listener_that_hears_of_a_loss_cannot_commit_what_is_lost():
                 except CommitFailedError as error:
                     self.errors.append(error)
 
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 100)
+    async with cluster_with_orders(100) as cluster:
         consumer = make_consumer(
             cluster, group_id="g", enable_auto_commit=False, heartbeat_interval_ms=1_000,
             session_timeout_ms=6_000,
@@ -210,9 +205,7 @@ async def test_a_listener_that_hears_of_a_loss_cannot_commit_what_is_lost():
 
 @virtual_time
 async def test_a_commit_that_waits_fails_once_its_partition_is_lost():
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 100)
+    async with cluster_with_orders(100) as cluster:
         consumer = make_consumer(
             cluster, group_id="g", topics=["orders"], enable_auto_commit=False,
             heartbeat_interval_ms=1_000, session_timeout_ms=6_000,
@@ -253,9 +246,7 @@ async def test_a_partition_is_given_up_only_when_its_last_commit_is_stored():
 
 @virtual_time
 async def test_auto_commit_goes_back_after_the_consumer_did():
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 500)
+    async with cluster_with_orders(500) as cluster:
         consumer = make_consumer(
             cluster, group_id="g", topics=["orders"], auto_commit_interval_ms=100
         )

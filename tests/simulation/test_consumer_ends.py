@@ -12,7 +12,14 @@ import pytest
 from pyk.clients import TopicPartition
 from pyk.clients.errors import StateError
 from support.consumer_groups import Group
-from support.consuming import P0, make_consumer, produce, read, reference_cluster
+from support.consuming import (
+    P0,
+    cluster_with_orders,
+    make_consumer,
+    produce,
+    read,
+    reference_cluster,
+)
 from support.virtual_time import current_clock, eventually, virtual_time
 
 
@@ -24,9 +31,7 @@ async def seconds_of(awaitable: Any) -> float:
 
 @virtual_time
 async def test_closing_in_an_outage_gives_the_commit_up_soon():
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         consumer = make_consumer(cluster, group_id="g", topics=["orders"])
         await read(consumer, 10)
         await consumer.poll(0.1)
@@ -37,9 +42,7 @@ async def test_closing_in_an_outage_gives_the_commit_up_soon():
 
 @virtual_time
 async def test_closing_with_a_timeout_waits_that_long_for_the_commit():
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         consumer = make_consumer(cluster, group_id="g", topics=["orders"])
         await read(consumer, 10)
         await consumer.poll(0.1)
@@ -54,9 +57,7 @@ async def test_closing_with_a_timeout_waits_that_long_for_the_commit():
 
 @virtual_time
 async def test_a_close_that_is_cancelled_ends_at_once_and_commits_once():
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         consumer = make_consumer(cluster, group_id="g", topics=["orders"])
         await read(consumer, 10)
         await consumer.poll(0.1)
@@ -72,9 +73,7 @@ async def test_a_close_that_is_cancelled_ends_at_once_and_commits_once():
 
 @virtual_time
 async def test_a_consumer_needs_no_context_manager():
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         consumer = make_consumer(cluster, group_id="g")
 
         consumer.subscribe(["orders"])
@@ -88,9 +87,7 @@ async def test_a_consumer_needs_no_context_manager():
 @pytest.mark.parametrize("options", [{"group_id": "g"}, {}], ids=["group", "no group"])
 @virtual_time
 async def test_partitions_may_be_assigned_and_sought_before_the_first_poll(options: Any):
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         consumer = make_consumer(cluster, **options)
 
         consumer.assign([P0])
@@ -104,9 +101,7 @@ async def test_partitions_may_be_assigned_and_sought_before_the_first_poll(optio
 @pytest.mark.parametrize("call", ["position", "committed", "end_offsets", "lag", "commit"])
 @virtual_time
 async def test_whatever_asks_the_cluster_connects_first(call: str):
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         consumer = make_consumer(cluster, group_id="g")
         consumer.assign([P0])
         arguments: dict[str, Any] = {
@@ -127,9 +122,7 @@ async def test_whatever_asks_the_cluster_connects_first(call: str):
 
 @virtual_time
 async def test_a_pattern_may_be_subscribed_to_before_the_first_poll():
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 3)
+    async with cluster_with_orders(3) as cluster:
         consumer = make_consumer(cluster)
 
         consumer.subscribe(pattern="ord.*")
@@ -169,26 +162,26 @@ async def test_entering_and_leaving_at_once_leaves_nothing_unawaited():
 
 @virtual_time
 async def test_the_next_record_may_be_a_task_whether_or_not_it_is_at_hand():
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 4)
-        async with make_consumer(cluster, topics=["orders"]) as consumer:
-            seen = [(await asyncio.create_task(consumer.__anext__())).offset for _ in range(3)]
-            given_up = asyncio.create_task(consumer.__anext__())
-            given_up.cancel()
-            await asyncio.wait({given_up})
-            seen.append((await asyncio.wait_for(consumer.__anext__(), 5)).offset)
+    async with (
+        cluster_with_orders(4) as cluster,
+        make_consumer(cluster, topics=["orders"]) as consumer,
+    ):
+        seen = [(await asyncio.create_task(consumer.__anext__())).offset for _ in range(3)]
+        given_up = asyncio.create_task(consumer.__anext__())
+        given_up.cancel()
+        await asyncio.wait({given_up})
+        seen.append((await asyncio.wait_for(consumer.__anext__(), 5)).offset)
 
-            assert seen == [0, 1, 2, 3]
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(consumer.__anext__(), 1)
-            assert await consumer.position(P0) == 4
-            once = consumer.__anext__()
-            await produce(cluster, "orders", 1)
-            await eventually(lambda: consumer.stats().buffered_bytes > 0)
+        assert seen == [0, 1, 2, 3]
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(consumer.__anext__(), 1)
+        assert await consumer.position(P0) == 4
+        once = consumer.__anext__()
+        await produce(cluster, "orders", 1)
+        await eventually(lambda: consumer.stats().buffered_bytes > 0)
+        await once
+        with pytest.raises(RuntimeError, match="already awaited"):
             await once
-            with pytest.raises(RuntimeError, match="already awaited"):
-                await once
 
 
 @virtual_time

@@ -15,7 +15,15 @@ from pyk.clients.consumer import node_fetcher
 from pyk.clients.errors import StateError
 from pyk.protocol.messages.list_offsets import ListOffsetsRequest
 from support.consumer_groups import Group, Recorder
-from support.consuming import P0, fetching, make_consumer, produce, read, reference_cluster
+from support.consuming import (
+    P0,
+    cluster_with_orders,
+    fetching,
+    make_consumer,
+    produce,
+    read,
+    reference_cluster,
+)
 from support.scripted_broker import SILENCE
 from support.virtual_time import current_clock, eventually, virtual_time
 
@@ -41,9 +49,7 @@ async def take_a_batch(consumer: AsyncConsumer[Any, Any]) -> None:
 async def test_closing_does_not_say_that_what_is_in_hand_is_finished(
     take: Callable[[AsyncConsumer[Any, Any]], Awaitable[None]],
 ) -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         consumer = make_consumer(cluster, group_id="g", topics=["orders"])
 
         with contextlib.suppress(ValueError):
@@ -55,9 +61,7 @@ async def test_closing_does_not_say_that_what_is_in_hand_is_finished(
 
 @virtual_time
 async def test_a_loop_that_was_left_has_finished_all_but_its_last_record() -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         consumer = make_consumer(cluster, group_id="g", topics=["orders"])
 
         async for record in consumer:
@@ -70,10 +74,7 @@ async def test_a_loop_that_was_left_has_finished_all_but_its_last_record() -> No
 
 @virtual_time
 async def test_leaving_the_block_in_order_says_that_what_is_in_hand_is_finished() -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
-
+    async with cluster_with_orders(10) as cluster:
         async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
             await read(consumer, 10)
 
@@ -82,10 +83,7 @@ async def test_leaving_the_block_in_order_says_that_what_is_in_hand_is_finished(
 
 @virtual_time
 async def test_leaving_the_block_by_an_error_does_not() -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
-
+    async with cluster_with_orders(10) as cluster:
         with pytest.raises(ValueError, match="loop body"):
             async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
                 await take_one(consumer)
@@ -95,29 +93,27 @@ async def test_leaving_the_block_by_an_error_does_not() -> None:
 
 @virtual_time
 async def test_only_the_task_that_took_records_commits_them_without_naming_them() -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
-        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
-            async for record in consumer:
-                with pytest.raises(ConcurrentUseError, match="name here what is finished"):
-                    await asyncio.create_task(consumer.commit())
-                if record.offset == 2:
-                    break
+    async with (
+        cluster_with_orders(10) as cluster,
+        make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+    ):
+        async for record in consumer:
+            with pytest.raises(ConcurrentUseError, match="name here what is finished"):
+                await asyncio.create_task(consumer.commit())
+            if record.offset == 2:
+                break
 
-            assert (await consumer.committed([P0]))[P0] is None
-            await asyncio.create_task(consumer.commit(record))
-            committed = (await consumer.committed([P0]))[P0]
-            assert committed is not None
-            assert committed.offset == 3
-            await consumer.commit()
+        assert (await consumer.committed([P0]))[P0] is None
+        await asyncio.create_task(consumer.commit(record))
+        committed = (await consumer.committed([P0]))[P0]
+        assert committed is not None
+        assert committed.offset == 3
+        await consumer.commit()
 
 
 @virtual_time
 async def test_a_task_that_has_ended_leaves_its_records_to_others() -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
             await asyncio.create_task(read(consumer, 10))
 
@@ -163,18 +159,18 @@ def on_another_loop(call: Callable[[], Awaitable[Any]]) -> list[BaseException]:
 @pytest.mark.parametrize("call", ["poll", "__anext__", "commit", "unsubscribe", "close"])
 @virtual_time
 async def test_another_event_loop_is_refused_although_records_are_at_hand(call: str) -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
-        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
-            await consumer.poll(5, max_records=1)
+    async with (
+        cluster_with_orders(10) as cluster,
+        make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+    ):
+        await consumer.poll(5, max_records=1)
 
-            raised = on_another_loop(getattr(consumer, call))
+        raised = on_another_loop(getattr(consumer, call))
 
-            assert [type(error) for error in raised] == [StateError]
-            assert "belongs to another event loop" in str(raised[0])
-            assert not consumer._core.is_closed
-            assert len(await read(consumer, 9)) == 9
+        assert [type(error) for error in raised] == [StateError]
+        assert "belongs to another event loop" in str(raised[0])
+        assert not consumer._core.is_closed
+        assert len(await read(consumer, 9)) == 9
 
 
 class Fails(RebalanceListener):
@@ -199,9 +195,7 @@ class Fails(RebalanceListener):
 async def test_a_listener_that_is_broken_off_does_not_keep_the_next_event_unheard(
     raises: bool,
 ) -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         listener = Fails(raises=raises)
         options = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 1000}
         async with make_consumer(cluster, group_id="g", **options) as consumer:
@@ -221,9 +215,7 @@ async def test_a_listener_that_is_broken_off_does_not_keep_the_next_event_unhear
 
 @virtual_time
 async def test_a_slow_application_that_comes_back_joins_its_group_at_once() -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         options = {"max_poll_interval_ms": 10_000, "heartbeat_interval_ms": 3000}
         async with make_consumer(cluster, group_id="g", topics=["orders"], **options) as consumer:
             await consumer.poll(5, max_records=1)
@@ -237,9 +229,7 @@ async def test_a_slow_application_that_comes_back_joins_its_group_at_once() -> N
 
 @virtual_time
 async def test_auto_commit_follows_a_seek_back_also_after_asking_what_is_committed() -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
             await read(consumer, 10)
             await consumer.commit()
@@ -253,19 +243,19 @@ async def test_auto_commit_follows_a_seek_back_also_after_asking_what_is_committ
 @pytest.mark.parametrize("options", [{}, {"group_id": "g"}], ids=["alone", "in a group"])
 @virtual_time
 async def test_nothing_is_read_after_unsubscribe(options: dict[str, str]) -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
-        async with make_consumer(cluster, **options) as consumer:
-            consumer.assign([P0])
-            await consumer.poll(5, max_records=1)
+    async with (
+        cluster_with_orders(10) as cluster,
+        make_consumer(cluster, **options) as consumer,
+    ):
+        consumer.assign([P0])
+        await consumer.poll(5, max_records=1)
 
-            await consumer.unsubscribe()
+        await consumer.unsubscribe()
 
-            assert consumer.assignment() == set()
-            assert consumer.subscription() == set()
-            consumer.subscribe(["orders"])
-            assert [record.offset for record in await consumer.poll(5)] == list(range(10))
+        assert consumer.assignment() == set()
+        assert consumer.subscription() == set()
+        consumer.subscribe(["orders"])
+        assert [record.offset for record in await consumer.poll(5)] == list(range(10))
 
 
 @virtual_time
@@ -289,9 +279,7 @@ async def test_partitions_that_are_assigned_away_are_committed() -> None:
 
 @virtual_time
 async def test_a_close_tells_of_a_loss_that_nobody_has_heard_of() -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         listener = Recorder()
         options = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 1000}
         async with make_consumer(cluster, group_id="g", **options) as consumer:
@@ -399,17 +387,17 @@ async def test_an_outage_that_is_over_is_not_raised(is_paused: bool) -> None:
 
 @virtual_time
 async def test_health_names_partitions_whose_rebalance_the_application_does_not_hear_of() -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
-        async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
-            await eventually(lambda: consumer.assignment() == {P0})
-            assert consumer.health().is_healthy
+    async with (
+        cluster_with_orders(10) as cluster,
+        make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,
+    ):
+        await eventually(lambda: consumer.assignment() == {P0})
+        assert consumer.health().is_healthy
 
-            await asyncio.sleep(60)
-            assert consumer.health().problems == (
-                "orders-0 waits until the application polls and hears of a rebalance",
-            )
+        await asyncio.sleep(60)
+        assert consumer.health().problems == (
+            "orders-0 waits until the application polls and hears of a rebalance",
+        )
 
-            await read(consumer, 10)
-            assert consumer.health().is_healthy
+        await read(consumer, 10)
+        assert consumer.health().is_healthy

@@ -7,15 +7,13 @@ from typing import Any
 
 from pyk.clients import AsyncConsumer, OffsetAndMetadata, RebalanceListener, TopicPartition
 from support.consumer_groups import PARTITIONS, Group
-from support.consuming import make_consumer, produce, read, reference_cluster
+from support.consuming import cluster_with_orders, make_consumer, produce, read, reference_cluster
 from support.virtual_time import virtual_time
 
 
 @virtual_time
 async def test_a_commit_never_goes_back_behind_what_is_committed():
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 100)
+    async with cluster_with_orders(100) as cluster:
         (partition,) = PARTITIONS[:1]
         async with make_consumer(cluster, group_id="g") as consumer:
             await consumer.commit({partition: 50})
@@ -40,9 +38,7 @@ async def committed_offset(consumer: AsyncConsumer[Any, Any], partition: TopicPa
 
 @virtual_time
 async def test_after_a_seek_back_records_are_committed_from_there():
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
+    async with cluster_with_orders(10) as cluster:
         partition = TopicPartition("orders", 0)
         async with make_consumer(cluster, group_id="g") as consumer:
             consumer.assign([partition])

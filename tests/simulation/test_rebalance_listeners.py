@@ -13,7 +13,14 @@ from pyk.clients import AsyncConsumer, RebalanceListener, TopicPartition
 from pyk.clients.consumer.group.actions import Revoke
 from pyk.clients.errors import StateError
 from support.consumer_groups import Recorder
-from support.consuming import eventually_polled, make_consumer, produce, read, reference_cluster
+from support.consuming import (
+    cluster_with_orders,
+    eventually_polled,
+    make_consumer,
+    produce,
+    read,
+    reference_cluster,
+)
 from support.virtual_time import eventually, virtual_time
 
 
@@ -64,18 +71,18 @@ class Polls(RebalanceListener):
 
 @virtual_time
 async def test_a_listener_that_comes_for_records_is_refused() -> None:
-    async with reference_cluster() as cluster:
-        await cluster.create_topic("orders", partitions=1)
-        await produce(cluster, "orders", 10)
-        async with make_consumer(cluster, group_id="g") as consumer:
-            listener = Polls(consumer)
-            consumer.subscribe(["orders"], listener=listener)
+    async with (
+        cluster_with_orders(10) as cluster,
+        make_consumer(cluster, group_id="g") as consumer,
+    ):
+        listener = Polls(consumer)
+        consumer.subscribe(["orders"], listener=listener)
 
-            with pytest.raises(StateError, match="a rebalance listener"):
-                await read(consumer, 1)
+        with pytest.raises(StateError, match="a rebalance listener"):
+            await read(consumer, 1)
 
-            assert len(await read(consumer, 10)) == 10
-            assert listener.calls == 1
+        assert len(await read(consumer, 10)) == 10
+        assert listener.calls == 1
 
 
 async def is_lost(cluster: Any, consumer: AsyncConsumer[Any, Any]) -> None:

@@ -62,6 +62,15 @@ async def produce(cluster: AsyncCluster, topic: str, count: int, *, partitions: 
         await producer.flush()
 
 
+@asynccontextmanager
+async def cluster_with_orders(count: int) -> AsyncIterator[AsyncCluster]:
+    """Run the reference broker with a topic ``orders`` of one partition and so many records."""
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=1)
+        await produce(cluster, "orders", count)
+        yield cluster
+
+
 async def read(consumer: AsyncConsumer[Any, Any], count: int, *, timeout: float = 60) -> list[Any]:
     """Return the values of at least ``count`` records; fail if they do not come."""
     values: list[Any] = []
