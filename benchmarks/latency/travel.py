@@ -13,10 +13,12 @@ import asyncio
 import struct
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
 from typing import Any
 
 from benchmarks.latency import settings
 from benchmarks.latency.samples import Samples
+from benchmarks.latency.ticks import ticks
 
 RATE = 1_000
 WARM_UP = 200
@@ -49,23 +51,21 @@ class Run:
 
     def values(self) -> Iterator[bytes]:
         """Give a value whenever it is time for one; sleeps in between."""
-        for wait in self._waits():
-            if wait > 0:
-                time.sleep(wait)
-            yield _value()
-
-    async def async_values(self) -> AsyncIterator[bytes]:
-        """The same on an event loop."""
-        for wait in self._waits():
-            await asyncio.sleep(max(0.0, wait))
-            yield _value()
-
-    def _waits(self) -> Iterator[float]:
         self._samples.start()
         due = time.monotonic()
         for _ in range(self.records):
-            yield due - time.monotonic()
+            time.sleep(max(0.0, due - time.monotonic()))
+            yield _value()
             due += 1 / RATE
+        self._samples.report(self.case, self.records)
+
+    async def async_values(self) -> AsyncIterator[bytes]:
+        """The same on an event loop."""
+        self._samples.start()
+        async with aclosing(ticks(1 / RATE)) as every_tick:
+            for _ in range(self.records):
+                await anext(every_tick)
+                yield _value()
         self._samples.report(self.case, self.records)
 
     # -- the side that reads -----------------------------------------------------------------------
