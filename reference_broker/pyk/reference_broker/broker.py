@@ -1,9 +1,9 @@
 """One node: broker and controller in one, and its life from start to end.
 
 A start replays: the metadata log gives the image, the image says which logs there are, the logs of
-``__consumer_offsets`` give the groups. Then the port is opened and the broker registers, which lets
-clients see it. From then on whatever is committed to the metadata log is published, see
-:mod:`.publishing`.
+``__consumer_offsets`` give the groups. After a clean shutdown the other logs are opened when
+somebody uses them. Then the port is opened and the broker registers, which lets clients see it.
+From then on whatever is committed to the metadata log is published, see :mod:`.publishing`.
 """
 
 from __future__ import annotations
@@ -315,10 +315,18 @@ class Broker:
             moment=self.moment,
         )
         for topic in self.image.topics.values():
-            for number in topic.partitions:
-                self._publisher.follow(TopicPartition(topic.name, number))
-                if number % PARTITIONS_IN_A_TURN == 0:
-                    await asyncio.sleep(0)
+            names = [TopicPartition(topic.name, number) for number in topic.partitions]
+            if self._logs.was_shut_down_cleanly and topic.name != GROUP_METADATA_TOPIC:
+                self._publisher.follow_when_used(names)
+            else:
+                await self._follow_in_turns(names)
+
+    async def _follow_in_turns(self, names: Iterable[TopicPartition]) -> None:
+        assert self._publisher is not None
+        for name in names:
+            self._publisher.follow(name)
+            if name.partition % PARTITIONS_IN_A_TURN == 0:
+                await asyncio.sleep(0)
 
     def _is_in_image(self, name: TopicPartition, topic_id: UUID | None) -> bool:
         topic = self.image.topics.get(name.topic)
@@ -400,6 +408,10 @@ class Broker:
         self._timers.queue.schedule("maintenance", self._logs.next_due(), self._run_maintenance)
 
     def _run_maintenance(self, _: float) -> None:
+        assert self._publisher is not None
+        self._publisher.follow_unused(then=self._maintain_logs)
+
+    def _maintain_logs(self) -> None:
         try:
             for task in self._logs.due():
                 self._logs.perform(task)

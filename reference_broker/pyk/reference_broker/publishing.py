@@ -6,6 +6,9 @@ shows to clients, which cannot fail. What follows from them (open a log, delete 
 may fail, so each of it is a *step* with a name. A step looks at the image as it is and brings one
 thing in line with it. So it can be repeated at any time, and is repeated until it succeeds.
 
+A start after a clean shutdown has nothing to repair, so most logs are opened when somebody uses
+them, or when the maintenance needs all of them.
+
 A topic of thousands of partitions is thousands of changes. A turn of the loop follows only some of
 them, so that clients are served in between; the partitions that are not open yet say so.
 """
@@ -13,7 +16,7 @@ them, so that clients are served in between; the partitions that are not open ye
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -119,6 +122,19 @@ class MetadataPublisher:
     def follow(self, name: TopicPartition) -> None:
         """Bring one partition in line with the image."""
         self._steps.carry_out(f"opening or deleting {name}", lambda: self._follow(name))
+
+    def follow_when_used(self, names: Iterable[TopicPartition]) -> None:
+        """Bring partitions in line with the image when somebody uses them, or ``follow_unused``."""
+        self._replicas.open_when_used(names, self.follow)
+
+    def follow_unused(self, then: Callable[[], None]) -> None:
+        """Follow the partitions that nobody has used yet, in turns, and call ``then`` behind them.
+
+        One that fails is tried again later, and holds nothing up.
+        """
+        for name in self._replicas.unopened():
+            self._in_turn(partial(self.follow, name))
+        self._in_turn(then)
 
     def _room_made(self, name: TopicPartition) -> None:
         self._waiting_for_room.discard(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from pyk.protocol.errors import ErrorCode
 
@@ -35,6 +35,7 @@ class Replicas:
         self._on_moved = on_moved
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._offline: set[tuple[str, int]] = set()
+        self._unopened: dict[tuple[str, int], Callable[[TopicPartition], None]] = {}
         self._log_configs: dict[frozenset[tuple[str, str]], LogConfig] = {}
 
     def get(self, topic: str, number: int) -> Partition:
@@ -42,6 +43,10 @@ class Replicas:
         partition = self._partitions.get((topic, number))
         if partition is not None:
             return partition
+        open_now = self._unopened.pop((topic, number), None)
+        if open_now is not None:
+            open_now(TopicPartition(topic, number))
+            return self.get(topic, number)
         if self._image.partition(TopicPartition(topic, number)) is None:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if (topic, number) in self._offline:
@@ -57,6 +62,16 @@ class Replicas:
         found = [each for (name, _), each in self._partitions.items() if name == topic]
         return sorted(found, key=lambda partition: partition.topic_partition.partition)
 
+    def open_when_used(
+        self, names: Iterable[TopicPartition], follow: Callable[[TopicPartition], None]
+    ) -> None:
+        """Have ``follow`` open each of these when somebody asks for it for the first time."""
+        self._unopened.update(dict.fromkeys(names, follow))
+
+    def unopened(self) -> list[TopicPartition]:
+        """Return the partitions that nobody has asked for yet."""
+        return [TopicPartition(*name) for name in self._unopened]
+
     def follow(self, name: TopicPartition, when_room: Callable[[], None]) -> bool:
         """Bring one partition in line with the image: open, reassign, retire or delete it.
 
@@ -69,6 +84,7 @@ class Replicas:
         return is_done
 
     def _follow(self, name: TopicPartition, when_room: Callable[[], None]) -> bool:
+        self._unopened.pop(name, None)
         topic = self._image.topics.get(name.topic)
         image = self._image.partition(name)
         held = self.find(name)
@@ -91,6 +107,7 @@ class Replicas:
 
     def retire(self, name: TopicPartition) -> None:
         """Serve a partition no longer; its log stays until ``follow`` deletes it."""
+        self._unopened.pop(name, None)
         partition = self._partitions.pop((name.topic, name.partition), None)
         if partition is not None:
             # Whoever waits for it is told, and finds that it is gone.

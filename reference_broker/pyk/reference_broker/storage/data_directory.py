@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import posixpath
 import re
 from random import Random
@@ -19,6 +20,8 @@ from pyk.reference_broker.storage.meta_properties import (
 )
 from pyk.reference_broker.storage.partition_metadata import encode_id
 from pyk.reference_broker.topic_partition import TopicPartition
+
+log = logging.getLogger(__name__)
 
 LOCK_FILE = ".lock"
 DELETE_SUFFIX = "-delete"
@@ -92,10 +95,15 @@ class DataDirectory:
         self.filesystem.rename(self.path_of(partition), target)
         return target
 
-    def strays(self) -> list[str]:
-        """Return the paths of logs that were set aside because no metadata names them."""
-        names = self.filesystem.list_directory(self.path)
-        return [f"{self.path}/{name}" for name in names if name.endswith(STRAY_SUFFIX)]
+    def set_aside(self, partition: TopicPartition, unique_id: UUID) -> None:
+        """Take the name from a log of an unknown topic, and say where it is; raise ``OSError``."""
+        _warn_of_stray(self.rename(partition, unique_id, STRAY_SUFFIX))
+
+    def name_strays(self) -> None:
+        """Log the paths of the logs that were set aside and are still here."""
+        for name in self.filesystem.list_directory(self.path):
+            if name.endswith(STRAY_SUFFIX):
+                _warn_of_stray(f"{self.path}/{name}")
 
     def remove_deleted(self) -> None:
         """Remove the logs whose deletion a stop interrupted."""
@@ -110,6 +118,14 @@ class DataDirectory:
                 mark_clean_shutdown(self.filesystem, self.path, broker_epoch)
         finally:
             self._lock.release()
+
+
+def _warn_of_stray(path: str) -> None:
+    log.warning(
+        "%s belongs to no topic that the metadata knows. It is not used; remove it if its records "
+        "are not needed",
+        path,
+    )
 
 
 def _make_directories(filesystem: FileSystem, path: str) -> None:

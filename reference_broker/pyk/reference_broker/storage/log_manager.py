@@ -18,11 +18,7 @@ from pyk.reference_broker.storage.checkpoint import (
     RECOVERY_POINT_FILE,
     OffsetCheckpoint,
 )
-from pyk.reference_broker.storage.data_directory import (
-    DELETE_SUFFIX,
-    STRAY_SUFFIX,
-    DataDirectory,
-)
+from pyk.reference_broker.storage.data_directory import DELETE_SUFFIX, DataDirectory
 from pyk.reference_broker.storage.disk import Disk, InlineDisk, Work, run_all
 from pyk.reference_broker.storage.errors import LogError, StorageError
 from pyk.reference_broker.storage.flushing import FlushQueue
@@ -92,9 +88,7 @@ class LogManager:
             Task.EXPIRE_PRODUCERS: self._expire_producers,
             **{task: partial(self._checkpoint, task) for task in self._checkpoints},
         }
-        self._unrecovered = set(
-            () if data_directory.was_shut_down_cleanly else data_directory.partitions()
-        )
+        self._unopened = set(data_directory.partitions())
         data_directory.remove_deleted()
 
     @classmethod
@@ -172,7 +166,7 @@ class LogManager:
             opened.log_end_offset,
         )
         self._logs[partition] = opened
-        self._unrecovered.discard(partition)
+        self._unopened.discard(partition)
         return opened
 
     def make_room(
@@ -183,9 +177,9 @@ class LogManager:
     ) -> bool:
         """Return whether a log of this topic can be opened; if not, call ``when_made`` once it can.
 
-        A log of a deleted topic of the same name is deleted. A new log waits until no checkpoint
-        on the disk names an earlier one: after a crash it would begin, and count as flushed, where
-        that did. Raises ``OSError``.
+        A log of a deleted topic of the same name is deleted, or set aside if an earlier broker left
+        it. A new log waits until no checkpoint on the disk names an earlier one: after a crash it
+        would begin, and count as flushed, where that did. Raises ``OSError``.
         """
         if partition in self._logs:
             return True
@@ -194,8 +188,11 @@ class LogManager:
             known = self._topic_id(partition)
             if None in (known, topic_id) or known == topic_id:
                 return True
-            log.warning("%s has a log of another topic of that name; deleting it", partition)
-            self.delete(partition)
+            if partition in self._unopened:
+                self._set_aside(partition)
+            else:
+                log.warning("%s has a log of another topic of that name; deleting it", partition)
+                self.delete(partition)
         for checkpoint, _ in self._checkpoints.values():
             checkpoint.forget(partition)
         self._write_checkpoints_of_forgotten()
@@ -220,7 +217,7 @@ class LogManager:
         if not self._filesystem.is_directory(self.data_directory.path_of(partition)):
             return
         path = self.data_directory.rename(partition, self._new_id(), DELETE_SUFFIX)
-        self._unrecovered.discard(partition)
+        self._unopened.discard(partition)
         self._deleted_directories.append((self._clock.now() + delay_ms / 1000, path))
 
     def set_strays_aside(self, is_known: Callable[[TopicPartition, UUID | None], bool]) -> None:
@@ -228,25 +225,25 @@ class LogManager:
 
         Apache Kafka does the same. They may be all that is left of a topic, so they stay until
         somebody removes them. ``is_known`` is asked for a partition and the id of its topic, None
-        where that is not written down.
+        where that is not written down. After a clean shutdown nobody reads the ids before the logs
+        are used: the metadata are complete, and ``make_room`` looks at the id.
         """
-        for partition in self.stored_partitions():
+        self.data_directory.name_strays()
+        for partition in sorted(self._unopened):
             directory = self.data_directory.path_of(partition)
             try:
-                topic_id = self._topic_id(partition)
+                topic_id = None if self.was_shut_down_cleanly else self._topic_id(partition)
                 has_lost_id = topic_id is None and self._may_have_lost_id(directory)
                 if has_lost_id or not is_known(partition, topic_id):
-                    self.data_directory.rename(partition, self._new_id(), STRAY_SUFFIX)
-                    self._unrecovered.discard(partition)
-                    del self._topic_ids[partition]
+                    self._set_aside(partition)
             except (LogError, OSError) as error:
                 log.warning("Could not tell which topic %s belongs to: %s", directory, error)
-        for path in self.data_directory.strays():
-            log.warning(
-                "%s belongs to no topic that the metadata knows. It is not used; remove it if its "
-                "records are not needed",
-                path,
-            )
+
+    def _set_aside(self, partition: TopicPartition) -> None:
+        """Take its name from a log that nobody uses; raise ``OSError``."""
+        self.data_directory.set_aside(partition, self._new_id())
+        self._unopened.discard(partition)
+        self._topic_ids.pop(partition, None)
 
     def _may_have_lost_id(self, directory: str) -> bool:
         """Whether a log may be that of a deleted topic, whose id a power failure took.
@@ -342,7 +339,8 @@ class LogManager:
             opened.release()
         self._logs.clear()
         # A log that was not opened after a crash was not recovered either.
-        is_clean = not failures and not self._unrecovered
+        is_recovered = self.was_shut_down_cleanly or not self._unopened
+        is_clean = is_recovered and not failures
         self._disk.run(
             partial(self.data_directory.close, broker_epoch if is_clean else None), unlocked
         )
