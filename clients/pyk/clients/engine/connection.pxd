@@ -1,6 +1,7 @@
 cimport cython
 
 from pyk.protocol.connection cimport ClientConnection, Reply, expects_response
+from pyk.protocol.io.frame_transport cimport FrameStream
 
 
 @cython.final
@@ -25,7 +26,7 @@ cdef class Connection:
     cdef public object on_first_answer
     cdef public object on_end
     cdef readonly object lost
-    cdef readonly object transport
+    cdef readonly FrameStream transport
     cdef dict _chosen_versions
     cdef object _now
     cdef ClientConnection _protocol

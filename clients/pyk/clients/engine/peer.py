@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyk.protocol.io.frame_transport import FrameSizeError
+from pyk.protocol.io.frame_reader import FrameSizeError
 
 TLS_ALERT = b"\x15\x03"
 TLS_HANDSHAKE = b"\x16\x03"

@@ -3,13 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from pyk.protocol.io.clock import Clock
-from pyk.protocol.io.frame_transport import (
-    FileRegion,
-    FrameReceiver,
-    FrameSizeError,
-    FrameTransport,
-    Part,
-)
+from pyk.protocol.io.frame_reader import FrameReceiver, FrameSizeError
+from pyk.protocol.io.frame_transport import FileRegion, FrameTransport, Part
 from pyk.protocol.io.network import Address, Listener, Network, SystemNetwork
 from pyk.protocol.io.system_clock import SystemClock
 

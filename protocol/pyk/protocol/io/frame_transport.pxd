@@ -1,23 +1,14 @@
 cimport cython
 
-from pyk.protocol.io.frame_buffer cimport cut
-from pyk.protocol.wire_numbers cimport get_int32
+from pyk.protocol.io.frame_reader cimport FrameReader
+from pyk.protocol.io.socket_transport cimport SocketTransport
 
 
-cdef class FrameReader:
-    cdef readonly object _receiver
-    cdef Py_ssize_t _max_frame_bytes
-    cdef public object _scratch
-    cdef bytes _prefix
-    cdef bytearray _frame
-    cdef Py_ssize_t _frame_size
-    cdef Py_ssize_t _frame_filled
+cdef class FrameStream(FrameReader):
+    cdef readonly object _transport
+    cdef SocketTransport _socket
 
-    cpdef get_buffer(self, sizehint)
-    cpdef buffer_updated(self, Py_ssize_t nbytes)
-    @cython.locals(start=Py_ssize_t, size=Py_ssize_t, body=Py_ssize_t, end=Py_ssize_t)
-    cdef _cut_frames(self, Py_ssize_t filled)
-    cdef _begin_frame(self, arrived, Py_ssize_t size)
+    cpdef write(self, parts)
 
 
 @cython.locals(joined=list, small=list)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from pyk.protocol import slotted
+from pyk.protocol.io.frame_transport import FrameTransport
+from pyk.protocol.io.socket_transport import SocketTransport
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +54,8 @@ class Network(Protocol):
         """Accept connections on a port (0: a free one), each with a protocol by ``factory``."""
 
 
+HAS_SOCKET_TRANSPORT = sys.platform != "win32"
+"""Whether every event loop here can watch a socket."""
 BACKLOG = 1024
 """A large one: a test that opens thousands of connections at once is a user too."""
 ACCEPTS_PER_TURN = 64
@@ -153,10 +158,20 @@ class SystemNetwork:
         )
 
     async def connect(self, factory: ProtocolFactory, address: Address) -> asyncio.BufferedProtocol:
-        loop = asyncio.get_running_loop()
-        _, protocol = await loop.create_connection(
-            factory, address.host, address.port, family=address.family
-        )
+        connection = socket.socket(address.family, socket.SOCK_STREAM)
+        try:
+            connection.setblocking(False)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            loop = asyncio.get_running_loop()
+            await loop.sock_connect(connection, (address.host, address.port))
+            protocol = factory()
+            if isinstance(protocol, FrameTransport) and HAS_SOCKET_TRANSPORT:
+                SocketTransport(connection, protocol).begin()
+            else:
+                await loop.create_connection(lambda: protocol, sock=connection)
+        except BaseException:
+            connection.close()
+            raise
         return protocol
 
     async def listen(self, factory: ProtocolFactory, host: str, port: int) -> SystemListener:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pyk.clients.engine.peer import explain
-from pyk.protocol.io.frame_transport import FrameSizeError
+from pyk.protocol.io.frame_reader import FrameSizeError
 
 
 def test_a_peer_that_speaks_something_else_is_recognised_by_its_first_bytes() -> None:

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyk.protocol.io import FileRegion, FrameTransport, SystemNetwork
-from pyk.protocol.io.frame_transport import FIRST_FRAME_BUFFER_BYTES, SCRATCH_BYTES, FrameSizeError
+from pyk.protocol.io.frame_reader import FIRST_FRAME_BUFFER_BYTES, FrameSizeError
+from pyk.protocol.io.frame_transport import SCRATCH_BYTES
 
 
 class Receiver:

@@ -1,0 +1,241 @@
+"""A socket as the transport of frames: what asyncio promises of its own transports holds here."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from pyk.protocol.io import FrameTransport
+from pyk.protocol.io import stream_socket as stream_sockets
+from pyk.protocol.io.socket_transport import HIGH_WATER_BYTES, SocketTransport
+from pyk.protocol.io.stream_socket import StreamSocket
+
+LARGE = bytes(range(256)) * 40_000  # more than the kernel takes at once
+IS_COMPILED = not stream_sockets.__file__.endswith(".py")
+
+
+class Receiver:
+    """Keeps frames, and fails at those that say so."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.arrived = asyncio.Event()
+        self.lost = asyncio.Event()
+        self.errors: list[Exception | None] = []
+
+    def frame_received(self, frame: memoryview) -> None:
+        if bytes(frame) == b"fail":
+            raise LookupError("a bug")
+        self.frames.append(bytes(frame))
+        self.arrived.set()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.errors.append(error)
+        self.lost.set()
+
+
+class Ends:
+    """A transport that is connected to a socket that the test uses."""
+
+    def __init__(self) -> None:
+        near, self.peer = socket.socketpair()
+        self.peer.setblocking(False)
+        self.receiver = Receiver()
+        self.frames = FrameTransport(self.receiver, max_frame_bytes=1000)
+        SocketTransport(near, self.frames).begin()
+
+    async def read(self, count: int) -> bytes:
+        loop, data = asyncio.get_running_loop(), bytearray()
+        while len(data) < count:
+            received = await loop.sock_recv(self.peer, count - len(data))
+            if not received:
+                break
+            data += received
+        return bytes(data)
+
+
+@pytest.fixture
+async def ends() -> AsyncIterator[Ends]:
+    ends = Ends()
+    yield ends
+    ends.frames.abort()
+    ends.peer.close()
+    await ends.receiver.lost.wait()
+
+
+async def test_parts_that_the_kernel_takes_are_sent_at_once(ends: Ends) -> None:
+    ends.frames.write([b"one", bytearray(b"two"), memoryview(b"three")])
+
+    assert ends.peer.recv(100) == b"onetwothree"
+    assert ends.frames.unsent_bytes == 0
+
+
+async def test_many_parts_arrive_in_their_order(ends: Ends) -> None:
+    parts = [b"%04d" % number for number in range(2000)]
+
+    ends.frames.write(parts)
+
+    assert await ends.read(8000) == b"".join(parts)
+
+
+@pytest.mark.parametrize("part_count", [1, 3, 40])
+async def test_what_the_kernel_does_not_take_goes_later_in_order(
+    ends: Ends, part_count: int
+) -> None:
+    size = len(LARGE) // part_count
+    parts = [LARGE[at : at + size] for at in range(0, len(LARGE), size)]
+
+    ends.frames.write(parts)
+    ends.frames.write([b"behind"])
+    unsent = ends.frames.unsent_bytes
+
+    assert unsent > HIGH_WATER_BYTES
+    assert await ends.read(len(LARGE) + 6) == LARGE + b"behind"
+    assert ends.frames.unsent_bytes == 0
+
+
+async def test_a_writer_waits_until_the_peer_has_taken_enough(ends: Ends) -> None:
+    ends.frames.write([LARGE])
+    drained = asyncio.ensure_future(ends.frames.drain())
+    await asyncio.sleep(0)
+    waited = not drained.done()
+
+    await ends.read(len(LARGE))
+    await drained
+
+    assert waited
+
+
+async def test_close_sends_what_was_written(ends: Ends) -> None:
+    ends.frames.write([LARGE])
+    ends.frames.close()
+    ends.frames.write([b"too late"])
+
+    assert await ends.read(len(LARGE) + 1) == LARGE
+    await ends.receiver.lost.wait()
+    assert ends.receiver.errors == [None]
+
+
+async def test_abort_drops_what_is_unsent_and_tells_why(ends: Ends) -> None:
+    error = OSError("enough")
+    ends.frames.write([LARGE])
+    ends.frames.abort(error)
+    is_told_at_once = bool(ends.receiver.errors)
+
+    assert len(await ends.read(len(LARGE))) < len(LARGE)
+    await ends.receiver.lost.wait()
+    assert not is_told_at_once
+    assert ends.receiver.errors == [error]
+
+
+async def test_abort_ends_a_close_that_waits_for_the_peer(ends: Ends) -> None:
+    ends.frames.write([LARGE])
+    ends.frames.close()
+    ends.frames.abort()
+    ends.frames.abort()
+
+    await ends.receiver.lost.wait()
+    assert ends.receiver.errors == [None]
+
+
+async def test_the_end_of_the_stream_closes(ends: Ends) -> None:
+    ends.peer.shutdown(socket.SHUT_WR)
+
+    await ends.receiver.lost.wait()
+
+    assert ends.receiver.errors == [None]
+    assert ends.frames.is_closing
+
+
+@pytest.mark.parametrize("size", [10, len(LARGE)])
+async def test_a_write_to_a_peer_that_has_gone_ends_the_connection(ends: Ends, size: int) -> None:
+    ends.frames.pause_reading()
+    ends.peer.close()
+    ends.frames.write([bytes(size)])
+
+    await ends.receiver.lost.wait()
+
+    assert isinstance(ends.receiver.errors[0], ConnectionError)
+
+
+async def test_a_peer_that_goes_while_bytes_are_unsent_ends_the_connection(ends: Ends) -> None:
+    ends.frames.write([LARGE])
+    ends.frames.pause_reading()
+    ends.peer.close()
+
+    await ends.receiver.lost.wait()
+
+    assert isinstance(ends.receiver.errors[0], ConnectionError)
+    await ends.frames.drain()
+
+
+async def test_nothing_is_received_while_reading_is_paused(ends: Ends) -> None:
+    ends.frames.pause_reading()
+    ends.frames.pause_reading()
+    ends.peer.send(b"\0\0\0\3abc")
+    for _ in range(10):
+        await asyncio.sleep(0)
+    received = list(ends.receiver.frames)
+
+    ends.frames.resume_reading()
+    ends.frames.resume_reading()
+    await ends.receiver.arrived.wait()
+
+    assert received == []
+    assert ends.receiver.frames == [b"abc"]
+
+
+async def test_a_bug_in_the_receiver_is_reported_and_ends_the_connection(ends: Ends) -> None:
+    reported: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+
+    ends.peer.send(b"\0\0\0\4fail")
+    await ends.receiver.lost.wait()
+
+    assert [type(each["exception"]) for each in reported] == [LookupError]
+    assert isinstance(ends.receiver.errors[0], LookupError)
+
+
+async def test_a_receiver_that_closes_the_connection_gets_nothing_more(ends: Ends) -> None:
+    ends.peer.send(b"\0\0\0\1a")
+    await ends.receiver.arrived.wait()
+
+    ends.frames.close()
+    await ends.receiver.lost.wait()
+
+    assert ends.receiver.frames == [b"a"]
+
+
+@pytest.mark.skipif(not IS_COMPILED, reason="plain Python releases the lock in each system call")
+def test_small_transfers_do_not_release_the_interpreters_lock() -> None:
+    near, far = socket.socketpair()
+    ends = StreamSocket(near), StreamSocket(far)
+    go, ran = threading.Lock(), threading.Event()
+    go.acquire()
+    other = threading.Thread(target=lambda: (go.acquire(), ran.set()))
+    other.start()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        go.release()
+        until = time.monotonic() + 0.02
+        while time.monotonic() < until:
+            pass  # the other thread gets as far as it can without the lock
+        for _ in range(10):
+            ends[0].send_parts([b"a" * 100])
+            ends[1].receive_into(memoryview(bytearray(1000)))
+        has_run = ran.is_set()
+    finally:
+        sys.setswitchinterval(before)
+    other.join()
+    for end in ends:
+        end.close()
+
+    assert not has_run
