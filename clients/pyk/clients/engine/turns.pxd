@@ -1,6 +1,8 @@
 cimport cython
 
 from pyk.clients.engine.baton cimport Baton
+from pyk.clients.engine.poller cimport Poller
+from pyk.clients.engine.turn_lock cimport TurnLock
 from pyk.protocol.io.system_clock cimport SystemClock
 
 
@@ -22,12 +24,10 @@ cdef class Turns:
     cdef object _loop
     cdef object _ready
     cdef list _timers
-    cdef object _select
-    cdef object _known
+    cdef Poller _poller
     cdef double _resolution
     cdef SystemClock _clock
-    cdef object _mutex
-    cdef unsigned long _holder
+    cdef TurnLock _lock
     cdef unsigned long long _count
 
     cpdef bint hold(self, bint wait) except -1
@@ -40,10 +40,9 @@ cdef class Turns:
     @cython.locals(timers=list)
     cdef _drop_cancelled_timers(self)
     @cython.locals(wakes_at=double, now=double, count=cython.ulonglong, is_relieved=bint)
-    cdef _wait(self, double until, Rest rest)
-    cdef _still_true(self, events)
-    @cython.locals(mask=int)
-    cdef _take_events(self, list events)
+    cdef int _wait(self, double until, Rest rest) except -1
+    @cython.locals(index=int, mask=int)
+    cdef _take_events(self, int count)
     @cython.locals(timers=list, end=double)
     cdef _take_due_timers(self)
     cdef _run(self, handle)

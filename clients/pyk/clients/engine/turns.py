@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import threading
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any
 
 from pyk.clients.engine.baton import Baton
+from pyk.clients.engine.poller import Poller
+from pyk.clients.engine.turn_lock import TurnLock
 from pyk.protocol.io.system_clock import SystemClock
 
 NEVER = float("inf")
@@ -23,7 +24,6 @@ LONGEST_WAIT_SECONDS = 24 * 3600.0
 # Timers that were cancelled stay in the queue until they are due, or until they are most of it.
 LEAST_TIMERS_TO_SWEEP = 100
 
-_thread_ident = threading.get_ident
 _set_running_loop = asyncio._set_running_loop
 _pop_timer = heapq.heappop
 
@@ -40,33 +40,29 @@ class Turns:
         # asyncio never replaces the two: only its own turn would, and that one never runs.
         self._ready = loop._ready
         self._timers = loop._scheduled
-        self._select = loop._selector.select
-        self._known = loop._selector.get_map()
+        self._poller = Poller(loop._selector)
         self._resolution = loop._clock_resolution
         self._clock = SystemClock()  # as asyncio's loop.time()
-        self._mutex = threading.Lock()
-        self._holder = 0
+        self._lock = TurnLock()
         self._count = 0
 
     # -- the lock ----------------------------------------------------------------------------------
 
     def hold(self, wait: bool) -> bool:
         """Take the lock; without ``wait`` only if it is free."""
-        if not self._mutex.acquire(wait):
+        if not self._lock.acquire(wait):
             return False
-        self._holder = _thread_ident()
         _set_running_loop(self._loop)
         return True
 
     def let_go(self) -> None:
         """Give the lock back."""
         _set_running_loop(None)
-        self._holder = 0
-        self._mutex.release()
+        self._lock.release()
 
     def is_here(self) -> bool:
         """Return whether this thread runs a turn at this moment. Any thread may ask."""
-        return self._holder == _thread_ident()
+        return self._lock.is_mine()
 
     # -- with the lock -----------------------------------------------------------------------------
 
@@ -78,7 +74,7 @@ class Turns:
         ready = self._ready
         self._drop_cancelled_timers()
         if ready or self._loop._stopping:
-            self._take_events(self._select(0))
+            self._take_events(self._poller.wait(0.0))
         else:
             self._take_events(self._wait(until, rest))
         self._take_due_timers()
@@ -120,34 +116,31 @@ class Turns:
             loop._timer_cancelled_count -= 1
             _pop_timer(timers)._scheduled = False
 
-    def _wait(self, until: float, rest: Rest) -> Any:
-        """Wait for events without the lock, until the next timer at most, and return them."""
+    def _wait(self, until: float, rest: Rest) -> int:
+        """Wait for events without the lock, until the next timer at most; return how many came."""
         # The timer's own time, not what is left of it: that is a little less with each look.
         wakes_at = min(until, self.next_timer())
         now = self._clock.now()
         if wakes_at <= now:
-            return self._select(0)
+            return self._poller.wait(0.0)
         count = self._count
         rest.begins(wakes_at)
-        self._holder = 0
-        self._mutex.release()
+        self._lock.release()
         try:
-            events = self._select(min(wakes_at - now, LONGEST_WAIT_SECONDS))
+            event_count = self._poller.wait(min(wakes_at - now, LONGEST_WAIT_SECONDS))
         finally:
-            self._mutex.acquire()
-            self._holder = _thread_ident()
+            self._lock.acquire(True)
             is_relieved = rest.ends()
         if is_relieved:
             raise RelievedError
-        # Others have worked meanwhile: what they changed comes up again with the next wait.
-        return events if count == self._count else self._still_true(events)
+        # Where others have worked meanwhile, events may be of the past. True ones come again.
+        return event_count if count == self._count else self._poller.wait(0.0)
 
-    def _still_true(self, events: Any) -> Any:
-        known = self._known
-        return [(key, mask) for key, mask in events if known.get(key.fd) is key]
-
-    def _take_events(self, events: Any) -> None:
-        for key, mask in events:
+    def _take_events(self, count: int) -> None:
+        for index in range(count):
+            key, mask = self._poller.key(index), self._poller.mask(index)
+            if key is None:
+                continue
             reader, writer = key.data
             if reader is not None and mask & EVENT_READ:
                 if reader._cancelled:

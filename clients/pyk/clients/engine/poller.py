@@ -1,0 +1,34 @@
+"""Wait for events of the descriptors that a loop's selector watches.
+
+``poller.pyx`` is the compiled form, which asks the kernel itself: the selector's own way makes a
+list, tuples and two Python calls of each wait.
+"""
+
+from __future__ import annotations
+
+import selectors
+
+
+class Poller:
+    """Waits, and keeps the events that came until the next wait."""
+
+    def __init__(self, selector: selectors.BaseSelector) -> None:
+        self._selector = selector
+        self._events: list[tuple[selectors.SelectorKey, int]] = []
+
+    def wait(self, seconds: float) -> int:
+        """Wait for events, at most so long; return how many came.
+
+        The lock of the interpreter is released if ``seconds`` are more than 0. Handlers of signals
+        may run, and may end the wait.
+        """
+        self._events = self._selector.select(seconds)
+        return len(self._events)
+
+    def key(self, index: int) -> selectors.SelectorKey | None:
+        """Return whose event it is, None if nobody's any more."""
+        return self._events[index][0]
+
+    def mask(self, index: int) -> int:
+        """Return what happened: ``EVENT_READ``, ``EVENT_WRITE`` or both."""
+        return self._events[index][1]
