@@ -10,8 +10,10 @@ from contextlib import ExitStack
 
 import click
 
+from pyk.command_line.hidden_modules import hidden_modules
 from pyk.reference_broker.cluster import AsyncCluster
 from pyk.reference_broker.config import InvalidConfigError
+from pyk.reference_broker.filesystem import OsFileSystem
 from pyk.reference_broker.storage import StorageError
 
 
@@ -51,10 +53,11 @@ def broker(  # noqa: PLR0917 - click gives them by name
     Prints one line, READY host:port, once clients can connect.
     """
     config = dict(map(_parse_config, configs))
+    filesystem = OsFileSystem(is_durable=data_dir is not None)
     with ExitStack() as stack:
         if data_dir is None:
-            import tempfile
-
+            with hidden_modules("bz2", "lzma"):
+                import tempfile
             data_dir = stack.enter_context(tempfile.TemporaryDirectory(prefix="pyk-broker-"))
         try:
             cluster = AsyncCluster(
@@ -64,6 +67,7 @@ def broker(  # noqa: PLR0917 - click gives them by name
                 host=host,
                 port=port,
                 advertise=advertise,
+                filesystem=filesystem,
             )
             asyncio.run(_serve(cluster))
         except (InvalidConfigError, StorageError, ValueError) as error:

@@ -12,6 +12,7 @@ try:
 except ModuleNotFoundError:
     sys.exit("pyk: the command line needs click; install it with  pip install 'pyk-kafka[cli]'")
 
+from pyk.command_line.hidden_modules import hidden_modules
 from pyk.protocol.version import __version__
 
 COMMANDS = {
@@ -37,7 +38,8 @@ class _Commands(click.Group):
         module = name.replace("-", "_")
         gc.disable()  # what imports make stays: to look for garbage in it only takes time
         if name in WITHOUT_TLS:
-            _import_asyncio_without_tls()
+            with hidden_modules("ssl"):
+                import_module("asyncio")
         command: click.Command = getattr(import_module(f"pyk.command_line.{module}"), module)
         gc.freeze()
         gc.enable()
@@ -66,14 +68,3 @@ def main() -> None:
     """The Kafka toolkit for Python."""
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal need not know every letter
         sys.stdout.reconfigure(errors="backslashreplace")
-
-
-def _import_asyncio_without_tls() -> None:
-    """Import asyncio without ssl, which it takes if it can and does without if not."""
-    if "asyncio" in sys.modules or "ssl" in sys.modules:
-        return
-    sys.modules["ssl"] = None  # type: ignore[assignment]
-    try:
-        import_module("asyncio")
-    finally:
-        del sys.modules["ssl"]

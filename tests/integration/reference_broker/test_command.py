@@ -124,6 +124,24 @@ def test_the_broker_starts_without_what_it_does_not_need() -> None:
     assert done.stdout.split() == ["asyncio"]
 
 
+def test_without_a_data_directory_nothing_waits_for_the_disk() -> None:
+    program = (
+        "import os, sys\n"
+        "del os.fsync\n"
+        "from pyk.command_line.main import main\n"
+        "main(['broker', '--port', '0'], standalone_mode=False)\n"
+        "print(*{'ssl', 'bz2', 'lzma', 'concurrent.futures.thread'} & set(sys.modules))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        ready = process.stdout.readline()
+        process.terminate()
+        rest = process.stdout.read()
+
+    assert ready.startswith(b"READY ")
+    assert (process.returncode, rest) == (0, b"\n")
+
+
 async def test_it_ends_with_an_error_if_it_could_not_write_everything_down(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path) as broker:
         async with RawClient(broker.bootstrap) as client:

@@ -74,10 +74,24 @@ class OsFile:
             os.close(descriptor)
 
 
-class OsFileSystem:
-    """Files and directories of the operating system, readable by their owner only."""
+class ScratchFile(OsFile):
+    """A file that nobody needs after a power failure."""
 
-    waits_for_device = True
+    __slots__ = ()
+
+    def flush(self) -> None:
+        """Return at once."""
+
+
+class OsFileSystem:
+    """Files and directories of the operating system, readable by their owner only.
+
+    With ``is_durable=False`` nothing waits for the disk: for data that end with the process.
+    """
+
+    def __init__(self, *, is_durable: bool = True) -> None:
+        self.waits_for_device = is_durable
+        self._file = OsFile if is_durable else ScratchFile
 
     @property
     def max_open_files(self) -> int:
@@ -85,7 +99,7 @@ class OsFileSystem:
 
     def open(self, path: str, *, create: bool = False) -> File:
         flags = _OPEN_FLAGS | (os.O_CREAT if create else 0)
-        return OsFile(os.open(path, flags, FILE_MODE), path)
+        return self._file(os.open(path, flags, FILE_MODE), path)
 
     def lock(self, path: str) -> Lock:
         return _OsLock(path)
@@ -131,7 +145,8 @@ class OsFileSystem:
             shutil.rmtree(path)
 
     def sync_directory(self, path: str) -> None:
-        if sys.platform == "win32":  # directories cannot be opened there; renames are journaled
+        # Windows opens no directories; it has renames in its journal.
+        if sys.platform == "win32" or not self.waits_for_device:
             return
         descriptor = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY)
         try:

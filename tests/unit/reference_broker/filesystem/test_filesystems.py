@@ -368,3 +368,16 @@ def test_directory_operations_fail_at_their_points(faulty):
 def test_unknown_point_is_named(faulty):
     with pytest.raises(ValueError, match="no operation 'fsync': use one of open, read, write"):
         faulty.on("fsync")
+
+
+def test_scratch_files_wait_for_no_device(tmp_path):
+    durable, scratch = OsFileSystem(), OsFileSystem(is_durable=False)
+
+    with pytest.raises(OSError, match="Invalid argument"):
+        durable.open("/dev/null").flush()  # no device is behind it
+    scratch.open("/dev/null").flush()
+    with pytest.raises(FileNotFoundError):
+        durable.sync_directory(f"{tmp_path}/missing")
+    scratch.sync_directory(f"{tmp_path}/missing")
+    assert durable.waits_for_device
+    assert not scratch.waits_for_device

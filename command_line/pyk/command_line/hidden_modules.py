@@ -1,0 +1,19 @@
+"""Import a module without others that it takes if it can and does without if not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def hidden_modules(*names: str) -> Iterator[None]:
+    """Let imports of these modules fail meanwhile, except those that are imported already."""
+    hidden = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
