@@ -8,12 +8,21 @@ from __future__ import annotations
 from struct import Struct
 
 _INT32 = Struct(">i")
+_INT64 = Struct(">q")
 
 
 def get_int32(data: bytes | bytearray | memoryview, position: int) -> int:
     """Return the int32 at ``position``; raise ``IndexError`` if its four bytes are not there."""
     _check(position, len(data))
     number: int = _INT32.unpack_from(data, position)[0]
+    return number
+
+
+def get_int64(data: bytes | bytearray | memoryview, position: int) -> int:
+    """Return the int64 at ``position``; raise ``IndexError`` if its eight bytes are not there."""
+    if not 0 <= position <= len(data) - _INT64.size:
+        raise IndexError(f"no int64 at byte {position} of {len(data)}")
+    number: int = _INT64.unpack_from(data, position)[0]
     return number
 
 

@@ -93,6 +93,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
             config,
             topics,
             on_data=bell.ring,
+            on_records=bell.ring_now,
             on_room=_soon,
             clock=clock,
             network=network,
@@ -186,8 +187,9 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         return taken
 
     async def _begin(self) -> None:
-        if not self._core.is_closed:
+        if not self._core.is_started and not self._core.is_closed:
             await self.start()
+        self._has_begun = True
 
     async def _attend(self, deadline: float | None) -> None:
         """Look what there is besides records, and do it."""
@@ -222,7 +224,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
 
     def _refuse_nested_use(self) -> None:
         """Raise while records are taken: by another task, or here, by a deserializer."""
-        self._refuse_other_tasks()
+        self._refuse_other_tasks(asyncio.current_task())
         if self._user is not None and self._reader.is_under_way:
             raise StateError(
                 "a deserializer cannot come for records or commit them while others are taken"
@@ -254,7 +256,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
 
         What was handed out last does not count as finished; ``commit()`` before says that it is.
         """
-        self._refuse_other_tasks()
+        self._refuse_other_tasks(asyncio.current_task())
         for event in await self._core.begin_leaving(self._core.deadline(None)):
             await self._call_listener(event)
         await self._core.unsubscribe()

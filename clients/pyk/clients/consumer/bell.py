@@ -3,25 +3,53 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Generator
+from contextvars import Context
+from typing import Any
+
+# What the task awaits; its own callback, and the context to call it in.
+WakeUp = Callable[[Any], object]
 
 
 class Bell:
-    """One task waits for it, and whatever runs on its event loop may ring it.
+    """What one task awaits, and whatever runs on its event loop may ring.
 
     What rang stays rung until :meth:`clear`: the handler of a signal may ring in the middle of
     anything, also before the task that is about to wait does so.
+
+    To asyncio it is a future: a task knows one by ``_asyncio_future_blocking``, and adds its own
+    step as a callback. asyncio's futures can be used once, and call back in the next turn of the
+    loop. This one is used again and again, and :meth:`ring_now` spares that turn.
     """
 
     def __init__(self) -> None:
+        self._asyncio_future_blocking = False
         self._has_rung = False
-        self._waiting: asyncio.Future[bool] | None = None
+        self._is_awaited = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._wake_up: WakeUp | None = None
+        self._context: Context | None = None
+        self._cancelled: asyncio.CancelledError | None = None
 
     def ring(self) -> None:
-        """End the wait, or the next one."""
+        """End the wait soon, or the next one."""
         self._has_rung = True
-        waiting = self._waiting
-        if waiting is not None and not waiting.done():
-            waiting.set_result(True)
+        self._wake_soon()
+
+    def ring_now(self) -> None:
+        """End the wait, or the next one: the task goes on before this returns.
+
+        It goes on in a turn of its own if this is called by a task.
+        """
+        self._has_rung = True
+        wake_up, context = self._wake_up, self._context
+        if wake_up is None or context is None:
+            return
+        if asyncio.current_task() is not None:
+            self._wake_soon()
+            return
+        self._wake_up = self._context = None
+        context.run(wake_up, self)
 
     def clear(self) -> None:
         """Let the next wait wait again."""
@@ -29,21 +57,60 @@ class Bell:
 
     async def rings(self, deadline: float | None) -> bool:
         """Wait until it rings; return False at the deadline, in seconds of the loop's clock."""
-        loop = asyncio.get_running_loop()
-        self._waiting = loop.create_future()
-        timer = None
+        if deadline is None:
+            await self
+            return True
+        timer = asyncio.get_running_loop().call_at(deadline, self._wake_soon)
         try:
-            if self._has_rung:
-                return True
-            if deadline is not None:
-                timer = loop.call_at(deadline, _give_up, self._waiting)
-            return await self._waiting
+            await self
         finally:
-            self._waiting = None
-            if timer is not None:
-                timer.cancel()
+            timer.cancel()
+        return self._has_rung
 
+    # -- what a coroutine calls --------------------------------------------------------------------
 
-def _give_up(waiting: asyncio.Future[bool]) -> None:
-    if not waiting.done():
-        waiting.set_result(False)
+    def __await__(self) -> Generator[Any, None, None]:
+        self._is_awaited = False
+        self._wake_up = self._context = None  # of a task that ended without a last step
+        return self  # type: ignore[return-value]
+
+    def __iter__(self) -> Bell:
+        return self
+
+    def __next__(self) -> Bell:
+        if self._has_rung or self._is_awaited:
+            raise StopIteration
+        self._is_awaited = self._asyncio_future_blocking = True
+        self._cancelled = None
+        self._loop = asyncio.get_running_loop()
+        return self
+
+    # -- what a task calls -------------------------------------------------------------------------
+
+    def get_loop(self) -> asyncio.AbstractEventLoop | None:
+        """Return the loop whose tasks may wait."""
+        return self._loop
+
+    def add_done_callback(self, wake_up: WakeUp, *, context: Context) -> None:
+        """Have the task's next step called when it rings."""
+        self._wake_up, self._context = wake_up, context
+
+    def cancel(self, msg: object = None) -> bool:
+        """End the wait because the task is cancelled; return False if it has ended already."""
+        if self._wake_up is None:
+            return False
+        self._cancelled = asyncio.CancelledError() if msg is None else asyncio.CancelledError(msg)
+        self._wake_soon()
+        return True
+
+    def result(self) -> None:
+        """Raise if the task was cancelled."""
+        cancelled, self._cancelled = self._cancelled, None
+        if cancelled is not None:
+            raise cancelled
+
+    def _wake_soon(self) -> None:
+        wake_up, context = self._wake_up, self._context
+        if wake_up is not None and self._loop is not None:
+            self._wake_up = self._context = None
+            self._loop.call_soon(wake_up, self, context=context)

@@ -20,7 +20,7 @@ from pyk.clients.consumer.fetch_buffer import CLOSED, FORKED, WAKEUP
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
 from pyk.clients.consumer.health import ConsumerHealth, ConsumerStats
 from pyk.clients.consumer.offsets_argument import CommitArgument, offsets_to_commit
-from pyk.clients.consumer.read_path import BlockingReadPath
+from pyk.clients.consumer.read_path import BlockingReadPath, Room
 from pyk.clients.consumer.rebalance_listener import RebalanceListener
 from pyk.clients.consumer.record import ConsumerRecord
 from pyk.clients.consumer.records import ConsumerRecords
@@ -91,28 +91,20 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         network: Network | None = None,
         random: randomness.Random | None = None,
     ) -> None:
-        self._thread = LoopThread("consumer")
-        self._doorbell = self._thread.new_waiter()
-        self._room = Room()
+        thread = LoopThread("consumer")
+        room = Room(thread.new_waiter())
         core = ConsumerCore(
             config,
             topics,
-            on_data=self._doorbell.set,
-            # What the core knows must not lead back here, or a consumer that is dropped would stay.
-            on_room=self._room.note,
+            on_data=room.doorbell.set,
+            on_records=room.doorbell.set,
+            on_room=room.note,
             clock=clock,
             network=network,
             random=random,
         )
-        super().__init__(core.reader)
-        self._core = core
-        self._buffer = core.buffer
-        self._use = threading.RLock()
-        self._user: threading.Thread | None = None
-        """The thread that polls now."""
-        self._taker: threading.Thread | None = None
-        """The thread that came for records last."""
-        self._thread.guard.on_fork = lambda error: core.forked()
+        super().__init__(core, thread, room)
+        thread.guard.on_fork = lambda error: core.forked()
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -197,64 +189,16 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         records before it came first.
         """
         limit, deadline = self._core.poll_limit(max_records), self._core.poll_deadline(timeout)
-        self._refuse_nested_polls()
-        with self._use:
-            records = self._take(limit, deadline)
+        spans, records = self._take(limit, deadline)
+        taken = ConsumerRecords[K, V](spans, records)
         # From here to the end nothing is called: the handler of a signal would run after a call.
         self._reader.is_under_way = False
-        return records
+        return taken
 
-    def _take(self, limit: int, deadline: float | None) -> ConsumerRecords[K, V]:
-        self._user = self._taker = threading.current_thread()
-        try:
-            while True:
-                if self._buffer.attention:
-                    self._attend(deadline)
-                spans, records = self._reader.take(limit)
-                self._fetch_on()
-                if spans or not self._wait(deadline):
-                    return ConsumerRecords(spans, records)
-        finally:
-            self._user = None
-
-    def _open_next_span(self) -> None:
-        self._refuse_nested_polls()
-        with self._use:
-            self._user = self._taker = threading.current_thread()
-            try:
-                while True:
-                    if self._buffer.attention:
-                        self._attend(None)
-                    has_span = self._reader.open_span()
-                    self._fetch_on()
-                    if has_span:
-                        return
-                    self._wait(None)
-            finally:
-                self._user = None
-
-    def _wait(self, deadline: float | None) -> bool:
-        """Wait for records or anything else; return False at the deadline."""
+    def _begin(self) -> None:
         if not self._core.is_started and not self._core.is_closed:
             self.start()
         self._core.check_reading()
-        self._doorbell.clear()
-        self._buffer.is_waiting = True
-        try:
-            if self._buffer.has_work:
-                return deadline is None or self._core.client.clock.now() < deadline
-            left = None if deadline is None else deadline - self._core.client.clock.now()
-            return self._doorbell.wait(left)
-        finally:
-            self._buffer.is_waiting = False
-
-    def _fetch_on(self) -> None:
-        """Let the next fetch leave, with all that was made room for, before the application works
-        on what is there."""
-        fetch = self._room.fetch
-        if fetch is not None:
-            self._room.fetch = None
-            self._thread.visit(fetch)
 
     def _attend(self, deadline: float | None) -> None:
         """Look what there is besides records, and do it."""
@@ -307,15 +251,6 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
             raise StateError(
                 "a deserializer, or the handler of a signal, cannot come for records or commit "
                 "them while others are taken"
-            )
-
-    def _refuse_nested_polls(self) -> None:
-        """Raise where this thread comes for records already: in a listener, for instance."""
-        self._refuse_other_threads()
-        if self._user is not None:
-            raise StateError(
-                "a rebalance listener, a deserializer or the handler of a signal cannot come for "
-                "records inside of poll or iteration, which goes on once it returns"
             )
 
     def _leave_interrupted_poll(self) -> None:
@@ -473,13 +408,3 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     def stats(self) -> ConsumerStats:
         """Return what the consumer has done and holds at this moment."""
         return self._core.stats()
-
-
-class Room:
-    """Remembers how to fetch into the room that the application has made by reading."""
-
-    def __init__(self) -> None:
-        self.fetch: Callable[[], None] | None = None
-
-    def note(self, fetch: Callable[[], None]) -> None:
-        self.fetch = fetch

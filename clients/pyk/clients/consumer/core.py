@@ -64,6 +64,7 @@ class ConsumerCore:
         topics: Iterable[str] | None,
         *,
         on_data: Callable[[], object],
+        on_records: Callable[[], object],
         on_room: Callable[[Callable[[], None]], object],
         clock: Clock | None = None,
         network: Network | None = None,
@@ -78,7 +79,7 @@ class ConsumerCore:
             random=random,
             allow_auto_topic_creation=config.allow_auto_create_topics,
         )
-        self.buffer = FetchBuffer(on_data, lambda: on_room(self._fetch))
+        self.buffer = FetchBuffer(on_data, lambda: on_room(self._fetch), on_records)
         self.reader = FetchReader(
             self.buffer,
             Deserializers(config.key_deserializer, config.value_deserializer),

@@ -14,6 +14,7 @@ cdef class FetchBuffer:
     cdef object queue
     cdef object on_room
     cdef object _on_data
+    cdef object _on_records
     cdef long long _last_version
     @cython.locals(partition=PartitionBuffer)
     cpdef PartitionBuffer add_partition(self, object topic_partition)
@@ -24,6 +25,7 @@ cdef class FetchBuffer:
     cpdef bint append(
         self, PartitionBuffer partition, FetchedRecords fetched, object size, long long next_offset
     ) except -1
+    cpdef tell_of_records(self)
     cpdef fetch_after_reading(self, PartitionBuffer partition)
     cdef _set_error(self, PartitionBuffer partition, object error, bint lasts)
     cpdef heal(self, PartitionBuffer partition)

@@ -44,11 +44,18 @@ EVENT, WAKEUP, CLOSED, FORKED = 1, 2, 4, 8
 class FetchBuffer:
     """The assigned partitions and what is fetched of them, for the event loop.
 
-    ``on_data`` is called on the loop when the application waits and there is something for it,
-    ``on_room`` in the application's thread when there is room for which ``wants_room`` was set.
+    Both are called on the loop when the application waits: ``on_records`` when fetched records are
+    there for it, by :meth:`tell_of_records`, and ``on_data`` when there is anything else.
+    ``on_room`` is called in the application's thread when there is room for which ``wants_room``
+    was set.
     """
 
-    def __init__(self, on_data: Callable[[], object], on_room: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        on_data: Callable[[], object],
+        on_room: Callable[[], object],
+        on_records: Callable[[], object] | None = None,
+    ) -> None:
         self.partitions: dict[TopicPartition, PartitionBuffer] = {}
         self.attention = 0
         self.is_waiting = False
@@ -57,6 +64,7 @@ class FetchBuffer:
         self.queue: deque[PartitionBuffer] = deque()
         self.on_room = on_room
         self._on_data = on_data
+        self._on_records = on_records or on_data
         self._last_version = 0
 
     # -- assignment and positions ------------------------------------------------------------------
@@ -114,13 +122,17 @@ class FetchBuffer:
             partition.buffered_bytes += size
             partition.fetch_offset = next_offset
             self.enqueue(partition)
-        self._tell_if_waiting()
         return True
+
+    def tell_of_records(self) -> None:
+        """Let the application go on if it waits, now that all of an answer is appended."""
+        if self.is_waiting and self.queue:
+            self._on_records()
 
     def fetch_after_reading(self, partition: PartitionBuffer) -> None:
         """Fetch nothing more of a partition until all that is fetched of it is read."""
         with self.lock:
-            if partition.fetches:
+            if not partition.is_read:
                 partition.fetch_offset = UNKNOWN
 
     def fail(

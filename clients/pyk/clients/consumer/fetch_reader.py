@@ -156,8 +156,9 @@ class FetchReader:
             self._buffer.queue.clear()
             for partition in self._buffer.partitions.values():
                 partition.is_queued = False
+                is_taken = partition.is_opened or partition.open_span is not None
                 partition.open_span = None
-                if partition.is_opened or partition.next_offset != partition.finished:
+                if is_taken or partition.next_offset != partition.finished:
                     partition.rewind()
                 has_room |= self._uses_room(partition)
                 self._buffer.enqueue(partition)
@@ -186,8 +187,9 @@ class FetchReader:
             if taken and whole is not None:
                 whole = whole.split(taken)[1] if taken < whole.count else None
             partition.unread = whole
-            self._buffer.enqueue(partition)
             partition.open_span = None
+            partition.fetch_on_if_read()
+            self._buffer.enqueue(partition)
         self._open = self._nothing
         self._iterator = self._nothing.iterator
 
@@ -414,8 +416,8 @@ class Reading:
             self.failure.__cause__ = error
             return None
         if span is None:
-            self.is_drained = True
             self._position = fetched.next_offset
+        self.is_drained = span is None or fetched.is_at_end()
         return span
 
     def give_back(self, count: int, offset: int) -> None:
@@ -439,6 +441,7 @@ class Reading:
             partition.drop_fetches()
         elif self.is_drained and self._fetched is not None:
             partition.drop_fetch()
+        partition.fetch_on_if_read()
 
 
 def _upcoming(opened: OpenSpan) -> int:

@@ -1,5 +1,7 @@
 cimport cython
 
+from pyk.protocol.wire_numbers cimport get_int32, get_int64
+
 
 @cython.final
 cdef class FetchedEnd:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import struct
+from pyk.protocol.wire_numbers import get_int32, get_int64
 
-LENGTH_END = 12
+LENGTH_AT = 8
+LENGTH_END = 12  # where magic 2 has its leader epoch
+MAGIC_AT = 16
 START_BYTES = 17
 LAST_OFFSET_DELTA_AT = 23
 MAGIC_2_HEADER_BYTES = 61
 NO_EPOCH = -1
 LAST_OFFSET = 2**63 - 1
-
-_START = struct.Struct(">qiib")  # offset, length, and of magic 2 the leader epoch, magic
-_INT32 = struct.Struct(">i")
 
 
 class FetchedEnd:
@@ -36,16 +35,18 @@ def find_end(data: memoryview, fetch_offset: int) -> FetchedEnd:
     """
     position, size, next_offset, epoch = 0, len(data), fetch_offset, NO_EPOCH
     while position + START_BYTES <= size:
-        offset, length, batch_epoch, magic = _START.unpack_from(data, position)
+        offset, length = get_int64(data, position), get_int32(data, position + LENGTH_AT)
+        magic = get_int32(data, position + MAGIC_AT - 3) & 0xFF
         end = position + LENGTH_END + length
         if end > size:
             break  # the last batch may be cut short
         if magic in (0, 1) and length > 0:
             delta, batch_epoch = 0, NO_EPOCH  # the offset is that of the last record
         elif magic == 2 and length >= MAGIC_2_HEADER_BYTES - LENGTH_END:
-            (delta,) = _INT32.unpack_from(data, position + LAST_OFFSET_DELTA_AT)
+            delta = get_int32(data, position + LAST_OFFSET_DELTA_AT)
+            batch_epoch = get_int32(data, position + LENGTH_END)
         else:
-            delta = -1
+            delta, batch_epoch = -1, NO_EPOCH
         if delta < 0 or offset < 0 or delta >= LAST_OFFSET - offset:
             return FetchedEnd(-1, NO_EPOCH, True)
         behind = offset + delta + 1

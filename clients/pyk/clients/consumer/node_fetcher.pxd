@@ -8,12 +8,13 @@ from pyk.clients.consumer.fetch_session cimport FetchSession
 from pyk.clients.consumer.fetched_bytes cimport FetchedEnd
 from pyk.clients.consumer.place cimport Place
 from pyk.clients.consumer.positions cimport Positions
+from pyk.clients.engine.request_path cimport RequestPath
 from pyk.protocol.records.cursor cimport FetchedRecords
 
 
 @cython.final
 cdef class NodeFetcher:
-    cdef object _client
+    cdef RequestPath _client
     cdef object _now
     cdef Positions _positions
     cdef FetchBuffer _buffer
@@ -26,6 +27,7 @@ cdef class NodeFetcher:
     cdef object _max_decompressed_bytes
     cdef FetchSession _session
     cdef bint _doubts_session
+    cdef bint _has_more
     cdef readonly bint is_running
     cdef readonly long long answers
     cdef readonly long partition_count

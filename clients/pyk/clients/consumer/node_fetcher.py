@@ -1,7 +1,8 @@
 """Fetch from one node: one request under way, the next as soon as it is answered.
 
-An answer's bytes go into the partitions' buffers as they are, and the next request leaves before
-anybody looks into them: nearly always a request waits at the node for records to come.
+An answer's bytes go into the partitions' buffers as they are. Where the node has more, the next
+request leaves before anybody looks into them. Where it has not, the application goes on first:
+nothing could answer the next request yet, and what it takes to send one delays the records.
 """
 
 from __future__ import annotations
@@ -76,6 +77,8 @@ class NodeFetcher:
         )
         self._doubts_session = False
         self.is_running = False
+        self._has_more = False
+        """Whether the node had more records than its last answer brought."""
         self.answers = 0
         """How many fetches the node has answered."""
         self.partition_count = 0
@@ -93,7 +96,7 @@ class NodeFetcher:
 
     def waits_until(self) -> float:
         """Return when the node may be asked again: after a failure, or as it asked for patience."""
-        return max(self._retry_at, self._client.throttled_until(self._node_id, "fetch"))
+        return max(self._retry_at, self._client.throttled_until(self._node_id, LANE))
 
     def start(self, node_plan: NodePlan) -> None:
         """Fetch what is planned, unless a request is under way or waits for its time."""
@@ -160,7 +163,14 @@ class NodeFetcher:
             self._take(answer.node_plan, response, now)
             if self._empty_answers > PATIENCE:
                 self._slow_down(answer, now)
-            self._go_on(now)
+            if self._has_more:
+                self._go_on(now)
+                self._buffer.tell_of_records()
+                return
+            try:
+                self._buffer.tell_of_records()
+            finally:  # a task that goes on may end the program
+                self._go_on(now)
         except Exception as mistake:
             self._break_off(mistake)
 
@@ -229,7 +239,7 @@ class NodeFetcher:
         leaders: dict[TopicPartition, tuple[int, int]] = {}
         # What was not asked for, or comes twice, is not taken.
         expected = node_plan.wanted.copy()
-        has_records = False
+        has_records = self._has_more = False
         for topic in response.responses:
             name = topic.topic or self._session.name_of(topic.topic_id)
             for data in topic.partitions:
@@ -267,12 +277,14 @@ class NodeFetcher:
         if data.records:
             self._take_records(place, asked, data, now)
         place.succeeded(now)
+        if 0 <= place.buffer.fetch_offset < place.readable_end:
+            self._has_more = True
 
     def _take_records(
         self, place: Place, asked: WantedPartition, data: PartitionData, now: float
     ) -> None:
         partition = place.topic_partition
-        records = memoryview(data.records)
+        records = data.records
         end = find_end(records, asked.offset)
         if not end.has_batch:
             error = cut_short_error(partition, asked.offset, len(records))
@@ -283,8 +295,8 @@ class NodeFetcher:
         if self._reads_committed:
             aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
         fetched = FetchedRecords(
-            partition[0],
-            partition[1],
+            partition.topic,
+            partition.partition,
             records,
             asked.offset,
             aborted_transactions=aborted,

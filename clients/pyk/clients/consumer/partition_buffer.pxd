@@ -42,4 +42,5 @@ cdef class PartitionBuffer:
     cdef rewind(self)
     cdef FetchedRecords open_fetch(self)
     cdef drop_fetch(self)
+    cdef fetch_on_if_read(self)
     cdef drop_fetches(self)

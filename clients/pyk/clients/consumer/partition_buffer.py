@@ -141,7 +141,15 @@ class PartitionBuffer:
         _, size = self.fetches.popleft()
         self.buffered_bytes -= size
         self.is_opened = False
-        if self.fetch_offset == UNKNOWN and not self.fetches:
+
+    @property
+    def is_read(self) -> bool:
+        """Tell whether the application has taken all that was fetched."""
+        return not self.fetches and self.unread is None and self.open_span is None
+
+    def fetch_on_if_read(self) -> None:
+        """Fetch on at the position where only reading all that was fetched could tell it."""
+        if self.fetch_offset == UNKNOWN and self.is_read:
             self.fetch_offset = self.next_offset
 
     def drop_fetches(self) -> None:

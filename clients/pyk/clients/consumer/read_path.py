@@ -10,11 +10,14 @@ signal that raises in between would lose it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+import threading
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.bell import Bell
-from pyk.clients.consumer.fetch_reader import FetchReader
+from pyk.clients.engine.request_path import RequestPath
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.engine.waiter import Waiter
 from pyk.clients.errors import ConcurrentUseError, StateError
 from pyk.protocol.records.reader import RecordSpan
 
@@ -23,10 +26,21 @@ if TYPE_CHECKING:
 
 
 class BlockingReadPath:
-    """Iteration of the blocking consumer."""
+    """How the blocking consumer takes records, and waits for them."""
 
-    def __init__(self, reader: FetchReader) -> None:
-        self._reader = reader
+    def __init__(self, core: ConsumerCore, thread: LoopThread, room: Room) -> None:
+        self._core = core
+        self._reader = core.reader
+        self._buffer = core.buffer
+        self._thread = thread
+        self._room = room
+        self._doorbell = room.doorbell
+        self._has_begun = False
+        self._use = threading.RLock()
+        self._user: threading.Thread | None = None
+        """The thread that polls now."""
+        self._taker: threading.Thread | None = None
+        """The thread that came for records last."""
 
     def __iter__(self) -> BlockingReadPath:
         return self
@@ -39,18 +53,114 @@ class BlockingReadPath:
             self._open_next_span()
 
     def _open_next_span(self) -> None:
-        """Return once there is a span to go on with; the consumer knows how to wait."""
+        """Return once there is a span to go on with."""
+        user = threading.current_thread()
+        self._refuse_nested_polls(user)
+        with self._use:
+            self._user = self._taker = user
+            try:
+                while True:
+                    if self._buffer.attention:
+                        self._attend(None)
+                    has_span = self._reader.open_span()
+                    if self._room.fetch is not None:
+                        self._fetch_on()
+                    if has_span:
+                        return
+                    self._wait(None)
+            finally:
+                self._user = None
+
+    def _take(
+        self, limit: int, deadline: float | None
+    ) -> tuple[list[RecordSpan], list[Any] | None]:
+        """Return what :meth:`FetchReader.take` does, as soon as that is something."""
+        user = threading.current_thread()
+        self._refuse_nested_polls(user)
+        with self._use:
+            self._user = self._taker = user
+            try:
+                while True:
+                    if self._buffer.attention:
+                        self._attend(deadline)
+                    spans, records = self._reader.take(limit)
+                    if self._room.fetch is not None:
+                        self._fetch_on()
+                    if spans or not self._wait(deadline):
+                        return spans, records
+            finally:
+                self._user = None
+
+    def _wait(self, deadline: float | None) -> bool:
+        """Wait for records or anything else; return False at the deadline."""
+        # Whoever has partitions is started; and attention is called for what ends a consumer.
+        if not self._buffer.partitions or not self._has_begun:
+            self._begin()
+            self._has_begun = True
+        self._doorbell.clear()
+        self._buffer.is_waiting = True
+        try:
+            if self._buffer.queue or self._buffer.attention:
+                return deadline is None or self._core.client.clock.now() < deadline
+            left = None if deadline is None else deadline - self._core.client.clock.now()
+            return self._doorbell.wait(left)
+        finally:
+            self._buffer.is_waiting = False
+
+    def _fetch_on(self) -> None:
+        """Let the next fetch leave, with all that was made room for, before the application works
+        on what is there."""
+        fetch = self._room.fetch
+        if fetch is not None:
+            self._room.fetch = None
+            self._thread.visit(fetch)
+
+    def _refuse_nested_polls(self, user: threading.Thread) -> None:
+        """Raise where a thread is inside of the consumer: another, or this one, in a listener."""
+        if self._user is None:
+            return
+        if self._user is not user:
+            raise ConcurrentUseError("another thread is using this consumer; give each its own")
+        raise StateError(
+            "a rebalance listener, a deserializer or the handler of a signal cannot come for "
+            "records inside of poll or iteration, which goes on once it returns"
+        )
+
+    def _begin(self) -> None:
+        """Connect if nobody did; raise if no record could ever come."""
+        raise NotImplementedError
+
+    def _attend(self, deadline: float | None) -> None:
+        """Look what there is besides records, and do it."""
         raise NotImplementedError
 
 
+class Room:
+    """What the core of a blocking consumer knows of its application.
+
+    It does not lead back to the consumer: one that is dropped would stay.
+    """
+
+    def __init__(self, doorbell: Waiter) -> None:
+        self.doorbell = doorbell
+        self.fetch: Callable[[], None] | None = None
+        """How to fetch into the room that the application has made by reading."""
+
+    def note(self, fetch: Callable[[], None]) -> None:
+        """Take note of room."""
+        self.fetch = fetch
+
+
 class AsyncReadPath:
-    """Iteration of the asyncio consumer, and how it waits for records."""
+    """How the asyncio consumer takes records, and waits for them."""
 
     def __init__(self, core: ConsumerCore, bell: Bell) -> None:
         self._core = core
+        self._client: RequestPath = core.client
         self._reader = core.reader
         self._buffer = core.buffer
         self._bell = bell
+        self._has_begun = False
         self._user: asyncio.Task[Any] | None = None
         """The task that is inside of poll or iteration."""
         self._taker: asyncio.Task[Any] | None = None
@@ -67,15 +177,23 @@ class AsyncReadPath:
         self._enter()
         has_waited = False
         try:
-            if not self._core.is_started:
+            if not self._has_begun:
                 await self._begin()
             while True:
                 if self._buffer.attention:
                     await self._attend(None)
                 if self._reader.open_span():
                     break
-                await self._wait(None)
-                has_waited = True
+                if not self._buffer.partitions:
+                    self._core.check_reading()
+                self._bell.clear()
+                self._buffer.is_waiting = True
+                try:
+                    if not (self._buffer.queue or self._buffer.attention):
+                        await self._bell
+                        has_waited = True
+                finally:
+                    self._buffer.is_waiting = False
             if not has_waited:
                 await asyncio.sleep(0)  # or records at hand would keep fetches waiting
         finally:
@@ -87,7 +205,7 @@ class AsyncReadPath:
         """Return what :meth:`FetchReader.take` does, as soon as that is something."""
         self._enter()
         try:
-            if not self._core.is_started:
+            if not self._has_begun:
                 await self._begin()
             if self._buffer.has_work:
                 await asyncio.sleep(0)  # or records at hand would keep fetches waiting
@@ -102,7 +220,8 @@ class AsyncReadPath:
 
     async def _wait(self, deadline: float | None) -> bool:
         """Wait for records or anything else; return False at the deadline."""
-        self._core.check_reading()
+        if not self._buffer.partitions:
+            self._core.check_reading()
         self._bell.clear()
         self._buffer.is_waiting = True
         try:
@@ -113,7 +232,7 @@ class AsyncReadPath:
             self._buffer.is_waiting = False
 
     async def _begin(self) -> None:
-        """Connect, since nobody did."""
+        """Connect, if nobody did."""
         raise NotImplementedError
 
     async def _attend(self, deadline: float | None) -> None:
@@ -121,18 +240,19 @@ class AsyncReadPath:
         raise NotImplementedError
 
     def _enter(self) -> None:
-        self._refuse_other_tasks()
+        task = asyncio.current_task()
+        self._refuse_other_tasks(task)
         if self._user is not None:
             raise StateError(
                 "a rebalance listener or a deserializer cannot come for records inside of poll or "
                 "iteration, which goes on once it returns"
             )
-        self._user = self._taker = asyncio.current_task()
+        self._user = self._taker = task
 
-    def _refuse_other_tasks(self) -> None:
+    def _refuse_other_tasks(self, task: asyncio.Task[Any] | None) -> None:
         """Raise on another event loop, and while another task is inside of the consumer."""
-        self._core.client.check_place()
-        if self._user is not None and self._user is not asyncio.current_task():
+        self._client.check_place()
+        if self._user is not None and self._user is not task:
             raise ConcurrentUseError("another task is using this consumer; give each its own")
 
 

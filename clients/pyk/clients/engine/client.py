@@ -250,13 +250,6 @@ class Client(RequestPath):
         """Return the nodes of the cluster that could not be connected to when last tried."""
         return self._pool.unreachable_nodes()
 
-    def throttled_until(self, node_id: int, lane: Lane = "main") -> float:
-        """Return when a node takes requests again that has asked for patience (KIP-219).
-
-        A request that is sent earlier waits until then, and its time runs.
-        """
-        return self._pool.throttled_until(node_id, lane)
-
     def api_versions(self, node_id: int) -> PeerVersions | None:
         """Return what a node offers, None before it was first connected to."""
         return self._pool.versions(node_id)

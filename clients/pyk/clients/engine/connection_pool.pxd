@@ -11,3 +11,5 @@ cdef class ConnectionPool:
 
     @cython.locals(connection=NodeConnection)
     cpdef NodeConnection connection(self, node_id, lane)
+    @cython.locals(connection=NodeConnection)
+    cpdef double throttled_until(self, node_id, lane) except? -1

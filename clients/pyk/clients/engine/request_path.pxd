@@ -13,5 +13,6 @@ cdef class RequestPath:
     cpdef submit(
         self, node_id, request, answer, timeout_ms=*, within=*, lane=*
     )
+    cpdef double throttled_until(self, node_id, lane=*) except? -1
     cpdef _check_usable(self, bint may_be_unstarted=*)
     cpdef check_place(self)

@@ -52,6 +52,13 @@ class RequestPath:
         timeout = self._request_timeout if timeout_ms is None else timeout_ms / 1000
         self._pool.connection(node_id, lane).submit(request, timeout, within, answer)
 
+    def throttled_until(self, node_id: int, lane: Lane = _MAIN) -> float:
+        """Return when a node takes requests again that has asked for patience (KIP-219).
+
+        A request that is sent earlier waits until then, and its time runs.
+        """
+        return self._pool.throttled_until(node_id, lane)
+
     def _check_usable(self, may_be_unstarted: bool = False) -> None:
         """Raise if no request can be sent here and now."""
         if self.guard.is_forked:

@@ -21,7 +21,8 @@ cdef class RecordBatch:
     cdef readonly object count
     cpdef check(self)
     cpdef RecordBlock open(self)
+    cdef _records(self)
 
 
-@cython.locals(left=Py_ssize_t)
-cpdef RecordBatch parse_batch(object data, object position=*, object max_decompressed_bytes=*)
+@cython.locals(left=Py_ssize_t, end="long long")
+cpdef RecordBatch parse_batch(object data, Py_ssize_t position=*, object max_decompressed_bytes=*)

@@ -188,11 +188,8 @@ class RecordBatch:
         """Return the records, decompressed and checked; raise a ``RecordBatchError``."""
         append_timestamp = self.max_timestamp if self.attributes & LOG_APPEND_TIME else None
         try:
-            records = decompress(
-                self.compression_type, self.data[HEADER_BYTES:], self.max_decompressed_bytes
-            )
             return RecordBlock(
-                records,
+                self._records(),
                 self.count,
                 self.base_offset,
                 self.last_offset_delta,
@@ -204,6 +201,13 @@ class RecordBatch:
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.open())
+
+    def _records(self) -> bytes | bytearray | memoryview:
+        """Return the bytes of the records, decompressed."""
+        records = self.data[HEADER_BYTES:]
+        if not self.attributes & COMPRESSION_MASK:
+            return records
+        return decompress(self.compression_type, records, self.max_decompressed_bytes)
 
     def _error(self, error: RecordBatchError) -> RecordBatchError:
         """Return ``error`` with the place of this batch, so that a reader can go on behind it."""

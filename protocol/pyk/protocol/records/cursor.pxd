@@ -12,12 +12,14 @@ cdef class FetchedRecords:
     cdef public object owner
     cdef readonly object unknown_control_batches
     cdef object _data
-    cdef object _position
+    cdef Py_ssize_t _position
+    cdef Py_ssize_t _size
     cdef RecordSpan _unread
     cdef object _max_decompressed_bytes
     cdef bint _reads_committed
     cdef set _aborted_producer_ids
     cdef list _aborted_transactions
+    cpdef bint is_at_end(self)
     cpdef RecordSpan next_span(self, object max_records)
     cdef RecordSpan _read(self, RecordBatch batch)
     cdef bint _read_legacy(self) except -1

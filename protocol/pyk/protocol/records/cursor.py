@@ -40,6 +40,7 @@ class FetchedRecords:
         "_max_decompressed_bytes",
         "_position",
         "_reads_committed",
+        "_size",
         "_unread",
         "next_offset",
         "owner",
@@ -65,6 +66,7 @@ class FetchedRecords:
         self.unknown_control_batches = 0
         self._data = memoryview(data).cast("B")
         self._position = 0
+        self._size = len(self._data)
         self._unread: RecordSpan | None = None
         self._max_decompressed_bytes = max_decompressed_bytes
         self._reads_committed = aborted_transactions is not None
@@ -72,7 +74,12 @@ class FetchedRecords:
         self._aborted_transactions = [
             (first, producer) for producer, first in aborted_transactions or ()
         ]
-        heapq.heapify(self._aborted_transactions)
+        if self._aborted_transactions:
+            heapq.heapify(self._aborted_transactions)
+
+    def is_at_end(self) -> bool:
+        """Tell whether all was handed out: :meth:`next_span` would return None."""
+        return self._unread is None and self._position == self._size
 
     def next_span(self, max_records: int) -> RecordSpan | None:
         """Return at most ``max_records`` (at least 1) of the records that follow, None after the

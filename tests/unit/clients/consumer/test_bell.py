@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import get_running_loop
+from contextvars import ContextVar, copy_context
 
 import pytest
 
@@ -58,4 +59,112 @@ async def test_a_wait_that_is_cancelled_leaves_nothing_behind():
         await waiting
     bell.ring()
 
+    assert await bell.rings(None)
+
+
+@virtual_time
+async def test_a_ring_at_once_lets_the_task_go_on_before_it_returns():
+    bell, steps = Bell(), []
+
+    async def wait_and_tell():
+        await bell.rings(None)
+        steps.append("went on")
+
+    waiting = asyncio.create_task(wait_and_tell())
+    await asyncio.sleep(0)
+
+    def ring():
+        bell.ring_now()
+        steps.append("rang")
+
+    get_running_loop().call_soon(ring)
+    await waiting
+
+    assert steps == ["went on", "rang"]
+
+
+@virtual_time
+async def test_a_task_that_rings_at_once_is_not_interrupted():
+    bell, steps = Bell(), []
+
+    async def wait_and_tell():
+        await bell.rings(None)
+        steps.append("went on")
+
+    waiting = asyncio.create_task(wait_and_tell())
+    await asyncio.sleep(0)
+    bell.ring_now()
+    steps.append("rang")
+    await waiting
+
+    assert steps == ["rang", "went on"]
+
+
+@virtual_time
+async def test_a_bell_can_be_awaited_again_and_again():
+    bell, rung = Bell(), 0
+
+    async def count():
+        nonlocal rung
+        for _ in range(3):
+            await bell.rings(None)
+            bell.clear()
+            rung += 1
+
+    waiting = asyncio.create_task(count())
+    for _ in range(3):
+        await asyncio.sleep(1)
+        bell.ring()
+    await waiting
+
+    assert rung == 3
+
+
+@virtual_time
+async def test_a_task_goes_on_in_its_own_context():
+    bell, name = Bell(), ContextVar("name", default="nobody")
+
+    async def wait_and_tell():
+        name.set("reader")
+        await bell.rings(None)
+        return name.get(), asyncio.current_task()
+
+    waiting = asyncio.create_task(wait_and_tell())
+    await asyncio.sleep(0)
+    get_running_loop().call_soon(bell.ring_now)
+
+    assert await waiting == ("reader", waiting)
+
+
+@virtual_time
+async def test_a_wait_can_be_cancelled_with_a_message():
+    bell = Bell()
+    waiting = asyncio.create_task(bell.rings(get_running_loop().time() + 5))
+    await asyncio.sleep(1)
+
+    waiting.cancel("enough")
+    with pytest.raises(asyncio.CancelledError, match="enough"):
+        await waiting
+
+
+@virtual_time
+async def test_a_cancellation_that_comes_after_the_ring_still_counts():
+    bell = Bell()
+    waiting = asyncio.create_task(bell.rings(None))
+    await asyncio.sleep(0)
+
+    bell.ring()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+@virtual_time
+async def test_a_bell_whose_task_was_dropped_rings_for_the_next():
+    bell = Bell()
+    dropped = bell.rings(None)
+    dropped.send(None).add_done_callback(lambda _: pytest.fail("woken"), context=copy_context())
+    dropped.close()
+
+    get_running_loop().call_later(1, bell.ring)
     assert await bell.rings(None)

@@ -115,16 +115,53 @@ def test_two_fetches_of_a_partition_may_wait_for_the_application() -> None:
 
 def test_only_real_room_uses_up_the_wish_for_room() -> None:
     reader = Reader()
-    reader.fetch(batches(0, 2))
+    reader.fetch(batches(0, 3))
     reader.poll(1)
-    reader.fetch(batches(2, 2))
+    reader.fetch(batches(3, 2))
     reader.buffer.wants_room = True
 
-    reader.poll(1)  # the first fetch is read, the second not begun: nothing may be added yet
+    reader.poll(1)  # the first fetch is not read to its end: nothing may be added yet
     assert reader.calls == []
     reader.poll(1)
 
     assert reader.calls == ["room"]
+
+
+def test_a_fetch_makes_room_when_its_last_span_is_begun() -> None:
+    reader = Reader()
+    reader.fetch(batches(0, 2))
+    reader.fetch(batches(2, 2))
+    reader.buffer.wants_room = True
+
+    assert reader.next() == b"0"
+
+    assert reader.calls == ["room"]
+    assert reader[A0].has_room
+
+
+def test_what_is_left_of_a_span_is_read_before_the_log_counts_as_ended() -> None:
+    reader = Reader()
+    reader.fetch(batches(0, 3))
+    reader.next()
+    reader.buffer.fetch_after_reading(reader[A0])
+
+    assert reader.poll(1) == [b"1"]
+    assert reader[A0].fetch_offset == -1
+    assert reader.poll(1) == [b"2"]
+    assert reader[A0].fetch_offset == 3
+
+
+def test_a_waiting_application_is_told_once_of_all_that_an_answer_brought() -> None:
+    reader = Reader(A0, A1)
+    reader.buffer.is_waiting = True
+    for partition in (A0, A1):
+        fetched = FetchedRecords(partition.topic, partition.partition, batches(0, 1), 0)
+        reader.buffer.append(reader[partition], fetched, 100, 1)
+    assert reader.calls == []
+
+    reader.buffer.tell_of_records()
+
+    assert reader.calls == ["data"]
 
 
 def test_a_waiting_application_is_told_of_data_and_of_events() -> None:

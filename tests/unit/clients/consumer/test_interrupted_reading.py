@@ -27,7 +27,7 @@ class NothingThereError(Exception):
     """The consumer would wait for records now."""
 
 
-def wait(deadline: float | None) -> bool:
+def begin_to_wait() -> None:
     raise NothingThereError
 
 
@@ -44,7 +44,7 @@ class Application:
 
     def __init__(self, **options: Any) -> None:
         self.consumer: Consumer[Any, Any] = Consumer("127.0.0.1:1", max_poll_records=2, **options)
-        self.consumer._wait = wait  # type: ignore[method-assign]
+        self.consumer._begin = begin_to_wait  # type: ignore[method-assign]
         self.buffer = self.consumer._buffer
         self.handed_out: list[Any] = []
         for partition in (A0, A1):
