@@ -1,5 +1,7 @@
 cimport cython
 
+from pyk.clients.engine.poller cimport note_signals
+
 
 cpdef bint is_main_thread() except -1
 
@@ -12,7 +14,8 @@ cdef class DeferredSignals:
     cdef Py_ssize_t _held
     cdef object _old_wakeup_fd
 
-    cpdef begin(self, int wakeup_fd=*)
+    cpdef begin(self)
+    cpdef ring(self, int wakeup_fd)
     cpdef end(self)
     cdef _handle(self, raised)
     cpdef _restore(self)

@@ -24,6 +24,8 @@ from _signal import (  # type: ignore[import-not-found]
 from types import FrameType
 from typing import Any
 
+from pyk.clients.engine.poller import note_signals
+
 # Those that are sent to programs from outside, or by timers; each costs a look at every wait.
 _NAMES = (
     "INT", "TERM", "HUP", "QUIT", "ALRM", "VTALRM",
@@ -36,16 +38,17 @@ _SIGNALS = tuple(
 )
 
 
-_NO_FD = -1
-
 _thread_ident = threading.get_ident
 _regions: list[DeferredSignals] = []
 """Those that hold handlers back now, each inside of the one before."""
 
 
+_main_thread_ident = threading.main_thread().ident
+
+
 def is_main_thread() -> bool:
     """Return whether handlers of signals run in this thread."""
-    return _thread_ident() == threading.main_thread().ident
+    return _thread_ident() == _main_thread_ident
 
 
 class DeferredSignals:
@@ -60,12 +63,8 @@ class DeferredSignals:
         self._held = 0
         self._old_wakeup_fd: int | None = None
 
-    def begin(self, wakeup_fd: int = _NO_FD) -> None:
-        """Hold handlers back. In the main thread only; call :meth:`end` whatever happens.
-
-        A byte is written to ``wakeup_fd`` for each signal, at once and whatever the thread does:
-        one that is just about to wait would not hear of the signal otherwise.
-        """
+    def begin(self) -> None:
+        """Hold handlers back. In the main thread only; call :meth:`end` whatever happens."""
         _regions.append(self)
         for number in _SIGNALS:
             handler = getsignal(number)
@@ -74,9 +73,17 @@ class DeferredSignals:
                 self._handlers.append(handler)
                 self._held = len(self._handlers)
                 signal(number, _note)
+
+    def ring(self, wakeup_fd: int) -> None:
+        """Have a byte written to ``wakeup_fd`` for each signal from now on.
+
+        It is written at once, whatever the thread does: one that is just about to wait would not
+        hear of the signal otherwise. Signals that came before are noted in ``pending``.
+        """
         # A program may handle no signal at all: one that runs in the background ignores SIGINT.
-        if self._held and wakeup_fd != _NO_FD:
+        if self._held and self._old_wakeup_fd is None:
             self._old_wakeup_fd = set_wakeup_fd(wakeup_fd, warn_on_full_buffer=False)
+            note_signals()
 
     def end(self) -> None:
         """Put the handlers back and run those of the signals that came.
@@ -97,6 +104,11 @@ class DeferredSignals:
         if raised is not None:
             raise raised
 
+    @property
+    def are_held(self) -> bool:
+        """Whether the handler of any signal is held back."""
+        return self._held > 0
+
     @staticmethod
     def restore_in_child() -> None:
         """Put the handlers back in a process that was forked off while they were held back.
@@ -104,6 +116,8 @@ class DeferredSignals:
         The thread that was about to do so may not exist there. Signals that came before are the
         parent's.
         """
+        global _main_thread_ident  # noqa: PLW0603 - the thread that forked is the main one there
+        _main_thread_ident = _thread_ident()
         while _regions:
             signals = _regions.pop()
             signals.pending.clear()

@@ -3,6 +3,7 @@ cimport cython
 from pyk.clients.engine.baton cimport Baton
 from pyk.clients.engine.call cimport Visit
 from pyk.clients.engine.deferred_signals cimport DeferredSignals, is_main_thread
+from pyk.clients.engine.poller cimport note_signals
 from pyk.clients.engine.turns cimport BackgroundRest, Rest, Turns
 from pyk.clients.engine.waiter cimport Waiter
 from pyk.protocol.io.system_clock cimport SystemClock
@@ -24,7 +25,8 @@ cdef class LoopDrivers:
     cdef BackgroundRest _background_rest
     cdef double _nap_ends_at
     cdef Rest _caller_rest
-    cdef object _context
+    cdef object _visit_context
+    cdef object _turn_context
 
     cpdef bint is_here(self) except -1
     cpdef call_here(self, function)
@@ -40,6 +42,8 @@ cdef class LoopDrivers:
     @cython.locals(turns=Turns, signals=DeferredSignals)
     cdef bint _drive(self, Waiter waiter, double deadline, begin) except -1
     cdef _run_turns(self, Waiter waiter, double deadline, begin, DeferredSignals signals)
+    @cython.locals(now=double, rings_at=double)
+    cpdef _turn_until_set(self, Waiter waiter, double deadline, DeferredSignals signals)
     cdef _begin(self, begin)
     cpdef was_set(self, Waiter waiter)
     @cython.locals(turns=Turns)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pyk.clients.engine.baton import CALLER, NOBODY, Baton
 from pyk.clients.engine.call import Visit
 from pyk.clients.engine.deferred_signals import DeferredSignals, is_main_thread
+from pyk.clients.engine.poller import note_signals
 from pyk.clients.engine.shared_loop import SharedLoop
 from pyk.clients.engine.turns import NEVER, BackgroundRest, RelievedError, Rest, Turns
 from pyk.clients.engine.waiter import Waiter
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 
 # For how long after a caller left the background thread leaves the loop alone.
 GRACE_SECONDS = 0.004
+# For how long a signal may go unnoticed that comes just before a wait for events.
+LONGEST_DEAF_SECONDS = 0.02
 # So many turns that fail in a row, and the loop is given up.
 MOST_FAILED_TURNS = 10
 
@@ -51,8 +54,9 @@ class LoopDrivers:
         self._nap_ends_at = -NEVER
         """When the background thread looks by itself."""
         self._caller_rest = Rest()
-        # Visits do not run in the context of whoever happens to make them.
-        self._context = contextvars.Context()
+        # Neither runs in the context of whoever happens to make visits, or to drive.
+        self._visit_context = contextvars.Context()
+        self._turn_context = contextvars.Context()
 
     def take(self, loop: SharedLoop) -> None:
         """Drive this loop from now on."""
@@ -77,7 +81,7 @@ class LoopDrivers:
         if self._is_at_rest:
             self._is_at_rest = False  # the function may call a log handler that calls here, too
             try:
-                self._context.run(function)
+                self._visit_context.run(function)
             finally:
                 self._is_at_rest = True
         elif self._loop is not None:
@@ -106,7 +110,7 @@ class LoopDrivers:
             try:
                 if self.baton.is_ending:
                     return
-                self._context.run(visit)
+                self._visit_context.run(visit)
                 turns.touched()
                 if self.oversleeps():
                     self._rouse()
@@ -178,7 +182,7 @@ class LoopDrivers:
         signals = DeferredSignals()
         try:
             if is_main_thread():
-                signals.begin(self._wakeup_fd)
+                signals.begin()
             if not turns.hold(False):
                 return False
             try:
@@ -205,17 +209,26 @@ class LoopDrivers:
         try:
             if begin is not None:
                 self._begin(begin)
-            while not (waiter.is_set or signals.pending or self.baton.is_ending):
-                if deadline != NEVER and self._clock.now() >= deadline:
-                    break
-                self._turn(deadline, self._caller_rest)
+            self._turn_context.run(self._turn_until_set, waiter, deadline, signals)
         finally:
             self._driving = None
-            if self.baton.caller_leaves(self._clock.now()):
-                self._bell.set()
             # This thread may have read what was to wake the background thread from its select.
-            if self.baton.is_ending or self.oversleeps():
+            if self.baton.caller_leaves(self._clock.now()) or self.oversleeps():
                 self._rouse()
+
+    def _turn_until_set(self, waiter: Waiter, deadline: float, signals: DeferredSignals) -> None:
+        now = self._clock.now()
+        # Most waits are over before this. One that lasts longer must hear of a signal that comes
+        # in the instant before it sleeps.
+        rings_at = now + LONGEST_DEAF_SECONDS if signals.are_held else NEVER
+        note_signals()
+        while not (waiter.is_set or signals.pending or self.baton.is_ending or now >= deadline):
+            self._turn(min(deadline, rings_at), self._caller_rest)
+            now = self._clock.now()
+            if now >= rings_at:
+                rings_at = NEVER
+                signals.ring(self._wakeup_fd)
+            note_signals()
 
     def _begin(self, begin: Callable[[], object]) -> None:
         """Call what comes first, between two turns."""

@@ -1,6 +1,9 @@
 cimport cython
 
 
+cpdef int note_signals() except -1
+
+
 @cython.final
 cdef class Poller:
     cdef object _select

@@ -9,6 +9,10 @@ from __future__ import annotations
 import selectors
 
 
+def note_signals() -> None:
+    """Run the handlers of signals that came, which compiled code does not do by itself."""
+
+
 class Poller:
     """Waits, and keeps the events that came until the next wait."""
 
@@ -20,7 +24,7 @@ class Poller:
         """Wait for events, at most so long; return how many came.
 
         The lock of the interpreter is released if ``seconds`` are more than 0. Handlers of signals
-        may run, and may end the wait.
+        that come meanwhile run, and may end the wait.
         """
         self._events = self._selector.select(seconds)
         return len(self._events)

@@ -42,6 +42,11 @@ cdef enum:
     _NO_EPOLL = -1
 
 
+cpdef int note_signals() except -1:
+    """Run the handlers of signals that came, which compiled code does not do by itself."""
+    return PyErr_CheckSignals()
+
+
 cdef class Poller:
     """Waits, and keeps the events that came until the next wait."""
 
@@ -68,7 +73,6 @@ cdef class Poller:
             count = epoll_wait(self._epoll, events, _MOST_EVENTS, 0)
             error = errno
         else:
-            PyErr_CheckSignals()  # one that came just now would not end the wait
             milliseconds = <int>ceil(seconds * 1000)
             with nogil:
                 count = epoll_wait(self._epoll, events, _MOST_EVENTS, milliseconds)

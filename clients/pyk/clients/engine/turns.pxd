@@ -3,6 +3,7 @@ cimport cython
 from pyk.clients.engine.baton cimport Baton
 from pyk.clients.engine.poller cimport Poller
 from pyk.clients.engine.turn_lock cimport TurnLock
+from pyk.protocol.io.socket_transport cimport SocketTransport
 from pyk.protocol.io.system_clock cimport SystemClock
 
 
@@ -44,5 +45,7 @@ cdef class Turns:
     @cython.locals(index=int, mask=int)
     cdef _take_events(self, int count)
     @cython.locals(timers=list, end=double)
+    @cython.locals(transport=SocketTransport)
+    cdef _read(self, reader)
     cdef _take_due_timers(self)
     cdef _run(self, handle)

@@ -17,6 +17,7 @@ from typing import Any
 from pyk.clients.engine.baton import Baton
 from pyk.clients.engine.poller import Poller
 from pyk.clients.engine.turn_lock import TurnLock
+from pyk.protocol.io.socket_transport import SocketTransport
 from pyk.protocol.io.system_clock import SystemClock
 
 NEVER = float("inf")
@@ -146,12 +147,21 @@ class Turns:
                 if reader._cancelled:
                     self._loop._remove_reader(key.fileobj)
                 else:
-                    self._ready.append(reader)
+                    self._read(reader)
             if writer is not None and mask & EVENT_WRITE:
                 if writer._cancelled:
                     self._loop._remove_writer(key.fileobj)
                 else:
                     self._ready.append(writer)
+
+    def _read(self, reader: Any) -> None:
+        """Receive what a transport of pyk's own can read; run any other callback in its turn."""
+        owner = getattr(reader._callback, "__self__", None)
+        if isinstance(owner, SocketTransport):
+            transport = owner
+            transport.receive()
+        else:
+            self._ready.append(reader)
 
     def _take_due_timers(self) -> None:
         timers = self._timers

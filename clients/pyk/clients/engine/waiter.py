@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 from collections.abc import Callable
 from typing import Protocol
@@ -32,8 +31,10 @@ class Waiter:
         self.is_set = True
         bell = self._bell
         if bell is not None:
-            with contextlib.suppress(RuntimeError):  # somebody else was faster
+            try:  # noqa: SIM105 - `suppress` is Python, and this runs per message
                 bell.release()
+            except RuntimeError:  # somebody else was faster
+                pass
 
     def clear(self) -> None:
         """Let the next wait wait again."""

@@ -90,7 +90,8 @@ def test_a_child_that_another_thread_forks_meanwhile_has_the_handlers_of_the_pro
 
     signals = DeferredSignals()
     try:
-        signals.begin(writing)
+        signals.begin()
+        signals.ring(writing)
         forking = threading.Thread(target=fork)
         forking.start()
         forking.join(IN_TIME)
@@ -160,7 +161,8 @@ def test_a_wakeup_descriptor_that_its_owner_closed_is_not_put_back() -> None:
     try:
         with near:
             near.setblocking(False)
-            signals.begin(near.fileno())
+            signals.begin()
+            signals.ring(near.fileno())
             far.close()
             signals.end()
         assert signal.set_wakeup_fd(-1) == -1

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from pyk.clients.engine.loop_drivers import LONGEST_DEAF_SECONDS
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.engine.waiter import Waiter
 from support.loop_threads import after, thread_waiter
@@ -98,6 +99,21 @@ def test_ctrl_c_ends_a_wait_however_early_it_comes(thread: LoopThread) -> None:
     assert thread.call(after(0, 1), timeout=IN_TIME) == 1
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to one thread")
+@pytest.mark.parametrize("share", [0.9, 0.95, 1.0, 1.05, 1.5])
+def test_ctrl_c_ends_a_wait_that_began_some_time_ago(thread: LoopThread, share: float) -> None:
+    main = threading.main_thread().ident or 0
+    seconds = share * LONGEST_DEAF_SECONDS
+    killer = threading.Timer(seconds, signal.pthread_kill, (main, signal.SIGINT))
+    waiter = thread_waiter(thread)
+
+    with pytest.raises(KeyboardInterrupt):
+        start_and_wait(killer, waiter)
+    killer.join()
+
+    assert thread.call(after(0, 1), timeout=IN_TIME) == 1
+
+
 def start_and_wait(killer: threading.Timer, waiter: Waiter) -> None:
     killer.start()
     waiter.wait(IN_TIME)
@@ -122,7 +138,7 @@ def test_a_program_that_handles_no_signals_keeps_no_wakeup_descriptor(thread: Lo
         from pyk.clients.engine.thread import LoopThread
 
         thread = LoopThread("client")
-        thread.call(asyncio.sleep(0.001))
+        thread.call(asyncio.sleep(0.05))
         print(signal.set_wakeup_fd(-1))
         thread.close()
     """
