@@ -286,10 +286,66 @@ class RecordIterator:
         return True
 
 
+def _short_varints() -> dict[int, int]:
+    """Return the values of varints of one byte, and of two: the first plus 256 times the second."""
+    values = {}
+    for number in range(1 << 14):
+        written = number if number < 0x80 else number & 0x7F | 0x80 | number >> 7 << 8
+        values[written] = (number >> 1) ^ -(number & 1)
+    return values
+
+
+_VARINTS = _short_varints()
+_LENGTHS = {written: length for written, length in _VARINTS.items() if length >= 0}
+
+
 def _decode_record(
     data: bytes, position: int, end: int
 ) -> tuple[int, int, int, bytes | None, bytes | None, Headers]:
-    """Return the end of the record, its timestamp and offset deltas, key, value, headers."""
+    """Return the end of the record, its timestamp and offset deltas, key, value, headers.
+
+    Read it as if its varints were short, as most are, and redo it with care if one is not.
+    """
+    start = position
+    try:
+        if (number := data[position]) > 0x7F:
+            position += 1
+            number |= data[position] << 8
+        stop = position + 1 + _LENGTHS[number]
+        position += 2  # the attributes have no meaning
+        if (number := data[position]) > 0x7F:
+            position += 1
+            number |= data[position] << 8
+        timestamp_delta = _VARINTS[number]
+        position += 1
+        if (number := data[position]) > 0x7F:
+            position += 1
+            number |= data[position] << 8
+        offset_delta = _VARINTS[number]
+        key, position = _short_bytes(data, position + 1)
+        value, position = _short_bytes(data, position)
+        if not position < stop <= end:
+            return _decode_any_record(data, start, end)
+    except LookupError:
+        return _decode_any_record(data, start, end)
+    headers = () if data[position] == 0 and position == stop - 1 else _headers(data, position, stop)
+    return stop, timestamp_delta, offset_delta, key, value, headers
+
+
+def _short_bytes(data: bytes, position: int) -> tuple[bytes | None, int]:
+    if (number := data[position]) == _NULL:
+        return None, position + 1
+    if number > 0x7F:
+        position += 1
+        number |= data[position] << 8
+    position += 1
+    stop = position + _LENGTHS[number]
+    return data[position:stop], stop
+
+
+def _decode_any_record(
+    data: bytes, position: int, end: int
+) -> tuple[int, int, int, bytes | None, bytes | None, Headers]:
     length, position = decode_varint(data, position, end)
     if not MIN_RECORD_BYTES - 1 <= length <= end - position:
         raise CorruptRecordError(PROBLEMS[RECORD_LENGTH])
@@ -298,15 +354,18 @@ def _decode_record(
     offset_delta, position = decode_varint(data, position, end)
     key, position = _decode_bytes(data, position, end, KEY_LENGTH)
     value, position = _decode_bytes(data, position, end, VALUE_LENGTH)
-    if position == end - 1 and data[position] == 0:  # most records have no headers
-        return end, timestamp_delta, offset_delta, key, value, ()
+    return end, timestamp_delta, offset_delta, key, value, _headers(data, position, end)
+
+
+def _headers(data: bytes, position: int, end: int) -> Headers:
+    """Return the headers, with which a record ends."""
     header_count, position = decode_varint(data, position, end)
     if not 0 <= header_count <= (end - position) // _MIN_HEADER_BYTES:
         raise CorruptRecordError(PROBLEMS[HEADER_COUNT])
     headers, position = _decode_headers(data, position, end, header_count)
     if position != end:
         raise CorruptRecordError(PROBLEMS[RECORD_BODY])
-    return end, timestamp_delta, offset_delta, key, value, headers
+    return headers
 
 
 def _decode_headers(data: bytes, position: int, end: int, count: int) -> tuple[Headers, int]:
