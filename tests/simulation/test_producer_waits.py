@@ -11,11 +11,13 @@ from pyk.clients.errors import (
     BufferExhaustedError,
     ClosedError,
     ClusterAuthorizationFailedError,
+    KafkaError,
     KafkaTimeoutError,
     StateError,
     TopicAuthorizationFailedError,
 )
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.api_versions import ApiVersionsRequest
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.protocol.messages.produce import ProduceRequest
@@ -68,6 +70,20 @@ async def test_a_send_waits_no_longer_than_a_delivery_may_take_and_says_for_what
         assert "broker1:9092" in text
         assert caught.value.definite
         assert caught.value.topic == "orders"
+
+
+@virtual_time
+async def test_the_first_send_waits_no_longer_either_for_a_broker_that_is_silent():
+    async with producing() as (cluster, _):
+        cluster.on(ApiVersionsRequest, SILENCE)
+        producer = make_producer(cluster, max_block_ms=2_000)
+        before = current_clock().now()
+
+        with pytest.raises(KafkaError):
+            await producer.send("orders", b"one")
+
+        assert current_clock().now() - before == pytest.approx(2, abs=0.1)
+        await producer.close()
 
 
 @virtual_time
@@ -272,22 +288,45 @@ async def test_a_record_that_was_never_sent_expires_for_certain():
 
 @virtual_time
 async def test_a_send_that_finds_an_expired_record_does_not_run_its_callback():
-    async with producing(delivery_timeout_ms=1_000, request_timeout_ms=300) as (cluster, producer):
-        await producer.send_and_wait("orders", b"warm")
+    options = {"linger_ms": 0, "delivery_timeout_ms": 1_000, "request_timeout_ms": 300}
+    async with producing(partitions=2, **options) as (cluster, producer):
+        await producer.send_and_wait("orders", b"warm", partition=1)
         cluster.move(0, 99)  # nobody: nothing is under way that would have it wait its turn
         producer._core.client.request_metadata_update()
         await asyncio.sleep(1)
         told = []
-        await producer.send("orders", b"expires", on_delivery=told.append)
+        await producer.send("orders", b"expires", partition=0, on_delivery=told.append)
         await asyncio.sleep(0.95)
         current_clock().advance(0.1)  # before the timer of the record has rung
 
-        producer.send("orders", b"finds it")
+        producer.send("orders", b"finds it", partition=1)
         assert told == []
 
         await asyncio.sleep(0)
-        await asyncio.sleep(0)
         assert len(told) == 1
+
+        await producer.send("orders", b"given up", partition=0, on_delivery=told.append)
+        producer._core._sender_loop.stop(StateError("the end"))
+        assert len(told) == 2, "outside of a send it is told at once"
+
+
+@virtual_time
+async def test_an_answer_that_comes_after_the_end_of_the_sender_changes_nothing():
+    async with producing(linger_ms=0) as (cluster, producer):
+        await producer.send_and_wait("orders", b"warm")
+        refused = cluster.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        cluster.once(ProduceRequest, cluster.later(0.5, refused))
+        delivery = await producer.send("orders", b"one")
+        await asyncio.sleep(0.1)
+        asked = len(cluster.requests(MetadataRequest))
+
+        producer._core._sender_loop.stop(ClosedError("the end"))
+        await asyncio.sleep(1)
+
+        with pytest.raises(ClosedError, match="the end"):
+            await delivery
+        assert producer.stats().failed_records == 1
+        assert len(cluster.requests(MetadataRequest)) == asked
 
 
 @virtual_time

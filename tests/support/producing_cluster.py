@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
@@ -118,6 +119,18 @@ class ProducingCluster(ScriptedCluster):
             return self.answer(request, lambda place, data: (code, -1))
 
         return answer
+
+    def later(
+        self, seconds: float, answer: Callable[[ProduceRequest], Any]
+    ) -> Callable[[ProduceRequest], Any]:
+        """Carry out a request at once, and answer later."""
+
+        async def answer_later(request: ProduceRequest) -> Any:
+            response = answer(request)
+            await asyncio.sleep(seconds)
+            return response
+
+        return answer_later
 
     def refuse(self, code: ErrorCode) -> Callable[[ProduceRequest], Any]:
         """Append nothing and answer with an error."""
