@@ -299,15 +299,17 @@ async def test_a_send_that_finds_an_expired_record_does_not_run_its_callback():
         await asyncio.sleep(0.95)
         current_clock().advance(0.1)  # before the timer of the record has rung
 
-        producer.send("orders", b"finds it", partition=1)
+        found = producer.send("orders", b"finds it", partition=1)
         assert told == []
 
         await asyncio.sleep(0)
         assert len(told) == 1
+        assert (await (await found)).partition == 1
 
-        await producer.send("orders", b"given up", partition=0, on_delivery=told.append)
+        given_up = await producer.send("orders", b"given up", partition=0, on_delivery=told.append)
         producer._core._sender_loop.stop(StateError("the end"))
         assert len(told) == 2, "outside of a send it is told at once"
+        assert isinstance(given_up.exception(0), StateError)
 
 
 @virtual_time

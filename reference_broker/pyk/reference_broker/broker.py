@@ -397,10 +397,13 @@ class Broker:
 
     def _check_moved(self, names: set[TopicPartition]) -> None:
         for name in names:
-            if name.topic == GROUP_METADATA_TOPIC:
-                self.groups.high_watermark_moved(name.partition)
-            self.delayed_produces.check(name)
-            self.delayed_fetches.check(name)
+            try:
+                if name.topic == GROUP_METADATA_TOPIC:
+                    self.groups.high_watermark_moved(name.partition)
+                self.delayed_produces.check(name)
+                self.delayed_fetches.check(name)
+            except Exception:  # it concerns neither the other partitions nor who moved this one
+                log.exception("Could not check the requests that wait for %s", name)
 
     # -- maintenance -----------------------------------------------------------------------------
 

@@ -3,15 +3,19 @@
 A produce with acks=all waits until the high watermarks have passed its batches, a fetch until there
 is enough to read. Each waits under the keys of all partitions it cares about. Whoever moves a
 partition checks its key, and what can be answered is answered at once; the deadline answers the
-rest with what there is.
+rest with what there is. An operation that fails because of a bug concerns neither the others nor
+whoever moved the partition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import logging
+from collections.abc import Callable, Hashable, Iterable
 from typing import Protocol
 
 from .timers import TimerQueue
+
+log = logging.getLogger(__name__)
 
 
 class DelayedOperation(Protocol):
@@ -22,6 +26,9 @@ class DelayedOperation(Protocol):
 
     def expire(self) -> None:
         """Answer with what there is."""
+
+    def fail(self) -> None:
+        """Answer that the server failed, after an unexpected error."""
 
 
 class Purgatory:
@@ -60,7 +67,7 @@ class Purgatory:
         completed = 0
         for operation_id, operation in list(watchers.items()):
             # An answer may run into others, so this one may be gone by now.
-            if operation_id in self._keys and operation.try_complete():
+            if operation_id in self._keys and self._run(operation, operation.try_complete):
                 self.forget(operation_id)
                 completed += 1
         return completed
@@ -76,4 +83,13 @@ class Purgatory:
 
     def _expire(self, operation_id: int, operation: DelayedOperation) -> None:
         self.forget(operation_id)
-        operation.expire()
+        self._run(operation, operation.expire)
+
+    def _run(self, operation: DelayedOperation, step: Callable[[], bool | None]) -> bool:
+        """Return whether a step answered the request; one with an unexpected error does."""
+        try:
+            return bool(step())
+        except Exception:
+            log.exception("A delayed %s failed because of a bug in pyk", self._name)
+            operation.fail()
+            return True

@@ -10,7 +10,7 @@ from .timers import Moment, TimerQueue
 log = logging.getLogger(__name__)
 
 FIRST_RETRY_MS = 500
-LAST_RETRY_MS = 30_000
+LAST_RETRY_MS = 5_000
 
 
 class RetriedSteps:

@@ -13,13 +13,22 @@ class Waiting:
     is_ready: bool = False
     tries: int = 0
     has_expired: bool = False
+    has_bug: bool = False
+    has_failed: bool = False
 
     def try_complete(self) -> bool:
         self.tries += 1
+        if self.has_bug:
+            raise ValueError("a bug")
         return self.is_ready
 
     def expire(self) -> None:
+        if self.has_bug:
+            raise ValueError("a bug")
         self.has_expired = True
+
+    def fail(self) -> None:
+        self.has_failed = True
 
 
 def new_purgatory() -> tuple[Purgatory, TimerQueue]:
@@ -85,3 +94,28 @@ def test_an_answer_may_forget_another_operation_of_the_same_key() -> None:
 
     assert purgatory.check("a") == 1
     assert second.tries == 0
+
+
+def test_an_unexpected_error_of_one_ends_that_one_only(caplog) -> None:
+    purgatory, _ = new_purgatory()
+    broken, ready = Waiting(has_bug=True), Waiting(is_ready=True)
+    purgatory.watch(broken, ["a"], 5)
+    purgatory.watch(ready, ["a"], 5)
+
+    assert purgatory.check("a") == 2
+
+    assert (broken.tries, broken.has_failed, ready.tries) == (1, True, 1)
+    assert len(purgatory) == 0
+    assert "A delayed fetch failed because of a bug" in caplog.text
+
+
+def test_an_unexpected_error_at_a_deadline_keeps_no_timer_from_running() -> None:
+    purgatory, timers = new_purgatory()
+    broken, other = Waiting(has_bug=True), Waiting()
+    purgatory.watch(broken, ["a"], 5)
+    purgatory.watch(other, ["a"], 5)
+
+    timers.advance(5)
+
+    assert broken.has_failed
+    assert other.has_expired

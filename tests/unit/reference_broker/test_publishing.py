@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 
 import pytest
 
@@ -10,7 +11,10 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
+from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.handlers.topics import create_topics, delete_topics
+from support.nodes import running
 from support.running_brokers import context, running_broker
 from support.virtual_time import virtual_time
 
@@ -72,3 +76,20 @@ async def test_a_topic_of_many_partitions_is_deleted_turn_by_turn() -> None:
 async def test_whoever_creates_a_topic_here_finds_it_open() -> None:
     async with running_broker(partitions=300) as broker:
         assert len(broker.replicas.of_topic("orders")) == 300
+
+
+@virtual_time
+async def test_a_topic_of_a_full_disk_is_opened_soon_after_there_is_room() -> None:
+    faulty = FaultyFileSystem(MemoryFileSystem())
+    async with running(faulty) as node:
+        full = faulty.on("make_directory", "*/orders-*").fail(errno.ENOSPC)
+        await node.create("orders")
+        await asyncio.sleep(95)
+        with pytest.raises(ApiError) as refused:
+            node.broker.partition("orders", 0)
+        assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+
+        full.heal()
+        await asyncio.sleep(5)
+
+        assert node.append("orders", b"one")

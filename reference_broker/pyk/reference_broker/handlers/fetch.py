@@ -249,3 +249,6 @@ class _DelayedFetch:
 
     def expire(self) -> None:
         self.reply.complete(self.reader.response(self.reader.read()))
+
+    def fail(self) -> None:
+        self.reply.complete(FetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))

@@ -89,7 +89,7 @@ def _named_topics(
         else:
             missing.append(wanted.name)
     may_create = request.allow_auto_topic_creation and broker.config.auto_create_topics_enable
-    yield from _create_missing(broker, dict.fromkeys(missing), may_create=may_create)
+    yield from _create_missing(broker, missing, may_create=may_create)
 
 
 def _topic_by_id(

@@ -214,9 +214,15 @@ class _DelayedProduce:
         return True
 
     def expire(self) -> None:
-        # The batches are in the leader's log: "timed out" means unknown, not failed.
+        self._complete_with(ErrorCode.REQUEST_TIMED_OUT)
+
+    def fail(self) -> None:
+        self._complete_with(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def _complete_with(self, code: ErrorCode) -> None:
+        # The batches are in the leader's log: both codes mean unknown, not failed.
         for each in self.waiting:
-            each.result.error_code = ErrorCode.REQUEST_TIMED_OUT
+            each.result.error_code = code
         self.reply.complete(self.response)
 
 

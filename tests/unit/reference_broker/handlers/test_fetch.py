@@ -80,6 +80,29 @@ async def test_a_consumer_reads_up_to_the_high_watermark() -> None:
         assert waiting.is_done
 
 
+@virtual_time
+async def test_a_waiting_fetch_that_meets_a_bug_is_answered_and_the_others_are_too(caplog) -> None:
+    async with running_broker() as broker:
+        waiting = [ask(broker), ask(broker)]
+        partition = broker.partition(TOPIC, 0)
+        read = partition.read
+
+        def read_later(*_: object, **__: object) -> None:
+            partition.read = read
+            raise ValueError("a bug")
+
+        partition.read = read_later
+        fill(broker, 10)
+        await asyncio.sleep(0)
+
+        found: list[FetchResponse] = []
+        for reply in waiting:
+            reply.when_done(found.append)
+        assert [each.error_code for each in found] == [ErrorCode.UNKNOWN_SERVER_ERROR, 0]
+        assert offsets(answered(found[1])) == [0]
+        assert "a bug" in caplog.text
+
+
 @pytest.mark.parametrize("max_wait_ms", [0, -1])
 @virtual_time
 async def test_a_fetch_that_may_not_wait_does_not(max_wait_ms: int) -> None:

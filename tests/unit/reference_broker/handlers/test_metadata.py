@@ -72,6 +72,12 @@ def lose_leader(broker: Broker, number: int) -> None:
     partitions[number] = attrs.evolve(partitions[number], leader=-1)
 
 
+def lag(broker: Broker, number: int) -> None:
+    """Let a partition have a replica that is not in sync."""
+    partitions = broker.image.topics[TOPIC].partitions
+    partitions[number] = attrs.evolve(partitions[number], replicas=(0, 1), isr=(0,), leader_epoch=7)
+
+
 def fence(broker: Broker, node_id: int) -> None:
     """Register another broker that does not serve."""
     known = broker.image.brokers[broker.node_id]
@@ -113,12 +119,55 @@ async def test_a_topic_may_be_named_by_its_id() -> None:
 
 
 @virtual_time
+async def test_an_id_counts_more_than_a_name() -> None:
+    async with running_broker() as broker:
+        both = MetadataRequestTopic(topic_id=UNKNOWN_ID, name=TOPIC)
+
+        assert errors(ask(broker, both)) == [ErrorCode.UNKNOWN_TOPIC_ID]
+
+
+@virtual_time
+async def test_brokers_have_their_racks_and_one_is_the_controller() -> None:
+    async with running_broker(broker_rack="b") as broker:
+        response = ask(broker)
+
+        assert [(each.node_id, each.rack) for each in response.brokers] == [(0, "b")]
+        assert response.controller_id == 0
+
+
+@virtual_time
+async def test_partitions_have_their_replicas_those_in_sync_and_the_epoch() -> None:
+    async with running_broker() as broker:
+        lag(broker, 0)
+
+        (partition,) = only(ask(broker)).partitions
+        assert (partition.replica_nodes, partition.isr_nodes) == ([0, 1], [0])
+        assert partition.leader_epoch == 7
+        (partition,) = describe(broker, TOPIC).topics[0].partitions
+        assert (partition.replica_nodes, partition.isr_nodes) == ([0, 1], [0])
+        assert partition.leader_epoch == 7
+
+
+@virtual_time
+async def test_partitions_come_by_number_and_unknown_topics_with_what_is_allowed() -> None:
+    async with running_broker(partitions=3) as broker:
+        topic = broker.image.topics[TOPIC]
+        topic.partitions = dict(reversed(topic.partitions.items()))
+
+        assert pages(broker, TOPIC) == [[(TOPIC, 0), (TOPIC, 1), (TOPIC, 2)]]
+        (unknown,) = describe(broker, "unknown").topics
+        assert unknown.topic_authorized_operations == TOPIC_OPERATIONS
+
+
+@virtual_time
 async def test_an_id_of_a_version_without_ids_is_refused_and_so_is_a_topic_without_a_name() -> None:
     async with running_broker() as broker:
         topic_id = broker.image.topics[TOPIC].topic_id
         by_id = MetadataRequestTopic(topic_id=topic_id, name=None)
 
         assert errors(ask(broker, by_id, version=11)) == [ErrorCode.INVALID_REQUEST]
+        with_both = MetadataRequestTopic(topic_id=topic_id, name=TOPIC)
+        assert names(ask(broker, with_both, version=11)) == [TOPIC]
         nameless = MetadataRequestTopic(name=None)
         assert errors(ask(broker, nameless)) == [ErrorCode.INVALID_REQUEST]
 

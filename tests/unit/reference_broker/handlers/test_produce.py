@@ -78,6 +78,23 @@ async def test_acks_all_is_answered_when_the_high_watermark_has_passed() -> None
 
 
 @virtual_time
+async def test_a_waiting_produce_that_meets_a_bug_is_answered_as_unknown(caplog) -> None:
+    async with running_broker() as broker:
+        partition = broker.partition(TOPIC, 0)
+        replica = LaggingReplica(partition)
+        reply = send(broker)
+
+        def fail(*_: object, **__: object) -> None:
+            raise ValueError("a bug")
+
+        partition.acknowledged_offset = fail
+        replica.catch_up()
+
+        assert await codes(reply) == [E.UNKNOWN_SERVER_ERROR]
+        assert "a bug" in caplog.text
+
+
+@virtual_time
 async def test_acks_1_does_not_wait_for_the_high_watermark() -> None:
     async with running_broker() as broker:
         LaggingReplica(broker.partition(TOPIC, 0))
