@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from pyk.clients.engine.client import Client
+from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import (
     BufferExhaustedError,
     ClosedError,
@@ -339,7 +339,7 @@ async def test_after_a_bug_in_pyk_nothing_is_accepted_and_nobody_waits(monkeypat
     async with producing(partitions=2) as (_, producer):
         await producer.send_and_wait("orders", b"warm", partition=0)
 
-        monkeypatch.setattr(Client, "metadata", property(fail))
+        monkeypatch.setattr(MetadataImage, "leader", fail)
         with pytest.raises(StateError, match="a bug in pyk"):
             await producer.send_and_wait("orders", b"fails", partition=1)
         monkeypatch.undo()

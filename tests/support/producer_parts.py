@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -17,7 +17,18 @@ from pyk.protocol.records import RecordBatchBuilder, read_batches
 from support.virtual_time import VirtualClock
 
 PLACE = TopicPartition("orders", 0)
+Leader = Callable[[TopicPartition], int | None]
 IDENTITY = ProducerIdentity(7, 0)
+
+
+class Routes:
+    """Metadata that name leaders, and no topic ids."""
+
+    def __init__(self, leader: Leader) -> None:
+        self.leader = leader
+
+    def topic_id(self, topic: str) -> None:
+        return None
 
 
 class Wakeups:
@@ -45,7 +56,7 @@ def make_accumulator(
         "random": Random(1),
     }
     accumulator = RecordAccumulator(
-        now=(clock or VirtualClock()).now, wakeup=wakeups or Wakeups(), **(settings | options)
+        clock=clock or VirtualClock(), wakeup=wakeups or Wakeups(), **(settings | options)
     )
     accumulator.topic("orders", partitions, range(partitions))
     return accumulator

@@ -3,6 +3,14 @@ cimport cython
 from pyk.protocol.wire_numbers cimport get_int32, put_int32
 
 
+cdef class SelfCodedRequest:
+    cdef readonly object api_key
+    cdef public bint is_answered
+
+    cpdef list encode_parts(self, version, bytearray out)
+    cpdef object read_response(self, frame, version, Py_ssize_t start)
+
+
 @cython.final
 cdef class Reply:
     cdef readonly long correlation_id
@@ -25,6 +33,7 @@ cdef class _InFlight:
     cdef long correlation_id
     cdef _Exchange exchange
     cdef readonly object context
+    cdef SelfCodedRequest reader
 
 
 @cython.final
@@ -34,7 +43,13 @@ cdef class ClientConnection:
     cdef object _in_flight
     cdef dict _exchanges
 
-    @cython.locals(exchange=_Exchange, parts=list, size=Py_ssize_t, correlation_id=long)
+    @cython.locals(
+        exchange=_Exchange,
+        reader=SelfCodedRequest,
+        parts=list,
+        size=Py_ssize_t,
+        correlation_id=long,
+    )
     cpdef tuple send(self, request, version, context=*)
     @cython.locals(waiting=_InFlight, exchange=_Exchange)
     cpdef Reply receive(self, frame)

@@ -65,13 +65,34 @@ class InvalidRequestError(RequestError):
 
 
 class OutgoingRequest(Protocol):
-    """What a client sends: a request message, or what encodes itself as one does."""
+    """What a client sends: a request message, or a :class:`SelfCodedRequest`."""
 
     @property
     def api_key(self) -> int: ...
 
     def encode_parts(self, version: int, out: bytearray) -> list[Any]:
         """Return the parts of the request, of which the first is ``out``, grown."""
+
+
+class SelfCodedRequest:
+    """A request that is no message: it knows a faster way than the codec to write and to read.
+
+    ``is_answered`` is False for one that gets no response.
+    """
+
+    __slots__ = ("api_key", "is_answered")
+
+    def __init__(self, api_key: int) -> None:
+        self.api_key = api_key
+        self.is_answered = True
+
+    def encode_parts(self, version: int, out: bytearray) -> list[Any]:
+        """Return the parts of the request, of which the first is ``out``, grown."""
+        raise NotImplementedError
+
+    def read_response(self, frame: bytes | memoryview, version: int, start: int) -> Any:
+        """Return the response that begins at ``start``, None to have it decoded as a message."""
+        return None
 
 
 class Reply:
@@ -104,12 +125,19 @@ class _Exchange:
 
 
 class _InFlight:
-    __slots__ = ("context", "correlation_id", "exchange")
+    __slots__ = ("context", "correlation_id", "exchange", "reader")
 
-    def __init__(self, correlation_id: int, exchange: _Exchange, context: Any) -> None:
+    def __init__(
+        self,
+        correlation_id: int,
+        exchange: _Exchange,
+        context: Any,
+        reader: SelfCodedRequest | None,
+    ) -> None:
         self.correlation_id = correlation_id
         self.exchange = exchange
         self.context = context
+        self.reader = reader
 
 
 class ClientConnection:
@@ -143,13 +171,18 @@ class ClientConnection:
             exchange = self._new_exchange(ApiKey(request.api_key), version)
         out = bytearray(exchange.frame_start)
         put_int32(out, _CORRELATION_ID_AT, correlation_id)
-        parts = request.encode_parts(version, out)
+        reader = None
+        if isinstance(request, SelfCodedRequest):
+            reader = request
+            parts = reader.encode_parts(version, out)
+        else:
+            parts = request.encode_parts(version, out)
         size = -_SIZE_BYTES
         for part in parts:
             size += len(part)
         put_int32(out, 0, size)
         if expects_response(request):
-            self._in_flight.append(_InFlight(correlation_id, exchange, context))
+            self._in_flight.append(_InFlight(correlation_id, exchange, context, reader))
         self._next_correlation_id = (correlation_id + 1) & _LAST_CORRELATION_ID
         return correlation_id, parts
 
@@ -171,7 +204,11 @@ class ClientConnection:
             )
         if api_key is _API_VERSIONS and _is_refusal(frame, position):
             version = 0
-        response = exchange.response_class.decode(frame, version, position)
+        response = None
+        if waiting.reader is not None:
+            response = waiting.reader.read_response(frame, version, position)
+        if response is None:
+            response = exchange.response_class.decode(frame, version, position)
         self._in_flight.popleft()
         return Reply(correlation_id, response, version, waiting.context)
 
@@ -312,7 +349,9 @@ def _read_response_header(frame: bytes | memoryview, has_tags: bool) -> tuple[in
 
 
 def expects_response(request: OutgoingRequest) -> bool:
-    """Say whether a request is answered: all are but a Produce with acks 0."""
+    """Return whether a request is answered: all are but a Produce with acks 0."""
+    if isinstance(request, SelfCodedRequest):
+        return request.is_answered
     return request.api_key != _PRODUCE or getattr(request, "acks", 0) != 0
 
 

@@ -26,6 +26,11 @@ def get_int64(data: bytes | bytearray | memoryview, position: int) -> int:
     return number
 
 
+def has_bytes(data: bytes | bytearray | memoryview, position: int, expected: bytes) -> bool:
+    """Return whether ``expected`` stands at ``position``, which is 0 or more."""
+    return data[position : position + len(expected)] == expected
+
+
 def put_int32(out: bytearray, position: int, value: int) -> None:
     """Write an int32 over the four bytes at ``position``; raise as :func:`get_int32`."""
     _check(position, len(out))

@@ -5,6 +5,8 @@ The compiled form of ``wire_numbers.py``, which says what each function promises
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.string cimport memcmp
 
 cdef enum:
     _INT32_BYTES = 4
@@ -30,7 +32,21 @@ cpdef long long get_int64(data, Py_ssize_t position) except? -1:
         if not 0 <= position <= view.len - _INT64_BYTES:
             raise IndexError(f"no int64 at byte {position} of {view.len}")
         at = <const uint8_t *>view.buf + position
-        return <long long>((<uint64_t>read_uint32(at) << 32) | read_uint32(at + 4))
+        return <long long>(<uint64_t>read_uint32(at) << 32 | read_uint32(at + _INT32_BYTES))
+    finally:
+        PyBuffer_Release(&view)
+
+
+cpdef bint has_bytes(data, Py_ssize_t position, bytes expected) except -1:
+    cdef Py_buffer view
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(expected)
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        if not 0 <= position <= view.len - size:
+            return False
+        return memcmp(
+            <const char *>view.buf + position, PyBytes_AS_STRING(expected), <size_t>size
+        ) == 0
     finally:
         PyBuffer_Release(&view)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from uuid import UUID
 
 from pyk.clients.engine.waiter import Engine
 from pyk.clients.errors import KafkaError
-from pyk.clients.producer.delivery import BatchResult, Delivery
+from pyk.clients.producer.delivery import Delivery, new_result
 from pyk.clients.producer.row_source import Headers, RowSource
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import counted
@@ -27,24 +28,29 @@ class ProducerBatch:
     __slots__ = (
         "_builder",
         "attempts",
+        "base_offset",
         "base_sequence",
         "charged_bytes",
         "count",
         "created_at",
         "data",
+        "error",
         "is_given_up",
         "is_in_flight",
         "is_open",
         "last_error",
+        "log_append_time",
         "may_be_written",
         "partition",
         "place",
         "producer_epoch",
         "producer_id",
+        "record_errors",
         "result",
         "retry_at",
         "size",
         "topic",
+        "topic_id",
     )
 
     def __init__(
@@ -54,15 +60,29 @@ class ProducerBatch:
         created_at: float,
         engine: Engine | None = None,
     ) -> None:
-        self.topic, self.partition = place
+        self._begin(place.topic, place.partition, place, builder, created_at, engine)
+
+    def _begin(  # noqa: PLR0917 - keywords would cost a compiled caller more than the rest
+        self,
+        topic: str,
+        partition: int,
+        place: TopicPartition,
+        builder: RecordBatchBuilder,
+        created_at: float,
+        engine: Engine | None,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
         self.place = place
+        self.topic_id: UUID | None = None
+        """Under which its topic went in the last request, if that had one."""
         self.created_at = created_at
-        self.result = BatchResult(self.topic, self.partition, engine)
+        self.result = new_result(topic, partition, engine)
         self.is_open = True
         self.count = 0
         self.size = builder.size  # bytes on the wire; before sealing, an upper bound
         self.charged_bytes = 0  # what the buffer's budget gets back at the end
-        self.data: memoryview | None = None
+        self.data: bytearray | None = None
         self.producer_id = -1
         self.producer_epoch = -1
         self.base_sequence = -1
@@ -72,6 +92,10 @@ class ProducerBatch:
         self.is_in_flight = False
         self.is_given_up = False
         self.last_error: KafkaError | None = None
+        self.error: KafkaError | None = None  # why it failed, once that is settled
+        self.record_errors: dict[int, KafkaError] | None = None
+        self.base_offset = -1  # where it was written, if an answer said so
+        self.log_append_time = -1
         self._builder: RecordBatchBuilder | None = builder
 
     def append(
@@ -106,7 +130,7 @@ class ProducerBatch:
         """Compress, stamp and checksum what was appended; from now on the bytes stand."""
         builder, self._builder = self._builder, None
         assert builder is not None, "a batch is sealed once"
-        self.data = builder.seal(producer_id, producer_epoch, base_sequence)
+        self.data = builder.sealed(producer_id, producer_epoch, base_sequence)
         self.size = len(self.data)
         self._stamp(producer_id, producer_epoch, base_sequence)
 
@@ -117,7 +141,7 @@ class ProducerBatch:
         # A copy: a request that gave up may still hold the old bytes in a buffer of its connection.
         data = bytearray(self.data)
         restamp_data(data, producer_id, producer_epoch, base_sequence)
-        self.data = memoryview(data)
+        self.data = data
         self._stamp(producer_id, producer_epoch, base_sequence)
 
     def _stamp(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
@@ -125,11 +149,37 @@ class ProducerBatch:
         self.producer_epoch = producer_epoch
         self.base_sequence = base_sequence
 
+    def failed(self, error: KafkaError, record_errors: dict[int, KafkaError] | None = None) -> None:
+        """Take note of why the batch, and single records of it, were not written."""
+        self.error = error
+        self.record_errors = record_errors
+
+    def hand_out(self) -> None:
+        """Tell whoever waits what became of the records: written, or failed."""
+        if self.error is None:
+            self.result.complete(self.base_offset, self.log_append_time)
+        else:
+            self.result.fail(self.error, self.count, self.record_errors)
+
     def __repr__(self) -> str:
         return (
             f"<ProducerBatch {self.topic}-{self.partition}: {counted(self.count, 'record')}, "
             f"sequence {self.base_sequence} of {self.producer_id}/{self.producer_epoch}>"
         )
+
+
+def new_batch(  # noqa: PLR0917
+    topic: str,
+    partition: int,
+    place: TopicPartition,
+    builder: RecordBatchBuilder,
+    created_at: float,
+    engine: Engine | None,
+) -> ProducerBatch:
+    """Return an open batch; compiled, no arguments are parsed on the way."""
+    batch = ProducerBatch.__new__(ProducerBatch)
+    batch._begin(topic, partition, place, builder, created_at, engine)
+    return batch
 
 
 def halve(

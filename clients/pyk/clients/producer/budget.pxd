@@ -15,6 +15,9 @@ cdef class BufferBudget:
     cdef object _requests
 
     cpdef bint has_room(self, Py_ssize_t size)
+    cpdef bint is_contended(self)
+    @cython.locals(wakes=list, request=RoomRequest)
+    cpdef list grant(self)
 
 
 @cython.locals(size=Py_ssize_t)

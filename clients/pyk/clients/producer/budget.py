@@ -46,9 +46,8 @@ class BufferBudget:
         """Return whether ``size`` bytes are free for somebody who did not stand in line."""
         return size <= self.available and not self._requests
 
-    @property
     def is_contended(self) -> bool:
-        """Somebody waits for room."""
+        """Return whether somebody waits for room."""
         return bool(self._requests)
 
     def request(self, request: RoomRequest, wake: Wake) -> None:
@@ -67,8 +66,11 @@ class BufferBudget:
     def grant(self) -> list[Wake]:
         """Hand free room to the front of the line and return whom to wake."""
         wakes: list[Wake] = []
-        while self._requests and self._requests[0].size <= self.available:
-            request = self._requests.popleft()
+        while self._requests:
+            request: RoomRequest = self._requests[0]
+            if request.size > self.available:
+                break
+            self._requests.popleft()
             self.available -= request.size
             request.is_granted = True
             assert request.wake is not None

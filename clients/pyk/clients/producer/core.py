@@ -7,7 +7,6 @@ import contextlib
 import logging
 import random as randomness
 import warnings
-from functools import partial
 from operator import itemgetter
 
 from pyk.clients.arguments import checked_timeout
@@ -24,6 +23,7 @@ from pyk.clients.errors import (
 )
 from pyk.clients.producer.accumulator import RecordAccumulator
 from pyk.clients.producer.budget import RoomRequest
+from pyk.clients.producer.produce_call import ProduceTerms
 from pyk.clients.producer.sender import Sender, SenderSettings
 from pyk.clients.producer.sender_loop import SenderLoop
 from pyk.clients.producer.stats import ProducerStats
@@ -31,11 +31,8 @@ from pyk.clients.producer.wakeup import NEVER, Wakeup
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import counted
 from pyk.protocol.io import Clock, Network
-from pyk.protocol.records import (
-    Compression,
-    RecordBatchBuilder,
-    UnsupportedCompressionError,
-)
+from pyk.protocol.records import Compression, UnsupportedCompressionError
+from pyk.protocol.records.builder import BatchFormat
 
 # For ending tasks and connections, once nothing is left to send.
 CLOSE_SECONDS = 5.0
@@ -89,9 +86,10 @@ class ProducerCore:
         self._thread = thread
         self.own_loop = LoopOfCaller(self.client.guard)
         self.accumulator = self._accumulator()
-        self.accumulator.engine = self.own_loop if thread is None else thread
+        self.accumulator.serve(self.own_loop if thread is None else thread)
         self._sender = self._make_sender()
-        self._sender_loop = SenderLoop(self.client, config, self.accumulator, self._sender)
+        self._sender_loop = SenderLoop(self.client, config, self.accumulator, self._sender, thread)
+        self.accumulator.wakeup = self._sender_loop.wake_for_records
         self.client.guard.on_fork = self.accumulator.refuse_after_fork
         self._is_told = False
         self._starting = asyncio.Lock()
@@ -290,7 +288,7 @@ class ProducerCore:
         )
         if idle:
             self.client.use_topics(RECORDS, self.accumulator.topics)
-        self._sender_loop.wake()
+        self._sender_loop.use(image)
 
     def _has_records_for(self, topic: str) -> bool:
         return self.accumulator.has_records_for(topic)
@@ -337,7 +335,7 @@ class ProducerCore:
         config, client = self.config, self.client
         compression, level = Compression(config.compression_type), config.compression_level
         try:
-            RecordBatchBuilder(compression, level)
+            batch_format = BatchFormat(compression, level)
         except UnsupportedCompressionError as error:
             raise ConfigurationError(
                 f"compression_type={config.compression_type}: {error}"
@@ -347,11 +345,10 @@ class ProducerCore:
             linger=config.linger_ms / 1000,
             buffer_memory=config.buffer_memory,
             max_record_size=config.max_request_size,
-            new_builder=partial(RecordBatchBuilder, compression, level),
+            new_builder=batch_format.new_builder,
             is_adaptive=True,
-            now=client.clock.now,
+            clock=client.clock,
             random=client.random,
-            wakeup=self._wake if self._thread is None else self._wake_from_thread,
         )
 
     def _make_sender(self) -> Sender:
@@ -362,6 +359,7 @@ class ProducerCore:
             max_request_size=config.max_request_size,
             delivery_timeout=config.delivery_timeout_ms / 1000,
             backoff=self.client.retry_backoff,
+            terms=ProduceTerms(config.acks, config.request_timeout_ms),
         )
         return Sender(self.accumulator, settings, self.client.random, self._why_unsent)
 
@@ -377,23 +375,3 @@ class ProducerCore:
         if unreachable is not None:
             return str(unreachable.error)
         return f"node {leader} has not answered the requests before it"
-
-    def _wake(self) -> None:
-        """Send what is due at once if nothing is under way, else soon, with what comes until then.
-
-        A batch that is full, of a loop over ``send``, is left to a turn of the event loop.
-        """
-        if self.config.linger_ms == 0 and not self.accumulator.has_full_batches:
-            self._sender_loop.hurry()
-        else:
-            self._sender_loop.wake()
-
-    def _wake_from_thread(self) -> None:
-        """Send what is due, in the thread that gave it, or have the loop look.
-
-        A batch that is full is left to the loop's thread: what it takes to compress one, and to
-        write it, is worth a thread of its own.
-        """
-        assert self._thread is not None
-        hurries = self.config.linger_ms == 0 and not self.accumulator.has_full_batches
-        self._thread.visit(self._sender_loop.take_turn if hurries else self._sender_loop.wake)

@@ -13,6 +13,7 @@ cdef class RecordMetadata:
 cdef class Delivery
 
 
+# No free list: an object of one that was used again would not be finalized a second time.
 @cython.final
 cdef class BatchResult:
     cdef readonly str topic
@@ -29,7 +30,9 @@ cdef class BatchResult:
     cdef readonly tuple pieces
     cdef object _callbacks
 
+    cdef _begin(self, str topic, int partition, engine)
     cpdef complete(self, long long base_offset, long long log_append_time=*)
+    cpdef fail(self, error, int count, dict record_errors=*)
     cpdef split(self, BatchResult first, BatchResult second, int middle)
     @cython.locals(first=BatchResult, second=BatchResult)
     cpdef BatchResult piece_of(self, int index)
@@ -37,6 +40,10 @@ cdef class BatchResult:
     cdef _run_callbacks_soon(self)
     @cython.locals(callback=Callback)
     cdef _run_callbacks(self)
+
+
+@cython.locals(result=BatchResult)
+cpdef BatchResult new_result(str topic, int partition, engine)
 
 
 @cython.final

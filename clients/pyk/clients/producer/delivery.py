@@ -95,6 +95,9 @@ class BatchResult:
     )
 
     def __init__(self, topic: str, partition: int, engine: Engine | None = None) -> None:
+        self._begin(topic, partition, engine)
+
+    def _begin(self, topic: str, partition: int, engine: Engine | None) -> None:
         self.topic = topic
         self.partition = partition
         self.engine = engine
@@ -203,6 +206,13 @@ class BatchResult:
                 self.topic,
                 self.error,
             )
+
+
+def new_result(topic: str, partition: int, engine: Engine | None) -> BatchResult:
+    """Return the result of a new batch; compiled, no arguments are parsed on the way."""
+    result = BatchResult.__new__(BatchResult)
+    result._begin(topic, partition, engine)
+    return result
 
 
 class Callback:

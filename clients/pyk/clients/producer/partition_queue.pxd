@@ -1,6 +1,7 @@
 cimport cython
 
 from pyk.clients.producer.batch cimport ProducerBatch
+from pyk.clients.producer.node_traffic cimport NodeTraffic
 from pyk.clients.producer.produce_template cimport ProduceTemplate
 from pyk.clients.producer.sequences cimport PartitionSequence
 
@@ -18,7 +19,13 @@ cdef class PartitionQueue:
     cdef public bint must_restart
     cdef public bint needs_new_producer_id
     cdef public ProduceTemplate template
+    cdef public long image_number
+    cdef public NodeTraffic leader
+    cdef public object topic_id
+    cdef public bint is_active
+    cdef public bint was_served
 
+    cpdef bint is_idle(self)
     @cython.locals(batch=ProducerBatch)
     cpdef ProducerBatch oldest(self)
     @cython.locals(batch=ProducerBatch)
@@ -29,10 +36,12 @@ cdef class PartitionQueue:
     @cython.locals(first=ProducerBatch)
     cpdef ProducerBatch next_batch(self, double now, int node_id, int max_in_flight)
     cpdef send(self, ProducerBatch batch, int node_id)
-    @cython.locals(overtaken=ProducerBatch)
+    @cython.locals(overtaken=ProducerBatch, position=Py_ssize_t)
     cpdef settle(self, ProducerBatch batch)
     cpdef keep(self, ProducerBatch batch, double retry_at)
     cpdef drop(self, ProducerBatch batch)
+    @cython.locals(sent=ProducerBatch)
+    cdef bint _is_unsettled(self, ProducerBatch batch) except -1
     cdef _came_back(self, ProducerBatch batch)
     @cython.locals(batch=ProducerBatch)
     cdef bint _is_calm(self) except -1

@@ -24,8 +24,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from uuid import UUID
 
 from pyk.clients.producer.batch import ProducerBatch
+from pyk.clients.producer.node_traffic import NodeTraffic
 from pyk.clients.producer.produce_template import ProduceTemplate
 from pyk.clients.producer.sequences import PartitionSequence, ProducerIdentity, sequence_after
 from pyk.clients.topic_partition import TopicPartition
@@ -39,15 +41,20 @@ class PartitionQueue:
     __slots__ = (
         "due",
         "has_gap",
+        "image_number",
         "in_flight",
+        "is_active",
+        "leader",
         "must_restart",
         "needs_new_producer_id",
         "node_id",
         "queued",
         "sequence",
         "template",
+        "topic_id",
         "topic_partition",
         "unsettled",
+        "was_served",
     )
 
     def __init__(self, topic_partition: TopicPartition, *, is_idempotent: bool) -> None:
@@ -62,9 +69,15 @@ class PartitionQueue:
         self.must_restart = is_idempotent  # to begin at all is to restart
         self.needs_new_producer_id = False
         self.template: ProduceTemplate | None = None  # of requests with a batch of this one only
+        # What metadata say of the partition, looked up once in each image, which have numbers.
+        self.image_number = -1
+        self.leader: NodeTraffic | None = None
+        self.topic_id: UUID | None = None
+        self.is_active = False  # whether the sender looks at it
+        self.was_served = False
 
-    @property
     def is_idle(self) -> bool:
+        """Return whether there is no batch at all."""
         return not (self.unsettled or self.queued or self.due)
 
     @property
@@ -140,7 +153,7 @@ class PartitionQueue:
 
     def send(self, batch: ProducerBatch, node_id: int) -> None:
         """Give ``batch`` its place, if it has none, and count it as under way."""
-        if batch.attempts == 0 and batch not in self.unsettled:
+        if batch.attempts == 0 and not self._is_unsettled(batch):
             self._begin(batch)
         batch.attempts += 1
         batch.is_in_flight = True
@@ -149,8 +162,12 @@ class PartitionQueue:
 
     def settle(self, batch: ProducerBatch) -> None:
         """The batch was written; if there was a gap before it, there was none after all."""
-        position = self.unsettled.index(batch)
-        for overtaken in self.unsettled[:position]:
+        overtaken: ProducerBatch
+        position = 0
+        for overtaken in self.unsettled:
+            if overtaken is batch:
+                break
+            position += 1
             # Without sequences, order says nothing. What was never sent, a piece of a batch that
             # was too large, is not written either way.
             if self.sequence is not None and overtaken.attempts:
@@ -169,7 +186,7 @@ class PartitionQueue:
     def drop(self, batch: ProducerBatch) -> None:
         """Give a batch up; its place may become a gap. One in flight stays until it is answered."""
         batch.is_given_up = True
-        if batch in self.unsettled:
+        if self._is_unsettled(batch):
             self._leave(batch)
         elif batch is self.due:
             self.due = None
@@ -185,6 +202,13 @@ class PartitionQueue:
             piece.seal(batch.producer_id, batch.producer_epoch, sequence)
             if self.sequence is not None:
                 sequence = sequence_after(piece)
+
+    def _is_unsettled(self, batch: ProducerBatch) -> bool:
+        sent: ProducerBatch
+        for sent in self.unsettled:  # noqa: SIM110 - a generator would cost more
+            if sent is batch:
+                return True
+        return False
 
     def _came_back(self, batch: ProducerBatch) -> None:
         if batch.is_in_flight:

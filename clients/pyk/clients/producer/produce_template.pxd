@@ -1,6 +1,7 @@
 cimport cython
 
-from pyk.protocol.wire_numbers cimport append_int32, append_varint
+from pyk.clients.producer.batch cimport ProducerBatch
+from pyk.protocol.wire_numbers cimport append_int32, append_varint, get_int64, has_bytes
 
 
 @cython.final
@@ -10,6 +11,12 @@ cdef class ProduceTemplate:
     cdef bint _is_compact
     cdef bytes _prefix
     cdef bytes _suffix
+    cdef bytes _answer_prefix
+    cdef bytes _answer_suffix
+    cdef Py_ssize_t _offsets_end
+    cdef bint _has_append_time
 
     @cython.locals(size=Py_ssize_t)
-    cpdef list fill(self, records, bytearray out)
+    cpdef list fill(self, bytearray records, bytearray out)
+    @cython.locals(first=Py_ssize_t, end=Py_ssize_t)
+    cpdef bint read_written(self, ProducerBatch batch, frame, Py_ssize_t start) except -1

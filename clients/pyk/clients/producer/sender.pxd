@@ -2,33 +2,27 @@ cimport cython
 
 from pyk.clients.producer.accumulator cimport RecordAccumulator
 from pyk.clients.producer.batch cimport ProducerBatch
+from pyk.clients.producer.node_traffic cimport NodeTraffic
 from pyk.clients.producer.outcome cimport conclude
 from pyk.clients.producer.partition_queue cimport PartitionQueue
-from pyk.clients.producer.produce_call cimport ProduceCall
+from pyk.clients.producer.produce_call cimport ProduceCall, ProduceTerms, new_call
 
 
 @cython.final
-cdef class Settlement:
-    cdef readonly ProducerBatch batch
-    cdef readonly long long base_offset
-    cdef readonly long long log_append_time
-    cdef readonly object error
-    cdef readonly dict record_errors
-
-
-@cython.final
+@cython.freelist(8)
 cdef class Plan:
     cdef readonly list calls
-    cdef readonly list settlements
+    cdef readonly list settled
     cdef readonly bint needs_producer_id
     cdef readonly bint needs_metadata
     cdef readonly double look_again_at
 
 
 @cython.final
+@cython.freelist(8)
 cdef class Consequences:
     cdef readonly double now
-    cdef readonly list settlements
+    cdef readonly list settled
     cdef readonly dict leaders
     cdef readonly bint needs_metadata
 
@@ -37,17 +31,24 @@ cdef class Consequences:
 cdef class Sender:
     cdef RecordAccumulator _accumulator
     cdef object _settings
+    cdef ProduceTerms _terms
     cdef double _delivery_timeout
     cdef int _max_in_flight
+    cdef Py_ssize_t _max_request_size
     cdef object _random
     cdef object _why_unsent
     cdef object _identity
     cdef dict _queues
-    cdef dict _active
-    cdef dict _in_flight
+    cdef list _active
+    cdef dict _nodes
+    cdef object _routes
+    cdef long _image_number
+    cdef double _expires_at
 
-    @cython.locals(plan=Plan)
-    cpdef Plan poll(self, double now, leader_of)
+    @cython.locals(node=NodeTraffic)
+    cpdef bint is_busy(self) except -1
+    @cython.locals(plan=Plan, candidates=list)
+    cpdef Plan poll(self, double now, routes)
     @cython.locals(
         consequences=Consequences, queue=PartitionQueue, batch=ProducerBatch, position=Py_ssize_t
     )
@@ -60,16 +61,31 @@ cdef class Sender:
     cdef PartitionQueue _queue(self, ProducerBatch batch)
     @cython.locals(queue=PartitionQueue, batch=ProducerBatch)
     cdef _expire(self, double now, Plan plan)
-    cdef double _expires_at(self, ProducerBatch batch) except? -1.0
+    cdef double _expires(self, ProducerBatch batch) noexcept
     @cython.locals(
-        queue=PartitionQueue, batch=ProducerBatch, calls=dict, room=dict, call=ProduceCall, more=list
+        queue=PartitionQueue,
+        batch=ProducerBatch,
+        node=NodeTraffic,
+        call=ProduceCall,
+        more=list,
+        planned_before=Py_ssize_t,
     )
-    cdef list _add_round(self, list candidates, double now, leader_of, Plan plan)
-    cdef ProducerBatch _sendable(self, PartitionQueue queue, node_id, double now)
+    cdef list _add_round(self, list candidates, double now, Plan plan)
+    cdef bint _restart(self, PartitionQueue queue, Plan plan) except -1
+    cdef _look_up(self, PartitionQueue queue)
+    @cython.locals(call=ProduceCall)
+    cdef ProduceCall _new_call(self, NodeTraffic node, Plan plan)
+    @cython.locals(call=ProduceCall, queue=PartitionQueue)
+    cdef _end_round(self, Plan plan, Py_ssize_t first)
     @cython.locals(
-        queue=PartitionQueue, oldest=ProducerBatch, retry_at=double, earliest=double, expires_at=double
+        queue=PartitionQueue,
+        oldest=ProducerBatch,
+        expires_at=double,
+        earliest_retry=double,
+        retry_at=double,
+        idle=Py_ssize_t,
     )
-    cdef double _look_again_at(self, double now) except? -1.0
+    cdef _look_ahead(self, double now, Plan plan)
     cdef _judge(
         self,
         node_id,
@@ -87,10 +103,10 @@ cdef class Sender:
         answer,
         Consequences consequences,
     )
-    cdef Settlement _give_up(self, PartitionQueue queue, ProducerBatch batch, error)
+    cdef bint _give_up(self, PartitionQueue queue, ProducerBatch batch, error) except -1
     cdef _timeout_of(self, ProducerBatch batch)
 
 
-cdef list _drop_doubtful(PartitionQueue queue)
-cdef Settlement _success(ProducerBatch batch, answer)
-cdef Settlement _failure(ProducerBatch batch, answer)
+@cython.locals(batch=ProducerBatch)
+cdef _drop_doubtful(PartitionQueue queue)
+cdef _fail(ProducerBatch batch, answer)

@@ -10,8 +10,11 @@ was served goes to the end of the line, so a request that is full leaves nobody 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from random import Random
+from typing import Protocol
+from uuid import UUID
 
 import attrs
 
@@ -26,6 +29,7 @@ from pyk.clients.errors import (
 from pyk.clients.producer.accumulator import RecordAccumulator
 from pyk.clients.producer.batch import ProducerBatch, halve
 from pyk.clients.producer.delivery import fresh_copy
+from pyk.clients.producer.node_traffic import NodeTraffic
 from pyk.clients.producer.outcome import (
     Fate,
     Verdict,
@@ -34,7 +38,12 @@ from pyk.clients.producer.outcome import (
     verdict_of_error,
 )
 from pyk.clients.producer.partition_queue import NEVER, PartitionQueue
-from pyk.clients.producer.produce_call import ProduceCall
+from pyk.clients.producer.produce_call import (
+    AllWritten,
+    ProduceCall,
+    ProduceTerms,
+    new_call,
+)
 from pyk.clients.producer.sequences import ProducerIdentity
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import counted
@@ -48,10 +57,21 @@ from pyk.protocol.messages.produce import (
 # Looked up in their enums for each batch, they would cost as much as the rest of its answer.
 _WRITTEN = Verdict.WRITTEN
 _FATE_WRITTEN = Fate.WRITTEN
+_IS_ACTIVE = attrgetter("is_active")
+_NO_QUEUES: list[PartitionQueue] = []
 
-LeaderOf = Callable[[TopicPartition], int | None]
 WhyUnsent = Callable[[TopicPartition], str]
 """Says what keeps the batches of a partition from being sent."""
+
+
+class Routes(Protocol):
+    """What metadata say of partitions; an image of them never changes."""
+
+    def leader(self, partition: TopicPartition, /) -> int | None:
+        """Return the node that leads a partition, None if there is none or it is not known."""
+
+    def topic_id(self, topic: str, /) -> UUID | None:
+        """Return the id of a topic, None if it is not known."""
 
 
 @attrs.frozen(kw_only=True)
@@ -63,36 +83,17 @@ class SenderSettings:
     max_request_size: int
     delivery_timeout: float
     backoff: Backoff
-
-
-class Settlement:
-    """The end of a batch: hand its result out and give its room back."""
-
-    __slots__ = ("base_offset", "batch", "error", "log_append_time", "record_errors")
-
-    def __init__(
-        self,
-        batch: ProducerBatch,
-        base_offset: int = -1,
-        log_append_time: int = -1,
-        error: KafkaError | None = None,
-        record_errors: dict[int, KafkaError] | None = None,
-    ) -> None:
-        self.batch = batch
-        self.base_offset = base_offset
-        self.log_append_time = log_append_time
-        self.error = error
-        self.record_errors = record_errors
+    terms: ProduceTerms = attrs.Factory(ProduceTerms)
 
 
 class Plan:
-    """What the driver does next."""
+    """What the driver does next. ``settled`` batches know what became of them."""
 
-    __slots__ = ("calls", "look_again_at", "needs_metadata", "needs_producer_id", "settlements")
+    __slots__ = ("calls", "look_again_at", "needs_metadata", "needs_producer_id", "settled")
 
     def __init__(self) -> None:
         self.calls: list[ProduceCall] = []
-        self.settlements: list[Settlement] = []
+        self.settled: list[ProducerBatch] = []
         self.needs_producer_id = False
         self.needs_metadata = False
         self.look_again_at = NEVER
@@ -101,12 +102,12 @@ class Plan:
 class Consequences:
     """What follows from the end of one call, at ``now``."""
 
-    __slots__ = ("leaders", "needs_metadata", "now", "settlements")
+    __slots__ = ("leaders", "needs_metadata", "now", "settled")
 
     def __init__(self, now: float) -> None:
         self.now = now
-        self.settlements: list[Settlement] = []
-        self.leaders: dict[TopicPartition, tuple[int, int]] = {}
+        self.settled: list[ProducerBatch] = []
+        self.leaders: dict[TopicPartition, tuple[int, int]] | None = None
         self.needs_metadata = False
 
 
@@ -122,85 +123,104 @@ class Sender:
     ) -> None:
         self._accumulator = accumulator
         self._settings = settings
+        self._terms = settings.terms
         self._delivery_timeout = settings.delivery_timeout
         self._max_in_flight = settings.max_in_flight
+        self._max_request_size = settings.max_request_size
         self._random = random
         self._why_unsent = why_unsent
         self._identity: ProducerIdentity | None = None
         # A queue is kept when its topic vanishes: its sequence must go on where it was (a topic
         # that is gone for a moment must not make new records look like duplicates).
         self._queues: dict[TopicPartition, PartitionQueue] = {}
-        self._active: dict[PartitionQueue, None] = {}  # those with batches, the next to serve first
-        self._in_flight: dict[int, int] = {}  # requests under way, by node
+        self._active: list[PartitionQueue] = []  # those with batches, the next to serve first
+        self._nodes: dict[int, NodeTraffic] = {}
+        self._routes: Routes | None = None
+        self._image_number = 0  # of the routes
+        self._expires_at = NEVER  # no batch expires before
 
     @property
     def has_in_flight(self) -> bool:
         """Whether a request is under way."""
-        return any(self._in_flight.values())
+        return self.is_busy()
 
     @property
     def in_flight_requests(self) -> int:
-        return sum(self._in_flight.values())
+        return sum(node.in_flight for node in self._nodes.values())
 
-    def poll(self, now: float, leader_of: LeaderOf) -> Plan:
+    def is_busy(self) -> bool:
+        """Return whether a request is under way."""
+        for node in self._nodes.values():  # noqa: SIM110 - a generator would cost more
+            if node.in_flight:
+                return True
+        return False
+
+    def poll(self, now: float, routes: Routes) -> Plan:
         """Return what is to be done at ``now``."""
+        if routes is not self._routes:
+            self._routes = routes
+            self._image_number += 1
         plan = Plan()
         self._take(now)
-        self._expire(now, plan)
-        candidates = list(self._active)
+        if self._expires_at <= now:
+            self._expire(now, plan)
+        candidates = self._active
         while candidates:
-            candidates = self._add_round(candidates, now, leader_of, plan)
-        plan.look_again_at = self._look_again_at(now)
+            candidates = self._add_round(candidates, now, plan)
+        self._look_ahead(now, plan)
         return plan
 
     def producer_id_received(self, identity: ProducerIdentity) -> None:
         """Go on with a new producer id where one is needed."""
         self._identity = identity
 
-    def producer_id_refused(self, error: KafkaError) -> list[Settlement]:
+    def producer_id_refused(self, error: KafkaError) -> list[ProducerBatch]:
         """Give up what cannot be sent without a producer id."""
         return [
-            settlement
+            batch
             for queue in self._active
             if queue.needs_new_producer_id
             for batch in queue.waiting()
-            if (settlement := self._give_up(queue, batch, error))
+            if self._give_up(queue, batch, error)
         ]
 
-    def abandon(self, error: KafkaError) -> list[Settlement]:
+    def abandon(self, error: KafkaError) -> list[ProducerBatch]:
         """Give up everything, whatever its state."""
         self._take(NEVER)
         return [
-            settlement
+            batch
             for queue in self._active
             for batch in [*queue.unsettled, *queue.waiting()]
-            if not batch.is_given_up and (settlement := self._give_up(queue, batch, error))
+            if not batch.is_given_up and self._give_up(queue, batch, error)
         ]
 
     def answered(
-        self, call: ProduceCall, response: ProduceResponse | None, now: float
+        self, call: ProduceCall, response: ProduceResponse | AllWritten | None, now: float
     ) -> Consequences:
-        """Take the answer to a call; None where none was asked for (``acks=0``)."""
-        self._in_flight[call.node_id] -= 1
+        """Take the answer to a call; None where none was asked for (``acks=0``).
+
+        Of :class:`AllWritten` each batch knows where.
+        """
+        call.node.in_flight -= 1
         consequences = Consequences(now)
-        if response is None:
-            for queue, batch in zip(call.queues, call.batches, strict=True):
-                self._conclude(queue, batch, _WRITTEN, None, consequences)
+        if not isinstance(response, ProduceResponse):
+            for position, queue in enumerate(call.queues):
+                self._conclude(queue, call.batches[position], _WRITTEN, None, consequences)
             return consequences
         for position, answer in enumerate(call.answers(response)):
             queue, batch = call.queues[position], call.batches[position]
             if answer is None:
                 batch.last_error = MalformedResponseError(
-                    f"node {call.node_id} left {batch.place} out of its answer"
+                    f"node {call.node.node_id} left {batch.place} out of its answer"
                 )
                 self._conclude(queue, batch, Verdict.UNKNOWN, None, consequences)
             else:
-                self._judge(call.node_id, queue, batch, answer, consequences)
+                self._judge(call.node.node_id, queue, batch, answer, consequences)
         return consequences
 
     def failed(self, call: ProduceCall, error: KafkaError, now: float) -> Consequences:
         """Take it that there is no answer to a call."""
-        self._in_flight[call.node_id] -= 1
+        call.node.in_flight -= 1
         consequences = Consequences(now)
         consequences.needs_metadata = True
         for queue, batch in zip(call.queues, call.batches, strict=True):
@@ -224,88 +244,136 @@ class Sender:
                 queue.due = None
             queue.queued.append(batch)
         for batch in due:
-            self._queue(batch).due = batch
+            queue = self._queue(batch)
+            queue.due = batch
 
     def _queue(self, batch: ProducerBatch) -> PartitionQueue:
+        """Return the queue of a batch that is new to the sender."""
+        self._expires_at = min(self._expires_at, self._expires(batch))
         queue = self._queues.get(batch.place)
         if queue is None:
             queue = PartitionQueue(batch.place, is_idempotent=self._settings.is_idempotent)
             self._queues[batch.place] = queue
-        self._active[queue] = None
+        if not queue.is_active:
+            queue.is_active = True
+            self._active.append(queue)
         return queue
 
     def _expire(self, now: float, plan: Plan) -> None:
-        for queue in list(self._active):
-            while (batch := queue.oldest()) is not None and self._expires_at(batch) <= now:
-                settlement = self._give_up(queue, batch, self._timeout_of(batch))
-                if settlement is None:
+        for queue in self._active:
+            while (batch := queue.oldest()) is not None and self._expires(batch) <= now:
+                if not self._give_up(queue, batch, self._timeout_of(batch)):
                     break
-                plan.settlements.append(settlement)
-            if queue.is_idle:
-                del self._active[queue]
+                plan.settled.append(batch)
 
-    def _expires_at(self, batch: ProducerBatch) -> float:
+    def _expires(self, batch: ProducerBatch) -> float:
         return batch.created_at + self._delivery_timeout
 
     def _add_round(
-        self, candidates: list[PartitionQueue], now: float, leader_of: LeaderOf, plan: Plan
+        self, candidates: list[PartitionQueue], now: float, plan: Plan
     ) -> list[PartitionQueue]:
         """Plan at most one batch of each partition and one request a node.
 
         Returns the partitions that may have more to send, none if nothing was planned.
         """
-        calls: dict[int, ProduceCall] = {}
-        room: dict[int, int] = {}
+        planned_before = len(plan.calls)
         more = []
         for queue in candidates:
-            if queue.is_ready_to_restart():
-                plan.settlements += _drop_doubtful(queue)
-                if not queue.restart(self._identity):
-                    plan.needs_producer_id = True
-                    continue
-            node_id = leader_of(queue.topic_partition)
-            if node_id is None:
+            if queue.is_ready_to_restart() and not self._restart(queue, plan):
+                continue
+            if queue.image_number != self._image_number:
+                self._look_up(queue)
+            node = queue.leader
+            if node is None:
                 plan.needs_metadata = True
                 continue
-            batch = self._sendable(queue, node_id, now)
+            call = node.call
+            if call is None and node.in_flight >= self._max_in_flight:
+                continue
+            batch = queue.next_batch(now, node.node_id, self._max_in_flight)
             if batch is None:
                 continue
-            if batch.size > room.get(node_id, batch.size):
+            if call is not None and batch.size > node.room:
                 more.append(queue)
                 continue
             if batch is queue.due and not self._accumulator.close(batch):
                 continue  # an application thread made it full meanwhile: the next poll takes it
-            room[node_id] = room.get(node_id, self._settings.max_request_size) - batch.size
-            call = calls.get(node_id)
             if call is None:
-                call = calls[node_id] = ProduceCall(node_id)
-            queue.send(batch, node_id)
+                call = self._new_call(node, plan)
+            node.room -= batch.size
+            queue.send(batch, node.node_id)
             call.add(queue, batch)
-            del self._active[queue]
-            self._active[queue] = None
             if queue.queued or queue.due is not None:
                 more.append(queue)
-        for node_id, call in calls.items():
-            self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
-            plan.calls.append(call)
-        return more if calls else []
+        if len(plan.calls) == planned_before:
+            return _NO_QUEUES
+        self._end_round(plan, planned_before)
+        return more
 
-    def _sendable(self, queue: PartitionQueue, node_id: int, now: float) -> ProducerBatch | None:
-        if self._in_flight.get(node_id, 0) >= self._max_in_flight:
-            return None
-        return queue.next_batch(now, node_id, self._max_in_flight)
+    def _restart(self, queue: PartitionQueue, plan: Plan) -> bool:
+        """Begin a new order in a partition; return whether it has batches that can be sent now."""
+        if queue.is_idle():
+            return False
+        plan.settled += _drop_doubtful(queue)
+        if queue.restart(self._identity):
+            return True
+        plan.needs_producer_id = True
+        return False
 
-    def _look_again_at(self, now: float) -> float:
-        """Return when something is due that nobody will report."""
-        earliest = self._accumulator.next_linger_end
+    def _look_up(self, queue: PartitionQueue) -> None:
+        """Find out where the batches of a partition go."""
+        routes = self._routes
+        assert routes is not None
+        node_id = routes.leader(queue.topic_partition)
+        queue.leader = None
+        if node_id is not None:
+            if node_id not in self._nodes:
+                self._nodes[node_id] = NodeTraffic(node_id)
+            queue.leader = self._nodes[node_id]
+        queue.topic_id = routes.topic_id(queue.topic_partition.topic)
+        queue.image_number = self._image_number
+
+    def _new_call(self, node: NodeTraffic, plan: Plan) -> ProduceCall:
+        call = new_call(node, self._terms)
+        node.call = call
+        node.room = self._max_request_size
+        node.in_flight += 1
+        plan.calls.append(call)
+        return call
+
+    def _end_round(self, plan: Plan, first: int) -> None:
+        """Close the calls of a round, and let whoever was not served be the next."""
+        calls = plan.calls[first:]
+        for call in calls:
+            call.node.call = None
+        if len(self._active) > 1:
+            served = [queue for call in calls for queue in call.queues]
+            for queue in served:
+                queue.was_served = True
+            self._active = [queue for queue in self._active if not queue.was_served]
+            self._active += served
+            for queue in served:
+                queue.was_served = False
+
+    def _look_ahead(self, now: float, plan: Plan) -> None:
+        """Find out when something is due that nobody will report, and forget who has nothing."""
+        expires_at = earliest_retry = NEVER
+        idle = 0
         for queue in self._active:
-            oldest, retry_at = queue.oldest(), queue.retry_at()
-            if oldest is not None:
-                expires_at = self._expires_at(oldest)
-                earliest = min(earliest, expires_at)
-            if retry_at > now:
-                earliest = min(earliest, retry_at)
-        return earliest
+            oldest = queue.oldest()
+            if oldest is None:
+                if queue.is_idle():
+                    queue.is_active = False
+                    idle += 1
+            else:
+                expires_at = min(expires_at, self._expires(oldest))
+            retry_at = queue.retry_at()
+            if now < retry_at < earliest_retry:
+                earliest_retry = retry_at
+        if idle:
+            self._active = list(filter(_IS_ACTIVE, self._active))
+        self._expires_at = expires_at
+        plan.look_again_at = min(expires_at, earliest_retry, self._accumulator.next_linger_end())
 
     # What became of it.
 
@@ -331,7 +399,12 @@ class Sender:
             consequences.needs_metadata |= code.refresh
         if answer.current_leader.leader_id >= 0:
             leader = answer.current_leader
+            if consequences.leaders is None:
+                consequences.leaders = {}
             consequences.leaders[batch.place] = leader.leader_id, leader.leader_epoch
+        if verdict is _WRITTEN:
+            batch.base_offset = answer.base_offset
+            batch.log_append_time = answer.log_append_time_ms
         self._conclude(queue, batch, verdict, answer, consequences)
 
     def _conclude(
@@ -342,32 +415,30 @@ class Sender:
         answer: PartitionProduceResponse | None,
         consequences: Consequences,
     ) -> None:
-        retry_at = (
-            consequences.now
-        )  # which does not matter to what is written: it is not sent again
+        retry_at = consequences.now  # of no matter to what is written: it is not sent again
         if verdict is not _WRITTEN:
             chance = self._random.random()
             retry_at += self._settings.backoff.delay(batch.attempts, chance)
         fate = conclude(queue, batch, verdict, retry_at)
         if fate is _FATE_WRITTEN:
-            consequences.settlements.append(_success(batch, answer))
+            consequences.settled.append(batch)
         elif fate is Fate.FAILED:
-            consequences.settlements.append(_failure(batch, answer))
+            _fail(batch, answer)
+            consequences.settled.append(batch)
         elif fate is Fate.SPLIT:
             pieces = halve(batch, self._accumulator.new_builder)
             queue.split(batch, pieces)
             self._accumulator.replace(batch, pieces)
 
-    def _give_up(
-        self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError
-    ) -> Settlement | None:
-        """Drop a batch; None if it was open and became full meanwhile: it comes again."""
+    def _give_up(self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError) -> bool:
+        """Drop a batch; False if it was open and became full meanwhile: it comes again."""
         if batch is queue.due and not self._accumulator.close(batch):
-            return None
+            return False
         own = fresh_copy(error)
         own.definite = error.definite and not (batch.may_be_written or batch.is_in_flight)
         queue.drop(batch)
-        return Settlement(batch, error=own)
+        batch.failed(own)
+        return True
 
     def _timeout_of(self, batch: ProducerBatch) -> KafkaTimeoutError:
         if batch.last_error is not None:
@@ -385,41 +456,35 @@ class Sender:
         )
 
 
-def _drop_doubtful(queue: PartitionQueue) -> list[Settlement]:
-    """Fail what may be written, before the rest begins a new order."""
+def _drop_doubtful(queue: PartitionQueue) -> Sequence[ProducerBatch]:
+    """Fail what may be written, before the rest begins a new order; return it."""
     doubtful = queue.doubtful()
     for batch in doubtful:
         queue.drop(batch)
-    return [_failure(batch, None) for batch in doubtful]
+        _fail(batch, None)
+    return doubtful
 
 
-def _success(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> Settlement:
-    if answer is None:
-        return Settlement(batch)
-    return Settlement(batch, answer.base_offset, answer.log_append_time_ms)
-
-
-def _failure(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> Settlement:
+def _fail(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> None:
+    """Note why a batch failed: its last error, and the records that the broker found invalid."""
     assert batch.last_error is not None
     error = fresh_copy(batch.last_error)
     error.definite = not batch.may_be_written
     if batch.may_be_written:
         error.args = (f"{error.args[0]}; it may have been written, so it is not sent again",)
     if answer is None or not answer.record_errors:
-        return Settlement(batch, error=error)
+        batch.failed(error)
+        return
     others = InvalidRecordError(
         "refused together with other records of its batch, which the broker found invalid",
         topic=batch.topic,
         partition=batch.partition,
     )
-    return Settlement(
-        batch,
-        error=others,
-        record_errors={
-            refused.batch_index: _record_error(batch, error, refused)
-            for refused in answer.record_errors
-        },
-    )
+    record_errors = {
+        refused.batch_index: _record_error(batch, error, refused)
+        for refused in answer.record_errors
+    }
+    batch.failed(others, record_errors)
 
 
 def _record_error(

@@ -1,24 +1,27 @@
 cimport cython
 
 from pyk.clients.engine.request_path cimport RequestPath
+from pyk.clients.engine.thread cimport LoopThread
 from pyk.clients.producer.accumulator cimport RecordAccumulator
 from pyk.clients.producer.batch cimport ProducerBatch
-from pyk.clients.producer.delivery cimport BatchResult
 from pyk.clients.producer.produce_call cimport ProduceCall
-from pyk.clients.producer.routes cimport Routes
-from pyk.clients.producer.sender cimport Consequences, Plan, Sender, Settlement
+from pyk.clients.producer.sender cimport Consequences, Plan, Sender
 from pyk.clients.producer.wakeup cimport Alarm
+from pyk.protocol.io.system_clock cimport SystemClock
 
 
 cdef class SenderLoop:
     cdef RequestPath _client
     cdef object _config
-    cdef object _now
-    cdef object _acks
-    cdef object _timeout_ms
+    cdef object _clock
+    cdef SystemClock _system_clock
+    cdef bint _is_answered
+    cdef bint _lingers
     cdef RecordAccumulator _accumulator
     cdef Sender _sender
-    cdef Routes _routes
+    cdef object _metadata
+    cdef LoopThread _thread
+    cdef tuple _visits
     cdef Alarm _alarm
     cdef bint _is_getting_producer_id
     cdef bint _is_stopped
@@ -29,21 +32,21 @@ cdef class SenderLoop:
     cdef readonly long long delivered_records
     cdef readonly long long failed_records
 
-    cpdef wake(self)
-    cpdef hurry(self)
-    cpdef take_turn(self)
-    cpdef _take_turn(self)
+    # wake, visit, take_turn and hand_out are no C methods: they are handed on as callables, and Cython
+    # makes wrong C of that, which GCC 14 and Clang 16 refuse.
+    cdef _visit(self)
+    cdef _take_turn(self)
+    cdef double _now(self) except? -1.0
     cdef _fail(self, mistake)
-    @cython.locals(plan=Plan)
+    @cython.locals(plan=Plan, call=ProduceCall)
     cdef double _act(self, double now) except? -1.0
-    cdef _begin(self, ProduceCall call)
     cdef _submit(self, ProduceCall call)
-    @cython.locals(consequences=Consequences)
+    @cython.locals(consequences=Consequences, was_busy=bint)
     cpdef _ended(self, ProduceCall call, response, error)
     cdef _follow(self, Consequences consequences, response)
-    cdef _settle(self, list settlements)
-    @cython.locals(end=Settlement, batch=ProducerBatch, result=BatchResult)
-    cpdef _hand_out(self, list settlements)
+    cdef _settle(self, list settled)
+    @cython.locals(batch=ProducerBatch)
+    cdef _hand_out(self, list settled)
 
 
 @cython.final

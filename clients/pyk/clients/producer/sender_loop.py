@@ -7,19 +7,23 @@ import logging
 
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
+from pyk.clients.engine.metadata import MetadataImage
+from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import KafkaError, MalformedResponseError, StateError, error_for
 from pyk.clients.producer.accumulator import RecordAccumulator
-from pyk.clients.producer.produce_call import ProduceCall
-from pyk.clients.producer.routes import Routes
-from pyk.clients.producer.sender import Consequences, Sender, Settlement
+from pyk.clients.producer.batch import ProducerBatch
+from pyk.clients.producer.produce_call import AllWritten, ProduceCall
+from pyk.clients.producer.sender import Consequences, Sender
 from pyk.clients.producer.sequences import ProducerIdentity
 from pyk.clients.producer.wakeup import Alarm
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.io.system_clock import SystemClock
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.messages.produce import ProduceResponse
 
 log = logging.getLogger(__name__)
 
+Answered = ProduceResponse | AllWritten | None
 NO_TRANSACTIONS = (1 << 31) - 1
 TASK = "send batches"
 
@@ -28,7 +32,8 @@ class SenderLoop:
     """Drives a :class:`Sender`: a turn whenever there is something to do, and no task for it.
 
     A turn is due when the accumulator says so, when a time has come that the last turn named, and
-    after an answer if anything is left to be sent.
+    after an answer if anything is left to be sent. ``thread`` drives the loop where ``send`` runs
+    in other threads than that.
     """
 
     def __init__(
@@ -37,16 +42,22 @@ class SenderLoop:
         config: ProducerConfig,
         accumulator: RecordAccumulator,
         sender: Sender,
+        thread: LoopThread | None = None,
     ) -> None:
         self._client = client
         self._config = config
-        self._now = client.clock.now
-        self._acks = config.acks
-        self._timeout_ms = config.request_timeout_ms
+        self._clock = client.clock
+        # Known by its type, it is asked without a Python call.
+        self._system_clock = client.clock if isinstance(client.clock, SystemClock) else None
+        self._is_answered = config.acks != 0
+        self._lingers = config.linger_ms > 0
         self._accumulator = accumulator
         self._sender = sender
-        self._routes = Routes()
-        self._alarm = Alarm(self._take_turn)
+        self._metadata = client.metadata
+        self._alarm = Alarm(self.take_turn)
+        self._thread = thread
+        # What visitors call, bound once.
+        self._visits = self.visit, self.wake
         self._is_getting_producer_id = False
         self._is_stopped = False
         self._is_visited = False
@@ -59,25 +70,43 @@ class SenderLoop:
 
     def start(self) -> None:
         """Begin, and get a producer id before the first record needs it."""
+        self._metadata = self._client.metadata
         self._alarm.start()
         self._alarm.set()
         if self._config.enable_idempotence:
             self._get_producer_id_soon()
 
+    def use(self, image: MetadataImage) -> None:
+        """Send where an image of metadata says, from now on. On the loop only."""
+        self._metadata = image
+        self._alarm.set()
+
     def wake(self) -> None:
         """Look soon what there is to send. On the loop only."""
         self._alarm.set()
 
-    def hurry(self) -> None:
-        """Look now what there is to send, if nothing is under way; else soon. On the loop only.
+    def wake_for_records(self) -> None:
+        """Send what is due at once if nothing is under way, else soon, with what comes until then.
 
-        So a record that comes alone waits for no turn of the event loop, and records that come
-        together share a request.
+        A batch that is full, of a loop over ``send``, is left to a turn of the event loop. What it
+        takes to compress one, and to write it, is worth a thread of its own, if there is one.
         """
-        if self._is_busy or not self._alarm.is_started or self._sender.has_in_flight:
+        hurries = not (self._lingers or self._accumulator.has_full_batches())
+        if self._thread is not None:
+            visit, wake = self._visits
+            self._thread.visit(visit if hurries else wake)
+        elif not hurries or self._is_busy or not self._alarm.is_started() or self._sender.is_busy():
             self._alarm.set()
         else:
-            self.take_turn()
+            self._visit()
+
+    def visit(self) -> None:
+        """Send what is to be sent, as a visitor: the application hears of nothing meanwhile."""
+        self._visit()
+
+    def take_turn(self) -> None:
+        """Send what is to be sent. On the loop only."""
+        self._take_turn()
 
     def stop(self, error: KafkaError) -> None:
         """Send nothing more, and give up every record that is not settled."""
@@ -85,8 +114,7 @@ class SenderLoop:
         self._alarm.stop()
         self._settle(self._sender.abandon(error))
 
-    def take_turn(self) -> None:
-        """Send what is to be sent, as a visitor: the application hears of nothing meanwhile."""
+    def _visit(self) -> None:
         self._is_visited = True
         try:
             self._take_turn()
@@ -111,39 +139,37 @@ class SenderLoop:
         self._accumulator.refuse(failure)
         self.stop(failure)
 
+    def _now(self) -> float:
+        if self._system_clock is not None:
+            return self._system_clock.now()
+        return self._clock.now()
+
     def _act(self, now: float) -> float:
-        self._routes.use(self._client.metadata)
-        plan = self._sender.poll(now, self._routes.leader)
-        self._settle(plan.settlements)
+        plan = self._sender.poll(now, self._metadata)
+        self._settle(plan.settled)
         for call in plan.calls:
-            self._begin(call)
+            try:
+                self._submit(call)
+            except KafkaError as error:
+                self._ended(call, None, error)
         if plan.needs_metadata:
             self._client.request_metadata_update()
         if plan.needs_producer_id:
             self._get_producer_id_soon()
         return plan.look_again_at
 
-    def _begin(self, call: ProduceCall) -> None:
-        try:
-            self._submit(call)
-        except KafkaError as error:
-            self._ended(call, None, error)
-
     def _submit(self, call: ProduceCall) -> None:
-        client = self._client
-        within = call.address(self._acks, self._timeout_ms, self._routes.topic_id)
+        client, node_id = self._client, call.node.node_id
         answer = ProduceAnswer(self, call)
-        if self._acks == 0:
-            # Nobody answers, so it is the socket that has to say when it is too much.
-            sending = client.send(call.node_id, call, max_version=within.highest)
-            task = client.supervisor.spawn(f"produce to node {call.node_id}", sending)
-            task.add_done_callback(answer.sent)
+        if self._is_answered:
+            client.submit(node_id, call, answer, None, call.within)
         else:
-            client.submit(call.node_id, call, answer, None, within)
+            # Nobody answers, so it is the socket that has to say when it is too much.
+            sending = client.send(node_id, call, max_version=call.within.highest)
+            task = client.supervisor.spawn(f"produce to node {node_id}", sending)
+            task.add_done_callback(answer.sent)
 
-    def _ended(
-        self, call: ProduceCall, response: ProduceResponse | None, error: Exception | None
-    ) -> None:
+    def _ended(self, call: ProduceCall, response: Answered, error: Exception | None) -> None:
         """Tell the sender how a call ended, and do what follows."""
         if self._is_stopped:
             return  # its records are given up
@@ -160,36 +186,36 @@ class SenderLoop:
         finally:
             self._is_busy = was_busy
 
-    def _follow(self, consequences: Consequences, response: ProduceResponse | None) -> None:
-        self._settle(consequences.settlements)
-        if consequences.leaders and response is not None:
+    def _follow(self, consequences: Consequences, response: Answered) -> None:
+        self._settle(consequences.settled)
+        if consequences.leaders and isinstance(response, ProduceResponse):
             leaders, ends = consequences.leaders, response.node_endpoints
             self._sender.leaders_moved(self._client.update_leaders(leaders, ends))
         elif consequences.needs_metadata:
             self._client.request_metadata_update()
-        if self._accumulator.unfinished_batches:
+        if self._accumulator.has_unfinished():
             self._alarm.set()
 
-    def _settle(self, settlements: list[Settlement]) -> None:
-        if not settlements:
+    def _settle(self, settled: list[ProducerBatch]) -> None:
+        if not settled:
             return
         if self._is_visited:
-            asyncio.get_running_loop().call_soon(self._hand_out, settlements)
+            asyncio.get_running_loop().call_soon(self.hand_out, settled)
         else:
-            self._hand_out(settlements)
+            self._hand_out(settled)
 
-    def _hand_out(self, settlements: list[Settlement]) -> None:
+    def hand_out(self, settled: list[ProducerBatch]) -> None:
         """Set results: this wakes the threads that wait for them and runs delivery callbacks."""
-        for end in settlements:
-            batch = end.batch
-            result = batch.result
+        self._hand_out(settled)
+
+    def _hand_out(self, settled: list[ProducerBatch]) -> None:
+        for batch in settled:
             self._accumulator.release(batch)
-            if end.error is None:
+            if batch.error is None:
                 self.delivered_records += batch.count
-                result.complete(end.base_offset, end.log_append_time)
             else:
                 self.failed_records += batch.count
-                result.fail(end.error, batch.count, end.record_errors)
+            batch.hand_out()
 
     def _get_producer_id_soon(self) -> None:
         if not self._is_getting_producer_id:
@@ -254,7 +280,7 @@ class ProduceAnswer:
     def done(self) -> bool:
         return self._is_done
 
-    def set_result(self, response: ProduceResponse | None, /) -> None:
+    def set_result(self, response: Answered, /) -> None:
         self._is_done = True
         self._sender_loop._ended(self._call, response, None)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 from pyk.clients.producer.batch import ProducerBatch
+from pyk.clients.producer.partitioner import next_sticky_partition
 from pyk.clients.topic_partition import TopicPartition
 
 
@@ -53,3 +55,10 @@ class TopicBatches:
 
     def is_idle(self, used_before: float) -> bool:
         return self.used_at < used_before and not any(self.loads)
+
+    def next_sticky_partition(self, random: Random, is_adaptive: bool) -> int:
+        """Go on to another partition with the records that name none, and return it."""
+        loads = self.loads if is_adaptive else None
+        self.sticky_partition = next_sticky_partition(random, self.available, loads)
+        self.sticky_bytes = 0
+        return self.sticky_partition

@@ -9,6 +9,7 @@ cdef class Alarm:
     cdef object _timer
     cdef double _due_at
 
+    cpdef bint is_started(self)
     cpdef set(self)
     cpdef set_at(self, double when)
     cpdef _ring_in_time(self)

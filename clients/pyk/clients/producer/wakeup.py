@@ -51,8 +51,8 @@ class Alarm:
         self._due_at = NEVER
         """When the timer ends."""
 
-    @property
     def is_started(self) -> bool:
+        """Return whether it was started, and not stopped since."""
         return self._loop is not None
 
     def start(self) -> None:

@@ -10,7 +10,7 @@ cdef class RecordBatchBuilder(RecordBuffer):
     cdef object _compression
     cdef object _level
     cdef object _delete_horizon_ms
-    @cython.locals(data=bytearray)
+    cdef _take_format(self, compression, level, delete_horizon_ms)
     cpdef seal(
         self,
         long long producer_id=*,
@@ -20,5 +20,24 @@ cdef class RecordBatchBuilder(RecordBuffer):
         bint is_control=*,
         last_offset_delta=*,
     )
+    cpdef bytearray sealed(self, long long producer_id, short producer_epoch, int base_sequence)
+    @cython.locals(data=bytearray)
+    cdef bytearray _seal(
+        self,
+        long long producer_id,
+        short producer_epoch,
+        int base_sequence,
+        long attributes,
+        int last_offset_delta,
+    )
     cdef bytearray _compressed(self, bytearray data)
     cdef long _attributes(self, bint is_transactional, bint is_control) except -1
+
+
+@cython.final
+cdef class BatchFormat:
+    cdef object _compression
+    cdef object _level
+
+    @cython.locals(builder=RecordBatchBuilder)
+    cpdef RecordBatchBuilder new_builder(self, Py_ssize_t max_bytes)

@@ -30,6 +30,11 @@ class RecordBatchBuilder(RecordBuffer):
         super().__init__(max_bytes, delete_horizon_ms)
         if compression is not _NONE:
             check_available(compression)
+        self._take_format(compression, level, delete_horizon_ms)
+
+    def _take_format(
+        self, compression: Compression, level: int | None, delete_horizon_ms: int | None
+    ) -> None:
         self._compression = compression
         self._level = level
         self._delete_horizon_ms = delete_horizon_ms
@@ -50,6 +55,26 @@ class RecordBatchBuilder(RecordBuffer):
         """
         if last_offset_delta is None:
             last_offset_delta = self.next_offset_delta - 1
+        attributes = self._attributes(is_transactional, is_control)
+        return memoryview(
+            self._seal(producer_id, producer_epoch, base_sequence, attributes, last_offset_delta)
+        )
+
+    def sealed(self, producer_id: int, producer_epoch: int, base_sequence: int) -> bytearray:
+        """Finish a batch of a producer without transactions; return its bytes as ``seal`` does."""
+        attributes = self._attributes(False, False)
+        return self._seal(
+            producer_id, producer_epoch, base_sequence, attributes, self.next_offset_delta - 1
+        )
+
+    def _seal(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        attributes: int,
+        last_offset_delta: int,
+    ) -> bytearray:
         if last_offset_delta < max(0, self.next_offset_delta - 1):
             raise ValueError(
                 f"a batch of {self.count} records cannot end at offset delta {last_offset_delta}"
@@ -59,7 +84,7 @@ class RecordBatchBuilder(RecordBuffer):
             data = self._compressed(data)
         write_header(
             data,
-            self._attributes(is_transactional, is_control),
+            attributes,
             last_offset_delta,
             self.base_timestamp,
             self.max_timestamp,
@@ -68,7 +93,7 @@ class RecordBatchBuilder(RecordBuffer):
             base_sequence,
             self.count,
         )
-        return memoryview(data)
+        return data
 
     def _compressed(self, data: bytearray) -> bytearray:
         compressed = bytearray(HEADER_BYTES)
@@ -84,3 +109,23 @@ class RecordBatchBuilder(RecordBuffer):
         if self._delete_horizon_ms is not None:
             attributes |= DELETE_HORIZON
         return attributes
+
+
+class BatchFormat:
+    """What all batches of one producer have in common, but for their records."""
+
+    __slots__ = ("_compression", "_level")
+
+    def __init__(
+        self, compression: Compression = Compression.NONE, level: int | None = None
+    ) -> None:
+        check_available(compression)
+        self._compression = compression
+        self._level = level
+
+    def new_builder(self, max_bytes: int) -> RecordBatchBuilder:
+        """Return a builder of such a batch; compiled, no arguments are parsed on the way."""
+        builder = RecordBatchBuilder.__new__(RecordBatchBuilder)
+        builder._start(max_bytes, False, -1)
+        builder._take_format(self._compression, self._level, None)
+        return builder

@@ -14,6 +14,7 @@ cdef class RecordBuffer:
     cdef readonly Py_ssize_t next_offset_delta
     cdef readonly Py_ssize_t count
     cdef readonly Py_ssize_t size
+    cdef _start(self, Py_ssize_t max_bytes, bint has_base, long long base_timestamp)
     cpdef Py_ssize_t append(self, long long timestamp_ms, key, value, headers=*) except -2
     cpdef Py_ssize_t extend_values(self, long long timestamp_ms, values, Py_ssize_t start=*) except -1
     cpdef Py_ssize_t extend_pairs(self, long long timestamp_ms, pairs, Py_ssize_t start=*) except -1

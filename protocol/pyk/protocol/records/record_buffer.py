@@ -44,10 +44,14 @@ class RecordBuffer:
     )
 
     def __init__(self, max_bytes: int, base_timestamp: int | None = None) -> None:
+        has_base = base_timestamp is not None
+        self._start(max_bytes, has_base, -1 if base_timestamp is None else base_timestamp)
+
+    def _start(self, max_bytes: int, has_base: bool, base_timestamp: int) -> None:
         self._buffer: bytearray | None = bytearray(HEADER_BYTES)
-        self._has_base_timestamp = base_timestamp is not None
+        self._has_base_timestamp = has_base
         self._max_bytes = min(max_bytes, MAX_BATCH_BYTES)
-        self.base_timestamp = -1 if base_timestamp is None else base_timestamp
+        self.base_timestamp = base_timestamp
         self.max_timestamp = -1
         self.next_offset_delta = 0
         self.count = 0

@@ -46,9 +46,14 @@ cdef class RecordBuffer:
     """The records of a batch, ``count`` of them in ``size`` bytes, the header's room included."""
 
     def __init__(self, Py_ssize_t max_bytes, base_timestamp=None):
+        self._start(
+            max_bytes, base_timestamp is not None, -1 if base_timestamp is None else base_timestamp
+        )
+
+    cdef _start(self, Py_ssize_t max_bytes, bint has_base, long long base_timestamp):
         self._max_bytes = min(max_bytes, _MAX_BATCH_BYTES)
-        self._has_base_timestamp = base_timestamp is not None
-        self.base_timestamp = -1 if base_timestamp is None else base_timestamp
+        self._has_base_timestamp = has_base
+        self.base_timestamp = base_timestamp
         self.max_timestamp = -1
         self.next_offset_delta = 0
         self.count = 0

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from pyk.clients.errors import ClosedError
-from pyk.clients.producer.accumulator import NEVER
 from pyk.clients.producer.budget import RECORD_OVERHEAD_BYTES, RoomRequest
+from pyk.clients.producer.open_batches import NEVER
 from pyk.clients.producer.row_source import ValueRows
 from pyk.protocol.records import RecordBatchBuilder
 from support.producer_parts import Wakeups, make_accumulator, put, values_of
@@ -42,7 +42,7 @@ def test_a_batch_lingers_before_it_is_due():
     put(accumulator, b"a")
 
     assert accumulator.take(10.004) == ([], [])
-    assert accumulator.next_linger_end == 10.005
+    assert accumulator.next_linger_end() == 10.005
     full, due = accumulator.take(10.005)
     assert full == []
     assert [batch.count for batch in due] == [1]

@@ -172,4 +172,4 @@ def test_an_answer_for_a_batch_that_was_given_up_only_tells_of_the_gap():
     assert queue.has_gap
     assert conclude(queue, second, Verdict.WRITTEN, 0.0) is Fate.GIVEN_UP_BEFORE
     assert not queue.has_gap
-    assert queue.is_idle
+    assert queue.is_idle()

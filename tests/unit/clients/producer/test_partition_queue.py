@@ -205,7 +205,7 @@ def test_a_batch_that_was_given_up_in_flight_keeps_its_place_until_it_is_answere
     assert queue.unsettled == [first]
     assert queue.oldest() is None
     queue.settle(first)
-    assert queue.is_idle
+    assert queue.is_idle()
 
 
 def test_nothing_new_follows_a_batch_that_was_given_up_in_flight():

@@ -14,7 +14,6 @@ from pyk.clients.errors import (
 )
 from pyk.clients.producer.partition_queue import NEVER
 from pyk.clients.producer.sequences import ProducerIdentity
-from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -23,12 +22,16 @@ from pyk.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from support.producer_parts import PLACE, make_accumulator, make_sender, put
+from support.producer_parts import PLACE, Routes, make_accumulator, make_sender, put
 from support.virtual_time import VirtualClock
 
 
-def on_node_1(place: TopicPartition) -> int:
-    return 1
+def on_node(node_id: int | None) -> Routes:
+    """Routes to one node."""
+    return Routes(lambda place: node_id)
+
+
+on_node_1, nowhere = on_node(1), on_node(None)
 
 
 def response(*partitions: PartitionProduceResponse) -> ProduceResponse:
@@ -68,9 +71,11 @@ def test_a_request_goes_to_each_leader_with_all_its_partitions():
     for partition in range(4):
         put(accumulator, b"a", partition=partition)
 
-    plan = sender.poll(0.0, lambda place: place.partition % 2)
+    plan = sender.poll(0.0, Routes(lambda place: place.partition % 2))
 
-    assert [(call.node_id, places(plan)[number]) for number, call in enumerate(plan.calls)] == [
+    assert [
+        (call.node.node_id, places(plan)[number]) for number, call in enumerate(plan.calls)
+    ] == [
         (0, [0, 2]),
         (1, [1, 3]),
     ]
@@ -147,7 +152,7 @@ def test_a_partition_without_a_leader_waits_and_asks_for_metadata():
     sender = make_sender(accumulator)
     put(accumulator, b"a")
 
-    plan = sender.poll(0.0, lambda place: None)
+    plan = sender.poll(0.0, nowhere)
 
     assert plan.needs_metadata
     assert plan.calls == []
@@ -159,7 +164,7 @@ def test_a_batch_that_waits_for_its_leader_goes_on_growing():
     accumulator = make_accumulator(linger=0.0)
     sender = make_sender(accumulator)
     put(accumulator, b"a")
-    sender.poll(0.0, lambda place: None)
+    sender.poll(0.0, nowhere)
     put(accumulator, b"b", b"c")
 
     (call,) = sender.poll(0.0, on_node_1).calls
@@ -187,9 +192,9 @@ def test_who_is_refused_a_producer_id_loses_what_waited_for_it():
     sender.poll(0.0, on_node_1)
     error = ClusterAuthorizationFailedError("no")
 
-    (settlement,) = sender.producer_id_refused(error)
+    (batch,) = sender.producer_id_refused(error)
 
-    assert settlement.error.code == error.code
+    assert batch.error.code == error.code
     assert not delivery.done()  # handing results out is the driver's part
     assert sender.poll(0.0, on_node_1).needs_producer_id is False
 
@@ -201,9 +206,9 @@ def test_an_answer_says_where_the_batch_is():
     (call,) = sender.poll(0.0, on_node_1).calls
 
     answer = PartitionProduceResponse(index=0, base_offset=40, log_append_time_ms=99)
-    (settlement,) = sender.answered(call, response(answer), 0.0).settlements
+    (batch,) = sender.answered(call, response(answer), 0.0).settled
 
-    assert (settlement.base_offset, settlement.log_append_time, settlement.error) == (40, 99, None)
+    assert (batch.base_offset, batch.log_append_time, batch.error) == (40, 99, None)
     assert sender.poll(0.0, on_node_1).look_again_at == NEVER
 
 
@@ -214,9 +219,9 @@ def test_a_second_answer_for_a_partition_is_passed_over():
     (call,) = sender.poll(0.0, on_node_1).calls
     twice = [PartitionProduceResponse(index=0, base_offset=offset) for offset in (40, 50)]
 
-    (settlement,) = sender.answered(call, response(*twice), 0.0).settlements
+    (batch,) = sender.answered(call, response(*twice), 0.0).settled
 
-    assert settlement.base_offset == 40
+    assert batch.base_offset == 40
 
 
 def test_a_refused_batch_is_sent_again_after_a_backoff():
@@ -228,7 +233,7 @@ def test_a_refused_batch_is_sent_again_after_a_backoff():
     consequences = sender.answered(call, refused(ErrorCode.NOT_ENOUGH_REPLICAS), 0.0)
     waiting = sender.poll(0.0, on_node_1)
 
-    assert consequences.settlements == []
+    assert consequences.settled == []
     assert waiting.calls == []
     assert 0.08 <= waiting.look_again_at <= 0.12
     assert places(sender.poll(waiting.look_again_at, on_node_1)) == [[0]]
@@ -247,10 +252,10 @@ def test_a_stale_leader_asks_for_metadata_and_a_named_one_is_passed_on_at_once()
 
     assert consequences.needs_metadata
     assert consequences.leaders == {PLACE: (2, 7)}
-    assert not sender.poll(0.0, lambda place: 2).calls
+    assert not sender.poll(0.0, on_node(2)).calls
     sender.leaders_moved([PLACE])
-    (again,) = sender.poll(0.0, lambda place: 2).calls
-    assert again.node_id == 2
+    (again,) = sender.poll(0.0, on_node(2)).calls
+    assert again.node.node_id == 2
 
 
 @pytest.mark.parametrize(
@@ -264,11 +269,11 @@ def test_a_batch_expires_and_says_whether_it_may_be_written(error, definite):
     (call,) = sender.poll(0.0, on_node_1).calls
     sender.failed(call, error, 0.0)
 
-    (settlement,) = sender.poll(120.0, lambda place: None).settlements
+    (batch,) = sender.poll(120.0, nowhere).settled
 
-    assert isinstance(settlement.error, KafkaTimeoutError)
-    assert settlement.error.definite is definite
-    assert str(error) in str(settlement.error)
+    assert isinstance(batch.error, KafkaTimeoutError)
+    assert batch.error.definite is definite
+    assert str(error) in str(batch.error)
     assert sender.poll(120.0, on_node_1).look_again_at == NEVER
 
 
@@ -279,9 +284,9 @@ def test_a_batch_expires_in_flight_and_its_late_answer_is_heard():
     put(accumulator, b"a")
     (call,) = sender.poll(0.0, on_node_1).calls
 
-    (settlement,) = sender.poll(120.0, on_node_1).settlements
-    assert not settlement.error.definite
-    assert sender.answered(call, written(), 121.0).settlements == []
+    (batch,) = sender.poll(120.0, on_node_1).settled
+    assert not batch.error.definite
+    assert sender.answered(call, written(), 121.0).settled == []
 
     clock.advance(121.0)
     put(accumulator, b"b")
@@ -296,11 +301,11 @@ def test_an_open_batch_expires_too():
     put(accumulator, b"a")
     flush = accumulator.begin_flush(lambda: None)
 
-    (settlement,) = sender.poll(120.0, lambda place: None).settlements
-    accumulator.release(settlement.batch)
+    (batch,) = sender.poll(120.0, nowhere).settled
+    accumulator.release(batch)
 
-    assert settlement.error.definite
-    assert "never sent" in str(settlement.error)
+    assert batch.error.definite
+    assert "never sent" in str(batch.error)
     assert not flush.remaining
 
 
@@ -311,14 +316,14 @@ def test_invalid_records_are_named_and_their_neighbours_fail_with_them():
     (call,) = sender.poll(0.0, on_node_1).calls
     bad = BatchIndexAndErrorMessage(batch_index=1, batch_index_error_message="no such schema")
 
-    (settlement,) = sender.answered(
+    (batch,) = sender.answered(
         call, refused(ErrorCode.INVALID_RECORD, record_errors=[bad]), 0.0
-    ).settlements
+    ).settled
 
-    assert list(settlement.record_errors) == [1]
-    assert "no such schema" in str(settlement.record_errors[1])
-    assert isinstance(settlement.error, InvalidRecordError)
-    assert "together" in str(settlement.error)
+    assert list(batch.record_errors) == [1]
+    assert "no such schema" in str(batch.record_errors[1])
+    assert isinstance(batch.error, InvalidRecordError)
+    assert "together" in str(batch.error)
 
 
 def test_a_code_from_the_future_is_a_failure_that_may_be_none():
@@ -327,10 +332,10 @@ def test_a_code_from_the_future_is_a_failure_that_may_be_none():
     put(accumulator, b"a")
     (call,) = sender.poll(0.0, on_node_1).calls
 
-    (settlement,) = sender.answered(call, refused(ErrorCode(31_000)), 0.0).settlements
+    (batch,) = sender.answered(call, refused(ErrorCode(31_000)), 0.0).settled
 
-    assert settlement.error.code == 31_000
-    assert not settlement.error.definite
+    assert batch.error.code == 31_000
+    assert not batch.error.definite
 
 
 def test_a_large_batch_is_halved_in_its_place():
@@ -354,9 +359,9 @@ def test_without_acknowledgements_a_batch_is_settled_when_it_is_sent():
     put(accumulator, b"a")
     (call,) = sender.poll(0.0, on_node_1).calls
 
-    (settlement,) = sender.answered(call, None, 0.0).settlements
+    (batch,) = sender.answered(call, None, 0.0).settled
 
-    assert (settlement.error, settlement.base_offset) == (None, -1)
+    assert (batch.error, batch.base_offset) == (None, -1)
 
 
 def test_everything_can_be_abandoned_whatever_its_state():
@@ -365,13 +370,13 @@ def test_everything_can_be_abandoned_whatever_its_state():
     for partition in range(3):
         put(accumulator, b"a", partition=partition)
     leaders = {0: 1, 1: 2}
-    flying, lost = sender.poll(0.0, lambda place: leaders.get(place.partition)).calls
+    flying, lost = sender.poll(0.0, Routes(lambda place: leaders.get(place.partition))).calls
     sender.failed(lost, NodeDisconnectedError("cut"), 0.0)
     put(accumulator, b"open", partition=0)
 
-    settlements = sender.abandon(ClosedError("closed"))
+    given_up = sender.abandon(ClosedError("closed"))
 
-    assert len(settlements) == 4
-    assert [settlement.error.definite for settlement in settlements].count(False) == 2
+    assert len(given_up) == 4
+    assert [batch.error.definite for batch in given_up].count(False) == 2
     assert sender.abandon(ClosedError("closed")) == []
-    assert sender.answered(flying, written(), 0.0).settlements == []
+    assert sender.answered(flying, written(), 0.0).settled == []

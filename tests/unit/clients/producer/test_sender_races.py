@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyk.clients.producer.sender import Plan
-from support.producer_parts import PLACE, make_accumulator, make_sender, put
+from support.producer_parts import PLACE, Routes, make_accumulator, make_sender, put
 from support.virtual_time import VirtualClock
 
 LINGER = 0.005
@@ -24,9 +24,9 @@ def test_a_due_batch_that_becomes_full_while_the_sender_decides_is_sent_once():
         return 1
 
     plans = [
-        sender.poll(LINGER, fill_meanwhile),
-        sender.poll(LINGER, lambda place: 1),
-        sender.poll(LINGER, lambda place: 1),
+        sender.poll(LINGER, Routes(fill_meanwhile)),
+        sender.poll(LINGER, Routes(lambda place: 1)),
+        sender.poll(LINGER, Routes(lambda place: 1)),
     ]
 
     sent = batches_of(*plans)
@@ -40,11 +40,11 @@ def test_a_due_batch_that_becomes_full_while_it_expires_is_given_up_once():
     accumulator = make_accumulator(clock, batch_size=200, linger=LINGER)
     sender = make_sender(accumulator)
     put(accumulator, b"one")
-    sender.poll(LINGER, lambda place: None)
+    sender.poll(LINGER, Routes(lambda place: None))
     put(accumulator, b"x" * 150, b"x" * 150)
 
-    first = sender.poll(DELIVERY_TIMEOUT + 1, lambda place: None)
-    second = sender.poll(DELIVERY_TIMEOUT + 1, lambda place: None)
+    first = sender.poll(DELIVERY_TIMEOUT + 1, Routes(lambda place: None))
+    second = sender.poll(DELIVERY_TIMEOUT + 1, Routes(lambda place: None))
 
-    given_up = [end.batch for plan in (first, second) for end in plan.settlements]
+    given_up = [batch for plan in (first, second) for batch in plan.settled]
     assert len(given_up) == len({id(batch) for batch in given_up})
