@@ -1,5 +1,7 @@
 cimport cython
 
+cdef int MOST_NAPS_BESIDE_CALLER
+
 
 @cython.final
 cdef class Baton:
@@ -7,16 +9,20 @@ cdef class Baton:
     cdef public object driver
     cdef public bint is_urgent
     cdef public bint is_ending
+    cdef readonly double next_timer
+    cdef readonly double nap_ends_at
     cdef double _left_at
-    cdef long long _drives
-    cdef long long _drives_seen
-    cdef double _nap
+    cdef long long _moves
+    cdef long long _moves_seen
+    cdef int _naps_beside_caller
     cdef bint _must_tell
 
+    @cython.locals(has_moved=bint)
+    cpdef background_looks(self, double now, double next_timer)
     cpdef bint caller_comes(self) except -1
     cpdef bint caller_leaves(self, double now) except -1
     cpdef bint is_needed(self) except -1
-    cpdef bint leaves_work(self) except -1
     cpdef end(self)
-    @cython.locals(nap=double)
-    cdef double _next_nap(self, long long drives, double now, double next_timer) except? -1.0
+    cpdef bint naps_again(self, double seconds, double now) noexcept nogil
+    cdef double _nap(self, double seconds, double now, double next_timer) except? -1.0
+    cdef void _note_nap(self, double seconds, double now) noexcept nogil

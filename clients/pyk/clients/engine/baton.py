@@ -12,22 +12,19 @@ Pure: the driver is :mod:`pyk.clients.engine.thread`, which asks here under its 
 
 A loop of ``send_and_wait`` or ``poll`` leaves and comes back at once. So the background thread does
 not take the loop over when a caller leaves, but naps and looks again: as long as callers come and
-go, no thread wakes another one. Each nap in which they came often is followed by one twice as
-long: a thread that wakes takes the interpreter's lock from the caller, and looks in vain.
-
-A long nap must not delay much. It ends before the next timer, and whoever leaves work that no
-caller waits for ends it (:meth:`Baton.leaves_work`). The answer to a request that was sent before
-may come at its beginning, and waits for its end if no caller comes back: so naps have a limit.
-While one caller drives for longer than a nap, the background thread sleeps until it is told that
-the caller left.
+go, no thread wakes another one. A nap in which a caller came is followed by another one at once
+(:class:`~pyk.clients.engine.nap_bell.NapBell`), unless a timer is due before that would end.
+While one caller drives for longer than some naps, the background thread sleeps until it is told
+that the caller left.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 
-NEVER = float("-inf")
-LONGEST_NAP_SECONDS = 0.032
+NEVER = float("inf")
+# For as long as an answer usually takes; a caller who stays longer has to tell when it leaves.
+MOST_NAPS_BESIDE_CALLER = 8
 
 
 class Driver(Enum):
@@ -53,11 +50,16 @@ class Baton:
         self.driver = NOBODY
         self.is_urgent = False
         self.is_ending = False
-        self._left_at = NEVER
-        self._drives = 0
-        self._drives_seen = -1
-        self._nap = grace
+        self._left_at = -NEVER
+        self._moves = 0
+        """How often a caller came or left: odd while one drives."""
+        self._moves_seen = -1
+        self._naps_beside_caller = 0
         self._must_tell = False
+        self.next_timer = NEVER
+        """When the loop had something to do at the last look."""
+        self.nap_ends_at = -NEVER
+        """When the background thread has looked again at the latest."""
 
     @property
     def is_with_background(self) -> bool:
@@ -68,12 +70,13 @@ class Baton:
         if self.driver is CALLER or self.is_ending:
             return False
         self.driver = CALLER
-        self._drives += 1
+        self._moves += 1
         return True
 
     def caller_leaves(self, now: float) -> bool:
         """Return whether to wake the background thread."""
         self.driver = NOBODY
+        self._moves += 1
         self._left_at = now
         must_tell, self._must_tell = self._must_tell, False
         return must_tell or self.is_ending
@@ -85,46 +88,52 @@ class Baton:
         self.is_urgent = True
         return True
 
-    def leaves_work(self) -> bool:
-        """Take note of work that can wait for the grace to end, but no longer.
-
-        Returns whether to wake the background thread, which may be in a longer nap.
-        """
-        if self.driver is not NOBODY or self._nap <= self.grace:
-            return False
-        self._nap = self.grace
-        return True
-
     def background_looks(self, now: float, next_timer: float) -> float | None:
         """Return for how many seconds the background thread naps, 0 if it drives from now on.
 
         None: until it is woken. ``next_timer`` is when the loop has something to do.
         """
-        drives, self._drives_seen = self._drives - self._drives_seen, self._drives
+        has_moved = self._moves != self._moves_seen
+        self._moves_seen = self._moves
+        self._naps_beside_caller = 0
         if self.driver is BACKGROUND:
             return 0.0
         if self.driver is CALLER:
-            if not drives:
+            if not has_moved:
                 self._must_tell = True
-                self._nap = self.grace
+                self.nap_ends_at = NEVER
                 return None
-            return self._next_nap(drives, now, next_timer)
+            return self._nap(self.grace, now, next_timer)
         left = self._left_at + self.grace - now
         if left <= 0 or self.is_urgent or self.is_ending:
             self.driver = BACKGROUND
             self.is_urgent = False
-            self._nap = self.grace
             return 0.0
-        nap = self._next_nap(drives, now, next_timer)
-        return nap if nap > self.grace else left
+        return self._nap(left, now, next_timer)
+
+    def naps_again(self, seconds: float, now: float) -> bool:
+        """Return whether a nap that has ended is followed by one of the same length at once."""
+        if self.next_timer < now + seconds:
+            return False
+        if self._moves != self._moves_seen:
+            self._moves_seen = self._moves
+            self._naps_beside_caller = 0
+        elif self._moves % 2 == 1 and self._naps_beside_caller < MOST_NAPS_BESIDE_CALLER:
+            self._naps_beside_caller += 1
+        else:
+            return False
+        self._note_nap(seconds, now)
+        return True
 
     def end(self) -> None:
         """Let no caller drive any more."""
         self.is_ending = True
 
-    def _next_nap(self, drives: int, now: float, next_timer: float) -> float:
-        """Return twice the last nap if callers came more than twice in a grace."""
-        came_often = drives * self.grace > 2 * self._nap
-        nap = min(2 * self._nap, LONGEST_NAP_SECONDS) if came_often else self.grace
-        self._nap = max(self.grace, min(nap, next_timer - now))
-        return self._nap
+    def _nap(self, seconds: float, now: float, next_timer: float) -> float:
+        self.next_timer = next_timer
+        self._note_nap(seconds, now)
+        return seconds
+
+    def _note_nap(self, seconds: float, now: float) -> None:
+        # Another nap may follow while somebody reads this.
+        self.nap_ends_at = max(now + seconds, min(now + 2 * seconds, self.next_timer))

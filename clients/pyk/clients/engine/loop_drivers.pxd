@@ -3,6 +3,7 @@ cimport cython
 from pyk.clients.engine.baton cimport Baton
 from pyk.clients.engine.call cimport Visit
 from pyk.clients.engine.deferred_signals cimport DeferredSignals, is_main_thread
+from pyk.clients.engine.nap_bell cimport NapBell
 from pyk.clients.engine.poller cimport note_signals
 from pyk.clients.engine.turns cimport BackgroundRest, Rest, Turns
 from pyk.clients.engine.waiter cimport Waiter
@@ -19,11 +20,10 @@ cdef class LoopDrivers:
     cdef object _loop
     cdef Turns _turns
     cdef int _wakeup_fd
-    cdef Waiter _bell
+    cdef NapBell _bell
     cdef Waiter _driving
     cdef bint _is_at_rest
     cdef BackgroundRest _background_rest
-    cdef double _nap_ends_at
     cdef Rest _caller_rest
     cdef object _visit_context
     cdef object _turn_context
@@ -50,5 +50,5 @@ cdef class LoopDrivers:
     cdef _turn(self, double until, Rest rest)
     @cython.locals(turns=Turns)
     cdef _drive_until_relieved(self)
-    @cython.locals(turns=Turns, now=double)
+    @cython.locals(turns=Turns)
     cdef _next_nap(self)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pyk.clients.engine.baton import CALLER, NOBODY, Baton
 from pyk.clients.engine.call import Visit
 from pyk.clients.engine.deferred_signals import DeferredSignals, is_main_thread
+from pyk.clients.engine.nap_bell import NapBell
 from pyk.clients.engine.poller import note_signals
 from pyk.clients.engine.shared_loop import SharedLoop
 from pyk.clients.engine.turns import NEVER, BackgroundRest, RelievedError, Rest, Turns
@@ -46,13 +47,11 @@ class LoopDrivers:
         self._loop: SharedLoop | None = None
         self._turns: Turns | None = None
         self._wakeup_fd = -1
-        self._bell = Waiter()
+        self._bell = NapBell()
         self._driving: Waiter | None = None
         self._is_at_rest = False
         """Whether a caller holds the loop, and neither a turn nor a function has begun."""
         self._background_rest = BackgroundRest(self.baton)
-        self._nap_ends_at = -NEVER
-        """When the background thread looks by itself."""
         self._caller_rest = Rest()
         # Neither runs in the context of whoever happens to make visits, or to drive.
         self._visit_context = contextvars.Context()
@@ -71,7 +70,7 @@ class LoopDrivers:
     def end(self) -> None:
         """Let no caller drive any more, and have the background thread notice."""
         self.baton.end()
-        self._bell.set()
+        self._bell.ring()
         self._poke()
 
     # -- giving work -------------------------------------------------------------------------------
@@ -91,7 +90,7 @@ class LoopDrivers:
         """Have work noticed that was queued before. Who drives is looked at after that."""
         is_needed = self.baton.is_needed()
         if is_needed:
-            self._bell.set()
+            self._bell.ring()
         if not is_needed or self._background_rest.is_on:
             self._poke()
 
@@ -114,8 +113,6 @@ class LoopDrivers:
                 turns.touched()
                 if self.oversleeps():
                     self._rouse()
-                elif self.baton.leaves_work():
-                    self._bell.set()
                 is_ready = turns.is_ready
             finally:
                 turns.let_go()
@@ -131,14 +128,14 @@ class LoopDrivers:
         if self.baton.driver is CALLER:
             return turns.has_timer_before(self._caller_rest.until)
         rest = self._background_rest  # if it is on, of the background thread before a caller came
-        return turns.has_timer_before(rest.until if rest.is_on else self._nap_ends_at)
+        return turns.has_timer_before(rest.until if rest.is_on else self.baton.nap_ends_at)
 
     def _rouse(self) -> None:
         """Have whoever sleeps look at the timers."""
         if self.baton.driver is CALLER or self._background_rest.is_on:
             self._poke()
         else:
-            self._bell.set()
+            self._bell.ring()
 
     # -- waiting -----------------------------------------------------------------------------------
 
@@ -288,14 +285,10 @@ class LoopDrivers:
         finally:
             turns.let_go()
         if nap != 0:
-            self._bell.wait(nap)
-            self._bell.clear()  # and only then look again what it rang for
+            self._bell.nap(nap, self.baton)
 
     def _next_nap(self) -> float | None:
         """Return for how long the background thread naps. With the loop's lock."""
         turns = self._turns
         assert turns is not None
-        now = self._clock.now()
-        nap = self.baton.background_looks(now, turns.next_timer())
-        self._nap_ends_at = NEVER if nap is None else now + nap
-        return nap
+        return self.baton.background_looks(self._clock.now(), turns.next_timer())

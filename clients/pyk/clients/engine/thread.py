@@ -14,12 +14,12 @@ drives the loop itself, in its own thread, until it has what it waits for:
    and each is woken when it has what it waits for. The only caller that waits drives.
 3. **Taking over needs nobody's help.** The background thread in ``select`` does not hold the lock.
    It finds out when an event wakes it, leaves the event to the caller, and naps; also if the caller
-   has just left, for it is likely to come back for that event. Its naps get longer while callers
-   come and go.
+   has just left, for it is likely to come back for that event. It naps on as long as
+   callers come and go.
 4. **Nothing is left lying.** Whoever gives the loop work from outside wakes the thread in
    ``select`` (:meth:`SharedLoop.poke`) or, if nobody is there, the background thread. A caller
-   that leaves does the same if it leaves something that is ready, or others who wait. Timers, and
-   what is under way although nobody waits for it, end a long nap.
+   that leaves does the same if it leaves something that is ready, or others who wait. Timers
+   end a nap; what is under way although nobody waits for it is found at the end of one.
 5. **A visit** runs one function between two turns, in the thread that asks for it, if the loop is
    at rest at this moment, else soon in the loop. Only the function runs, no callback of the
    application: it may be called while the application holds locks of its own.

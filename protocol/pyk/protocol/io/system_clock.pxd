@@ -1,3 +1,6 @@
+cdef double monotonic_seconds() noexcept nogil
+
+
 cdef class SystemClock:
     cpdef double now(self) except? -1
     cpdef long long time_ms(self) noexcept

@@ -27,14 +27,20 @@ cdef extern from *:
 cdef object _monotonic = monotonic
 
 
+cdef double monotonic_seconds() noexcept nogil:
+    """Return what ``time.monotonic()`` does, on Linux without a Python call."""
+    cdef timespec now
+    if PYK_HAS_MONOTONIC and pyk_monotonic(&now) == 0:
+        return now.tv_sec + now.tv_nsec * 1e-9
+    with gil:
+        return _monotonic()
+
+
 cdef class SystemClock:
     """The operating system's clocks; implements :class:`~pyk.protocol.io.Clock`."""
 
     cpdef double now(self) except? -1:
-        cdef timespec now
-        if PYK_HAS_MONOTONIC and pyk_monotonic(&now) == 0:
-            return now.tv_sec + now.tv_nsec * 1e-9
-        return _monotonic()
+        return monotonic_seconds()
 
     cpdef long long time_ms(self) noexcept:
         cdef timespec now

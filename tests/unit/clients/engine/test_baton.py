@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients.engine.baton import LONGEST_NAP_SECONDS, Baton, Driver
+from pyk.clients.engine.baton import Baton, Driver
 
 GRACE = 0.004
 NEVER = float("inf")
@@ -68,15 +68,6 @@ def come_and_go(state: Baton, times: int, now: float) -> None:
         assert not state.caller_leaves(now)
 
 
-def busy_baton() -> Baton:
-    """Return a baton whose background thread is in a nap of eight times the grace."""
-    state = baton()
-    for nap in (1, 2, 4, 8):
-        come_and_go(state, 3 * nap, now=nap)
-        assert state.background_looks(nap, NEVER) >= GRACE
-    return state
-
-
 def test_callers_that_come_and_go_are_not_to_tell_the_background_thread() -> None:
     state = baton()
     for now in range(10):
@@ -85,56 +76,52 @@ def test_callers_that_come_and_go_are_not_to_tell_the_background_thread() -> Non
         assert not state.caller_leaves(now)
 
 
-def test_naps_get_longer_as_long_as_callers_come_back() -> None:
+def test_a_nap_in_which_a_caller_came_is_followed_by_another_one() -> None:
     state = baton()
-    naps = []
-    for now in range(8):
-        come_and_go(state, 1000, now)
-        naps.append(state.background_looks(now, NEVER))
+    come_and_go(state, 1, now=9.999)
+    assert state.background_looks(10, NEVER) == pytest.approx(0.003)
 
-    assert naps[:3] == [2 * GRACE, 4 * GRACE, 8 * GRACE]
-    assert naps[-1] == LONGEST_NAP_SECONDS
-    assert naps[-1] <= 10 * GRACE, "an answer that nobody waits for may come at its beginning"
-
-
-def test_a_nap_in_which_few_callers_came_is_followed_by_a_short_one() -> None:
-    state = busy_baton()
-    come_and_go(state, 1, now=10)
-
-    assert state.background_looks(10.001, NEVER) == pytest.approx(0.003)
-
-
-def test_a_long_nap_after_which_nobody_came_back_is_the_last() -> None:
-    state = busy_baton()
-
-    assert state.background_looks(9, NEVER) == 0
+    come_and_go(state, 5, now=10.002)
+    assert state.naps_again(0.003, 10.003)
+    assert not state.naps_again(0.003, 10.006), "nobody came in the second one"
+    assert state.background_looks(10.006, NEVER) == 0
     assert state.driver is Driver.BACKGROUND
 
 
-def test_a_nap_ends_before_the_next_timer_but_not_at_once() -> None:
-    state = busy_baton()
-    come_and_go(state, 1000, now=10)
-    assert state.background_looks(10, next_timer=10.007) == pytest.approx(0.007)
+def test_a_caller_that_waits_for_an_answer_does_not_have_to_tell() -> None:
+    state = baton()
+    state.caller_comes()
+    state.background_looks(0, NEVER)
 
-    come_and_go(state, 1000, now=11)
-    assert state.background_looks(11, next_timer=11.001) == pytest.approx(GRACE)
+    naps = sum(state.naps_again(GRACE, 0) for _ in range(100))
 
-
-def test_work_that_nobody_waits_for_ends_a_long_nap_once() -> None:
-    state = busy_baton()
-    come_and_go(state, 1, now=20)
-
-    assert state.leaves_work()
-    assert not state.leaves_work()
-    assert state.background_looks(20.001, NEVER) == pytest.approx(0.003)
-    assert state.background_looks(20.004, NEVER) == 0
+    assert 1 < naps < 100
+    assert not state.caller_leaves(1)
 
 
-@pytest.mark.parametrize("driver", list(Driver))
-def test_work_that_nobody_waits_for_wakes_nobody_who_drives_or_naps_shortly(
-    driver: Driver,
+def test_no_nap_is_added_that_would_end_after_the_next_timer() -> None:
+    state = baton()
+    come_and_go(state, 1, now=10)
+    nap = state.background_looks(10, next_timer=10.007)
+
+    come_and_go(state, 1, now=10.003)
+
+    assert nap == pytest.approx(GRACE)
+    assert not state.naps_again(GRACE, 10.004)
+
+
+@pytest.mark.parametrize(
+    ("next_timer", "looks_at"), [(NEVER, 10.008), (10.005, 10.005), (10.001, 10.004)]
+)
+def test_whoever_adds_a_timer_learns_when_the_next_look_is_at_the_latest(
+    next_timer: float, looks_at: float
 ) -> None:
-    assert not baton(driver).leaves_work()
+    state = baton()
+    come_and_go(state, 1, now=10)
+
+    state.background_looks(10, next_timer)
+
+    assert state.nap_ends_at == pytest.approx(looks_at)
 
 
 def test_a_caller_that_stays_has_to_tell_when_it_leaves() -> None:

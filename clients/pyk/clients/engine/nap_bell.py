@@ -1,0 +1,26 @@
+"""What a background thread sleeps on while callers drive; ``nap_bell.pyx`` is the compiled form.
+
+Compiled, a nap that ends and is followed by another one does not take the lock of the interpreter,
+which a caller would have to wait for.
+"""
+
+from __future__ import annotations
+
+from pyk.clients.engine.baton import Baton
+from pyk.clients.engine.waiter import Waiter
+
+
+class NapBell:
+    """Lets one thread nap until somebody rings."""
+
+    def __init__(self) -> None:
+        self._waiter = Waiter()
+
+    def ring(self) -> None:
+        """End the nap, or the next one if there is none."""
+        self._waiter.set()
+
+    def nap(self, seconds: float | None, baton: Baton) -> None:
+        """Nap for so long, None for no limit, and again as long as ``baton`` says so."""
+        self._waiter.wait(seconds)
+        self._waiter.clear()
