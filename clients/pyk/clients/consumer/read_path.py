@@ -275,6 +275,13 @@ class NextRecord:
         return self
 
     def __next__(self) -> Any:
+        """Do what :meth:`send` does, with fewer steps where the record is at hand."""
+        if self._waiting is None and not self._is_over:
+            record = self._path._reader.next_record()
+            if record is not None:
+                self._is_over = True
+                raise StopIteration(record)
+            self._waiting = self._path._open_next_span()
         return self.send(None)
 
     def send(self, value: Any) -> Any:
