@@ -105,6 +105,20 @@ async def test_an_unused_topic_can_be_deleted_and_created_again() -> None:
 
 
 @virtual_time
+async def test_the_logs_of_a_deleted_topic_go_although_its_name_is_used_again_at_once() -> None:
+    memory = MemoryFileSystem()
+    await stopped_cleanly(memory, "orders")
+
+    async with running(memory) as node:
+        node.delete("orders")
+        await node.create("orders", PARTITIONS)
+        await asyncio.sleep(100)
+
+        left = [name for name in memory.list_directory(DATA) if name.startswith("orders-")]
+        assert len(left) == PARTITIONS
+
+
+@virtual_time
 async def test_the_log_of_another_topic_is_set_aside_when_its_name_is_used(caplog) -> None:
     memory = MemoryFileSystem()
     await stopped_cleanly(memory, "orders", "others")

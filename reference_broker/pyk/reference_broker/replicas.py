@@ -108,6 +108,7 @@ class Replicas:
     def retire(self, name: TopicPartition) -> None:
         """Serve a partition no longer; its log stays until ``follow`` deletes it."""
         self._unopened.pop(name, None)
+        self._logs.give_up(name)
         partition = self._partitions.pop((name.topic, name.partition), None)
         if partition is not None:
             # Whoever waits for it is told, and finds that it is gone.

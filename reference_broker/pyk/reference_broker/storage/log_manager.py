@@ -201,6 +201,10 @@ class LogManager:
         self._waiting_for_room[partition] = when_made
         return False
 
+    def give_up(self, partition: TopicPartition) -> None:
+        """Have ``make_room`` delete the log of a deleted topic, opened or not; it is no stray."""
+        self._unopened.discard(partition)
+
     def delete(self, partition: TopicPartition) -> None:
         """Delete the log of a partition, opened or not; do nothing if there is none.
 
