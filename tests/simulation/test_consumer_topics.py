@@ -12,8 +12,8 @@ from pyk.clients import AsyncAdmin, AsyncConsumer, TopicPartition
 from pyk.clients.errors import (
     GroupAuthorizationFailedError,
     KafkaError,
-    OffsetOutOfRangeError,
     TopicAuthorizationFailedError,
+    TopicRecreatedError,
     UnknownTopicOrPartitionError,
 )
 from pyk.protocol.errors import ErrorCode
@@ -297,7 +297,7 @@ async def test_without_a_policy_a_topic_that_was_created_again_is_raised_until_a
             await produce(cluster, "orders", 9)
 
             for _ in range(2):
-                with pytest.raises(OffsetOutOfRangeError, match="created again"):
+                with pytest.raises(TopicRecreatedError, match="created again"):
                     await consumer.poll(5)
             consumer.seek(("orders", 0), 0)
             assert len(await read(consumer, 9)) == 9

@@ -17,6 +17,7 @@ from pyk.clients.consumer.health import ConsumerHealth
 from pyk.clients.errors import (
     KafkaError,
     OffsetOutOfRangeError,
+    TopicRecreatedError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
@@ -35,6 +36,7 @@ PATIENCE = 0.05
 # After so many seconds without progress, a topic that brokers do not know is believed to be gone:
 # they learn of topics, and of their ids, one after the other.
 GONE_AFTER = 10.0
+RECREATED = "the topic was deleted and created again"
 UNKNOWN_TOPIC = (UnknownTopicIdError, UnknownTopicOrPartitionError)
 
 
@@ -198,7 +200,12 @@ class RangeReader:
         position, end = self._positions[partition], self._open[partition].end
         log_start = self._consumer.beginning_offsets([partition])[partition]
         log_end = self._consumer.end_offsets([partition])[partition]
-        if position < log_start:
+        # Before its first record a range may have been planned for the new topic.
+        has_begun = position > self._open[partition].start
+        if has_begun and isinstance(error, TopicRecreatedError):
+            target = end
+            loss = f"offsets {position} to {end - 1} are gone: {RECREATED}"
+        elif position < log_start:
             target = min(log_start, end)
             loss = f"offsets {position} to {target - 1} are gone: the log now starts at {log_start}"
         elif position > log_end:

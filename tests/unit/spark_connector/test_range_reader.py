@@ -15,6 +15,7 @@ from pyk.clients.errors import (
     KafkaError,
     LeaderNotAvailableError,
     OffsetOutOfRangeError,
+    TopicRecreatedError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
@@ -84,6 +85,7 @@ class FakeConsumer:
     failing: dict[TopicPartition, KafkaError] = attrs.field(factory=dict)
     failing_until: float = math.inf
     raises_failing: bool = False
+    recreated: dict[TopicPartition, int] = attrs.field(factory=dict)
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         self.positions = {one: self.positions.get(one, -1) for one in partitions}
@@ -135,6 +137,9 @@ class FakeConsumer:
                     self.clock.advance(timeout)
                     raise self.failing[partition]
                 continue
+            if self.recreated.get(partition) == position:
+                del self.recreated[partition]
+                raise TopicRecreatedError("another", topic=partition.topic, partition=partition[1])
             if not self.starts.get(partition, 0) <= position <= self.ends[partition]:
                 raise OffsetOutOfRangeError("no", topic=partition.topic, partition=partition[1])
             mine = [offset for offset in self.logs[partition] if offset >= position][: self.batch]
@@ -276,6 +281,27 @@ class TestLoss:
 
         with pytest.raises(DataLossError, match="a-0 offsets 8 to 11 are gone: the log now ends"):
             offsets_read(consumer, OffsetRange("a", 0, 8, 12))
+
+    def test_a_topic_that_is_created_again_while_it_is_read_fails_the_task(self) -> None:
+        consumer = consumer_of(p0=list(range(9)))
+        consumer.recreated[A0] = 6
+
+        with pytest.raises(DataLossError, match=r"a-0 offsets 6 to 8 are gone: .* created again"):
+            offsets_read(consumer, OffsetRange("a", 0, 0, 9))
+
+    def test_or_what_was_read_of_the_old_topic_is_all(self) -> None:
+        consumer = consumer_of(p0=list(range(9)))
+        consumer.recreated[A0] = 6
+
+        found = offsets_read(consumer, OffsetRange("a", 0, 0, 9), settings=FORGIVING)
+
+        assert found == [0, 1, 2, 3, 4, 5]
+
+    def test_a_range_that_was_planned_for_the_new_topic_is_read(self) -> None:
+        consumer = consumer_of(p0=list(range(9)))
+        consumer.recreated[A0] = 2  # a consumer of an earlier batch knows the old topic
+
+        assert offsets_read(consumer, OffsetRange("a", 0, 2, 5)) == [2, 3, 4]
 
     @pytest.mark.parametrize("raises", [False, True], ids=["in health", "raised"])
     @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from pyk.clients.errors import (
     KafkaError,
     NoOffsetForPartitionError,
     OffsetOutOfRangeError,
+    TopicRecreatedError,
 )
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
@@ -310,7 +311,7 @@ class Positions:
             self._reset_to(place, OffsetSpec.EARLIEST)
             return
         reason = "the topic was deleted and created again"
-        self._reset_by_policy(place, OffsetOutOfRangeError, reason, former_offset)
+        self._reset_by_policy(place, TopicRecreatedError, reason, former_offset)
 
     def leader_changed(self, place: Place, leader_epoch: int) -> None:
         """Make sure that the leader has what was read from another, or by another (KIP-320).

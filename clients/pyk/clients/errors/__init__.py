@@ -5,6 +5,8 @@
     │   ├── AuthenticationError         SaslAuthenticationFailedError, …
     │   ├── AuthorizationError          TopicAuthorizationFailedError, …
     │   ├── UnknownTopicOrPartitionError, NotLeaderOrFollowerError, …
+    │   ├── OffsetOutOfRangeError
+    │   │   └── TopicRecreatedError     the topic of the offset is gone
     │   ├── RecordTooLargeError, UnsupportedVersionError   found out by the client as well
     │   ├── RequestTimeoutError         no answer in time; also a KafkaTimeoutError
     │   ├── NetworkError
@@ -172,6 +174,7 @@ from pyk.clients.errors.partition import (
     ShareSessionLimitReachedError,
     ShareSessionNotFoundError,
     SnapshotNotFoundError,
+    TopicRecreatedError,
     UnknownLeaderEpochError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
@@ -355,6 +358,7 @@ __all__ = [
     "TopicAlreadyExistsError",
     "TopicAuthorizationFailedError",
     "TopicDeletionDisabledError",
+    "TopicRecreatedError",
     "TransactionAbortableError",
     "TransactionCoordinatorFencedError",
     "TransactionalIdAuthorizationFailedError",

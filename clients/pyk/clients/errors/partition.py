@@ -10,6 +10,14 @@ class OffsetOutOfRangeError(BrokerError, code=ErrorCode.OFFSET_OUT_OF_RANGE):
     """The offset asked for is before the log's start or behind its end."""
 
 
+class TopicRecreatedError(OffsetOutOfRangeError):
+    """The topic was deleted and created again, so the offset belongs to another topic.
+
+    Raised only with ``auto_offset_reset="none"``; otherwise the new topic is read from its
+    beginning.
+    """
+
+
 class CorruptRecordError(BrokerError, code=ErrorCode.CORRUPT_MESSAGE):
     """A record batch does not have the checksum it claims, or is malformed."""
 

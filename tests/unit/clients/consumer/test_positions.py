@@ -15,6 +15,7 @@ from pyk.clients.errors import (
     NoOffsetForPartitionError,
     NotLeaderOrFollowerError,
     OffsetOutOfRangeError,
+    TopicRecreatedError,
 )
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
@@ -349,7 +350,7 @@ def test_without_a_policy_the_application_hears_that_a_topic_was_created_again()
     positions.topic_seen(place, UUID(int=2))
 
     assert place.state is PlaceState.FAILED
-    assert isinstance(place.buffer.error, OffsetOutOfRangeError)
+    assert isinstance(place.buffer.error, TopicRecreatedError)
     assert place.buffer.error.offset == 10
 
 
