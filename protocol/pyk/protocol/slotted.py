@@ -116,6 +116,7 @@ def _build(cls: Any, *, kw_only: bool, eq: bool, is_frozen: bool) -> Any:
         "__qualname__": cls.__qualname__,
         "__slots__": tuple(each.name for each in own),
         "__slotted_fields__": everything,
+        "__match_args__": () if kw_only else tuple(each.name for each in everything),
         "__attrs_attrs__": _AttrsFields(),
     }
     if eq:

@@ -65,6 +65,14 @@ def test_arguments_go_by_position_or_name() -> None:
     assert Place(column=2, line=1) == Place(1, 2)
 
 
+def test_patterns_take_the_fields_that_arguments_may_take_by_position() -> None:
+    match Place(1, 2):
+        case Place(line, column):
+            assert (line, column) == (1, 2)
+
+    assert Page.__match_args__ == ()
+
+
 def test_wrong_arguments_are_named_with_the_class() -> None:
     with pytest.raises(TypeError, match=r"Place.__init__\(\) missing 1 required .* 'line'"):
         Place()  # type: ignore[call-arg]
