@@ -125,6 +125,58 @@ def test_a_required_compiler_that_is_missing_is_an_error(
         build_extensions.build(tmp_path, "require")
 
 
+def test_a_required_module_that_does_not_compile_leaves_the_others_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = make_project(tmp_path)
+    left_from_before = [source.with_name(f"{name}{SUFFIX}") for name in ("hot", "once_hot")]
+    for path in left_from_before:
+        path.touch()
+    os.utime(source, IN_2100)
+    monkeypatch.setenv("CC", "/no/such/compiler")
+
+    with pytest.raises((Exception, SystemExit)):
+        build_extensions.build(tmp_path, "require")
+
+    assert sorted(build_extensions.compiled_files(tmp_path)) == left_from_before
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_build_shows_no_false_warnings(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = make_project(tmp_path)
+    source.unlink()
+    source.with_suffix(".pyx").write_text(
+        'cdef extern from *:\n    """\n'
+        "    static int first(int n) {\n"
+        "        int x; for (int i = 0; i < n; i++) { x = i * n; if (x > 7) break; }\n"
+        "        return x;\n    }\n"
+        '    """\n    int first(int n)\n\n'
+        "cpdef long add(long a, long b):\n    return first(<int>a) + b\n"
+    )
+
+    build_extensions.build(tmp_path, "require")
+
+    assert "warning" not in capfd.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_c_that_newer_compilers_refuse_can_be_made_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = make_project(tmp_path)
+    source.unlink()
+    source.with_suffix(".pyx").write_text(
+        'cdef extern from *:\n    """\n'
+        "    static int *first(double *number) { return number; }\n"
+        '    """\n    int *first(double *number)\n\n'
+        "cpdef long add(long a, long b):\n    return first(NULL) == NULL\n"
+    )
+    monkeypatch.setenv("CFLAGS", "-Werror=incompatible-pointer-types")
+
+    with pytest.raises((Exception, SystemExit)):
+        build_extensions.build(tmp_path, "require")
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_a_hot_module_is_compiled_beside_its_source(tmp_path: Path) -> None:
     source = make_project(tmp_path)
