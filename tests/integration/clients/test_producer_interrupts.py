@@ -78,7 +78,7 @@ def test_a_full_batch_is_sent_although_the_send_that_filled_it_was_interrupted(
             before[-1].result(IN_TIME)
         it.check(result)
 
-    assert interrupted_everywhere(send, check) > 3
+    assert interrupted_everywhere(send, check) > 1
     it.producer.close()
 
 
@@ -90,13 +90,13 @@ def test_send_and_wait_and_flush_that_are_interrupted_anywhere_lose_nothing(
     points = interrupted_everywhere(
         lambda: it.producer.send_and_wait(topic, b"x", partition=1), it.check, step=3
     )
-    assert points > 3
+    assert points > 1
 
     def send_and_flush() -> None:
         it.producer.send(topic, b"x", partition=1)
         it.producer.flush(IN_TIME)
 
-    assert interrupted_everywhere(send_and_flush, it.check, step=3) > 3
+    assert interrupted_everywhere(send_and_flush, it.check, step=3) > 1
     it.producer.close()
 
 
