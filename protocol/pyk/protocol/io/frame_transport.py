@@ -1,7 +1,7 @@
 """Whole frames in, parts out: the one place where bytes of a connection are received and sent.
 
 Below is a transport: :class:`~pyk.protocol.io.socket_transport.SocketTransport` where a client
-connects by the operating system, one of asyncio's elsewhere.
+connects by the operating system on a loop of asyncio's, the loop's own elsewhere.
 """
 
 from __future__ import annotations

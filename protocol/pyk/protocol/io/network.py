@@ -54,8 +54,6 @@ class Network(Protocol):
         """Accept connections on a port (0: a free one), each with a protocol by ``factory``."""
 
 
-HAS_SOCKET_TRANSPORT = sys.platform != "win32"
-"""Whether every event loop here can watch a socket."""
 BACKLOG = 1024
 """A large one: a test that opens thousands of connections at once is a user too."""
 ACCEPTS_PER_TURN = 64
@@ -165,7 +163,7 @@ class SystemNetwork:
             loop = asyncio.get_running_loop()
             await loop.sock_connect(connection, (address.host, address.port))
             protocol = factory()
-            if isinstance(protocol, FrameTransport) and HAS_SOCKET_TRANSPORT:
+            if isinstance(protocol, FrameTransport) and _keeps_watching_sockets(loop):
                 SocketTransport(connection, protocol).begin()
             else:
                 await loop.create_connection(lambda: protocol, sock=connection)
@@ -187,6 +185,16 @@ class SystemNetwork:
                 listening.close()
             raise
         return SystemListener(sockets, factory)
+
+
+def _keeps_watching_sockets(loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether a loop tells of a socket that can be read until all of it was read.
+
+    asyncio's own loops do, but for the one that is Windows' default. uvloop does not: where a peer
+    has reset the connection, it calls a reader once more and then never again, so what the kernel
+    still holds is not read, and the end goes unnoticed. Other loops' own transports know how.
+    """
+    return sys.platform != "win32" and isinstance(loop, asyncio.SelectorEventLoop)
 
 
 async def _addresses_to_bind(host: str, port: int) -> list[tuple[int, Any]]:

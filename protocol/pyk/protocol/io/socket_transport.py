@@ -28,7 +28,7 @@ LOW_WATER_BYTES = HIGH_WATER_BYTES // 4
 class SocketTransport:
     """Drives ``frames`` with a socket that is connected, on the running event loop.
 
-    The loop must have ``add_reader``, so this is not for Windows.
+    The loop must be one of asyncio's that watch sockets, and call a reader until all is read.
     """
 
     def __init__(self, connection: socket.socket, frames: FrameTransport) -> None:
