@@ -23,6 +23,7 @@ cdef class Baton:
     cpdef bint caller_leaves(self, double now) except -1
     cpdef bint is_needed(self) except -1
     cpdef end(self)
-    cpdef bint naps_again(self, double seconds, double now) noexcept nogil
+    cpdef bint naps_again(self, double now) noexcept nogil
     cdef double _nap(self, double seconds, double now, double next_timer) except? -1.0
+    @cython.locals(ends_at=double)
     cdef void _note_nap(self, double seconds, double now) noexcept nogil

@@ -111,9 +111,9 @@ class Baton:
             return 0.0
         return self._nap(left, now, next_timer)
 
-    def naps_again(self, seconds: float, now: float) -> bool:
-        """Return whether a nap that has ended is followed by one of the same length at once."""
-        if self.next_timer < now + seconds:
+    def naps_again(self, now: float) -> bool:
+        """Return whether a nap that has ended is followed at once by another one, of the grace."""
+        if self.next_timer < now + self.grace:
             return False
         if self._moves != self._moves_seen:
             self._moves_seen = self._moves
@@ -122,7 +122,7 @@ class Baton:
             self._naps_beside_caller += 1
         else:
             return False
-        self._note_nap(seconds, now)
+        self._note_nap(self.grace, now)
         return True
 
     def end(self) -> None:
@@ -136,4 +136,5 @@ class Baton:
 
     def _note_nap(self, seconds: float, now: float) -> None:
         # Another nap may follow while somebody reads this.
-        self.nap_ends_at = max(now + seconds, min(now + 2 * seconds, self.next_timer))
+        ends_at = now + seconds
+        self.nap_ends_at = max(ends_at, min(ends_at + self.grace, self.next_timer))

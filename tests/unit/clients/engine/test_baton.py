@@ -82,10 +82,22 @@ def test_a_nap_in_which_a_caller_came_is_followed_by_another_one() -> None:
     assert state.background_looks(10, NEVER) == pytest.approx(0.003)
 
     come_and_go(state, 5, now=10.002)
-    assert state.naps_again(0.003, 10.003)
-    assert not state.naps_again(0.003, 10.006), "nobody came in the second one"
-    assert state.background_looks(10.006, NEVER) == 0
+    assert state.naps_again(10.003)
+    assert not state.naps_again(10.007), "nobody came in the second one"
+    assert state.background_looks(10.007, NEVER) == 0
     assert state.driver is Driver.BACKGROUND
+
+
+def test_the_short_rest_of_a_grace_is_followed_by_a_whole_nap() -> None:
+    state = baton(left_at=9.9961)
+    assert state.background_looks(10, NEVER) == pytest.approx(0.0001)
+    first_ends_at = state.nap_ends_at
+
+    come_and_go(state, 1, now=10.00005)
+    assert state.naps_again(10.0001)
+
+    assert first_ends_at == pytest.approx(10.0001 + GRACE)
+    assert state.nap_ends_at == pytest.approx(10.0001 + 2 * GRACE)
 
 
 def test_a_caller_that_waits_for_an_answer_does_not_have_to_tell() -> None:
@@ -93,7 +105,7 @@ def test_a_caller_that_waits_for_an_answer_does_not_have_to_tell() -> None:
     state.caller_comes()
     state.background_looks(0, NEVER)
 
-    naps = sum(state.naps_again(GRACE, 0) for _ in range(100))
+    naps = sum(state.naps_again(0) for _ in range(100))
 
     assert 1 < naps < 100
     assert not state.caller_leaves(1)
@@ -107,7 +119,7 @@ def test_no_nap_is_added_that_would_end_after_the_next_timer() -> None:
     come_and_go(state, 1, now=10.003)
 
     assert nap == pytest.approx(GRACE)
-    assert not state.naps_again(GRACE, 10.004)
+    assert not state.naps_again(10.004)
 
 
 @pytest.mark.parametrize(
