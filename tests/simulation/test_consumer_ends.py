@@ -20,7 +20,7 @@ from support.consuming import (
     read,
     reference_cluster,
 )
-from support.virtual_time import current_clock, eventually, virtual_time
+from support.virtual_time import current_clock, eventually, run_virtual, virtual_time
 
 
 async def seconds_of(awaitable: Any) -> float:
@@ -148,6 +148,22 @@ async def test_a_consumer_that_is_dropped_says_so_and_leaves_its_group():
         assert other.assignment() == {TopicPartition("orders", number) for number in range(4)}
         assert await Group(cluster).committed() == dict.fromkeys(other.assignment(), 10)
         await other.close()
+
+
+def test_a_consumer_that_outlives_its_event_loop_leaves_nothing_unawaited():
+    async def start() -> Any:
+        async with reference_cluster() as cluster:
+            consumer = make_consumer(cluster, group_id="g", topics=["orders"])
+            await consumer.start()
+            return consumer
+
+    dropped = run_virtual(start())
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        del dropped
+        gc.collect()
+
+    assert [one.category for one in warned] == [ResourceWarning]
 
 
 @virtual_time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import attrs
@@ -60,8 +60,8 @@ def warn_of_dropped(consumer: object) -> None:
 _unattended: set[asyncio.Task[None]] = set()
 
 
-def run_unattended(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run a last task that nobody waits for."""
-    task = asyncio.get_running_loop().create_task(coroutine)
+def run_unattended(function: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a last task that nobody waits for: what ``function`` returns."""
+    task = asyncio.get_running_loop().create_task(function())
     _unattended.add(task)
     task.add_done_callback(_unattended.discard)

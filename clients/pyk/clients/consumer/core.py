@@ -196,7 +196,7 @@ class ConsumerCore:
         if self._loop is None:
             return
         with contextlib.suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(run_unattended, self.abandon())
+            self._loop.call_soon_threadsafe(run_unattended, self.abandon)
 
     def closing(self, timeout: float | None) -> ClosingDeadlines:
         """Return how long a close that begins now may take."""
