@@ -4,7 +4,8 @@ The event loop tells when the socket can be read or written; the rest is compile
 transfers do not release the interpreter's lock (:mod:`~pyk.protocol.io.stream_socket`). Semantics
 are those of asyncio: writes never wait, ``pause_writing`` and ``resume_writing`` tell the protocol
 how much is unsent, :meth:`close` sends what was written, :meth:`abort` drops it, and
-``connection_lost`` is called once, on a later turn of the loop.
+``connection_lost`` is called once, on a later turn of the loop. One thing differs: when the peer
+ends its stream, the connection ends at once, whatever is unsent.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class SocketTransport:
             if count > 0:
                 self._frames.arrived(count)
             elif count == 0:
-                self.close()
+                self._end(None)  # not after what is unsent: nothing would answer that
         except (SystemExit, KeyboardInterrupt):
             raise
         except BaseException as error:

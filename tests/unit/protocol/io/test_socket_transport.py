@@ -16,6 +16,7 @@ from pyk.protocol.io import FrameTransport
 from pyk.protocol.io import stream_socket as stream_sockets
 from pyk.protocol.io.socket_transport import HIGH_WATER_BYTES, SocketTransport
 from pyk.protocol.io.stream_socket import StreamSocket
+from support.real_time import IN_TIME
 
 LARGE = bytes(range(256)) * 40_000  # more than the kernel takes at once
 IS_COMPILED = not stream_sockets.__file__.endswith(".py")
@@ -152,6 +153,16 @@ async def test_the_end_of_the_stream_closes(ends: Ends) -> None:
 
     assert ends.receiver.errors == [None]
     assert ends.frames.is_closing
+
+
+async def test_the_end_of_the_stream_ends_a_connection_with_unsent_bytes(ends: Ends) -> None:
+    # A proxy whose broker is gone: it closes its end, and reads no more.
+    ends.frames.write([LARGE])
+
+    ends.peer.shutdown(socket.SHUT_WR)
+    await asyncio.wait_for(ends.receiver.lost.wait(), IN_TIME)
+
+    assert ends.receiver.errors == [None]
 
 
 @pytest.mark.parametrize("size", [10, len(LARGE)])
