@@ -1,6 +1,7 @@
 cimport cython
 
 from pyk.clients.consumer.fetch_call cimport FetchCall, FetchTerms, WantedPartition
+from pyk.clients.consumer.fetch_result cimport FetchResult
 
 
 @cython.final
@@ -12,9 +13,9 @@ cdef class FetchSession:
     cdef dict _names
     @cython.locals(changed=dict, known=Py_ssize_t, call=FetchCall)
     cpdef FetchCall request(self, dict wanted, long max_wait_ms, long max_bytes)
-    cpdef answered(self, response)
+    cpdef answered(self, FetchResult response)
     cpdef reset(self)
-    cpdef name_of(self, topic_id)
+    cpdef name_of(self, bytes topic_id)
     @cython.locals(changed=dict, known=Py_ssize_t, how=WantedPartition, told=WantedPartition)
     cdef tuple _changes(self, dict wanted)
 
