@@ -31,7 +31,7 @@ DIRECTIVES = {
     "binding": True,
 }
 COMPILER_OPTIONS = (
-    ["-O3", "-g0", "-Wno-unknown-warning-option", "-Wno-maybe-uninitialized"]
+    ["-O2", "-g0", "-Wno-unknown-warning-option", "-Wno-maybe-uninitialized"]
     if os.name == "posix"
     else ["/O2"]
 )
@@ -206,7 +206,7 @@ def main() -> None:
     root, mode = Path(__file__).resolve().parent, os.environ.get("PYK_EXTENSIONS", "require")
     stale, hot = len(stale_modules(root)), len(hot_modules(root))
     if mode != "skip" and stale:
-        print(f"compiling {stale} hot modules; all {hot} take about 8 minutes of CPU", flush=True)
+        print(f"compiling {stale} hot modules; all {hot} take a few minutes", flush=True)
     print(f"{hot} hot modules compiled" if build(root, mode) else "hot modules run as plain Python")
 
 

@@ -62,15 +62,12 @@ cdef class Sender:
     @cython.locals(queue=PartitionQueue, batch=ProducerBatch)
     cdef _expire(self, double now, Plan plan)
     cdef double _expires(self, ProducerBatch batch) noexcept
-    @cython.locals(
-        queue=PartitionQueue,
-        batch=ProducerBatch,
-        node=NodeTraffic,
-        call=ProduceCall,
-        more=list,
-        planned_before=Py_ssize_t,
-    )
+    @cython.locals(queue=PartitionQueue, more=list, planned_before=Py_ssize_t)
     cdef list _add_round(self, list candidates, double now, Plan plan)
+    @cython.locals(batch=ProducerBatch, node=NodeTraffic, call=ProduceCall)
+    cdef bint _add_batch(self, PartitionQueue queue, double now, Plan plan) except -1
+    @cython.locals(node=NodeTraffic)
+    cdef ProducerBatch _next_batch(self, PartitionQueue queue, double now, Plan plan)
     cdef bint _restart(self, PartitionQueue queue, Plan plan) except -1
     cdef _look_up(self, PartitionQueue queue)
     @cython.locals(call=ProduceCall)
@@ -104,9 +101,7 @@ cdef class Sender:
         Consequences consequences,
     )
     cdef bint _give_up(self, PartitionQueue queue, ProducerBatch batch, error) except -1
-    cdef _timeout_of(self, ProducerBatch batch)
 
 
 @cython.locals(batch=ProducerBatch)
 cdef _drop_doubtful(PartitionQueue queue)
-cdef _fail(ProducerBatch batch, answer)

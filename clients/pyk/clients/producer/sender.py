@@ -10,7 +10,7 @@ was served goes to the end of the line, so a request that is full leaves nobody 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from random import Random
 from typing import Protocol
@@ -20,15 +20,14 @@ import attrs
 
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.errors import (
-    InvalidRecordError,
     KafkaError,
-    KafkaTimeoutError,
     MalformedResponseError,
     error_for,
 )
 from pyk.clients.producer.accumulator import RecordAccumulator
 from pyk.clients.producer.batch import ProducerBatch, halve
 from pyk.clients.producer.delivery import fresh_copy
+from pyk.clients.producer.failures import WhyUnsent, fail, timeout_error
 from pyk.clients.producer.node_traffic import NodeTraffic
 from pyk.clients.producer.outcome import (
     Fate,
@@ -46,10 +45,8 @@ from pyk.clients.producer.produce_call import (
 )
 from pyk.clients.producer.sequences import ProducerIdentity
 from pyk.clients.topic_partition import TopicPartition
-from pyk.clients.wording import counted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.produce import (
-    BatchIndexAndErrorMessage,
     PartitionProduceResponse,
     ProduceResponse,
 )
@@ -59,9 +56,6 @@ _WRITTEN = Verdict.WRITTEN
 _FATE_WRITTEN = Fate.WRITTEN
 _IS_ACTIVE = attrgetter("is_active")
 _NO_QUEUES: list[PartitionQueue] = []
-
-WhyUnsent = Callable[[TopicPartition], str]
-"""Says what keeps the batches of a partition from being sent."""
 
 
 class Routes(Protocol):
@@ -262,7 +256,8 @@ class Sender:
     def _expire(self, now: float, plan: Plan) -> None:
         for queue in self._active:
             while (batch := queue.oldest()) is not None and self._expires(batch) <= now:
-                if not self._give_up(queue, batch, self._timeout_of(batch)):
+                error = timeout_error(batch, self._delivery_timeout, self._why_unsent)
+                if not self._give_up(queue, batch, error):
                     break
                 plan.settled.append(batch)
 
@@ -279,36 +274,44 @@ class Sender:
         planned_before = len(plan.calls)
         more = []
         for queue in candidates:
-            if queue.is_ready_to_restart() and not self._restart(queue, plan):
-                continue
-            if queue.image_number != self._image_number:
-                self._look_up(queue)
-            node = queue.leader
-            if node is None:
-                plan.needs_metadata = True
-                continue
-            call = node.call
-            if call is None and node.in_flight >= self._max_in_flight:
-                continue
-            batch = queue.next_batch(now, node.node_id, self._max_in_flight)
-            if batch is None:
-                continue
-            if call is not None and batch.size > node.room:
-                more.append(queue)
-                continue
-            if batch is queue.due and not self._accumulator.close(batch):
-                continue  # an application thread made it full meanwhile: the next poll takes it
-            if call is None:
-                call = self._new_call(node, plan)
-            node.room -= batch.size
-            queue.send(batch, node.node_id)
-            call.add(queue, batch)
-            if queue.queued or queue.due is not None:
-                more.append(queue)
+            if self._add_batch(queue, now, plan):
+                more.append(queue)  # noqa: PERF401 - a comprehension would cost more
         if len(plan.calls) == planned_before:
             return _NO_QUEUES
         self._end_round(plan, planned_before)
         return more
+
+    def _add_batch(self, queue: PartitionQueue, now: float, plan: Plan) -> bool:
+        """Plan the next batch of a partition, if there is one; return whether more may follow."""
+        batch = self._next_batch(queue, now, plan)
+        node = queue.leader
+        if batch is None or node is None:
+            return False
+        call = node.call
+        if call is not None and batch.size > node.room:
+            return True
+        if batch is queue.due and not self._accumulator.close(batch):
+            return False  # an application thread made it full meanwhile: the next poll takes it
+        if call is None:
+            call = self._new_call(node, plan)
+        node.room -= batch.size
+        queue.send(batch, node.node_id)
+        call.add(queue, batch)
+        return bool(queue.queued) or queue.due is not None
+
+    def _next_batch(self, queue: PartitionQueue, now: float, plan: Plan) -> ProducerBatch | None:
+        """Return what a partition may send now if there is room for it in a request."""
+        if queue.is_ready_to_restart() and not self._restart(queue, plan):
+            return None
+        if queue.image_number != self._image_number:
+            self._look_up(queue)
+        node = queue.leader
+        if node is None:
+            plan.needs_metadata = True
+            return None
+        if node.call is None and node.in_flight >= self._max_in_flight:
+            return None
+        return queue.next_batch(now, node.node_id, self._max_in_flight)
 
     def _restart(self, queue: PartitionQueue, plan: Plan) -> bool:
         """Begin a new order in a partition; return whether it has batches that can be sent now."""
@@ -423,7 +426,7 @@ class Sender:
         if fate is _FATE_WRITTEN:
             consequences.settled.append(batch)
         elif fate is Fate.FAILED:
-            _fail(batch, answer)
+            fail(batch, answer)
             consequences.settled.append(batch)
         elif fate is Fate.SPLIT:
             pieces = halve(batch, self._accumulator.new_builder)
@@ -440,61 +443,11 @@ class Sender:
         batch.failed(own)
         return True
 
-    def _timeout_of(self, batch: ProducerBatch) -> KafkaTimeoutError:
-        if batch.last_error is not None:
-            reason = f"the last error was: {batch.last_error}"
-        elif batch.attempts:
-            reason = "no answer came"
-        else:
-            reason = f"never sent: {self._why_unsent(batch.place)}"
-        return KafkaTimeoutError(
-            f"{counted(batch.count, 'record')} for {batch.place}: not acknowledged within "
-            f"delivery_timeout_ms={self._settings.delivery_timeout * 1000:.0f}; {reason}",
-            topic=batch.topic,
-            partition=batch.partition,
-            definite=True,
-        )
-
 
 def _drop_doubtful(queue: PartitionQueue) -> Sequence[ProducerBatch]:
     """Fail what may be written, before the rest begins a new order; return it."""
     doubtful = queue.doubtful()
     for batch in doubtful:
         queue.drop(batch)
-        _fail(batch, None)
+        fail(batch, None)
     return doubtful
-
-
-def _fail(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> None:
-    """Note why a batch failed: its last error, and the records that the broker found invalid."""
-    assert batch.last_error is not None
-    error = fresh_copy(batch.last_error)
-    error.definite = not batch.may_be_written
-    if batch.may_be_written:
-        error.args = (f"{error.args[0]}; it may have been written, so it is not sent again",)
-    if answer is None or not answer.record_errors:
-        batch.failed(error)
-        return
-    others = InvalidRecordError(
-        "refused together with other records of its batch, which the broker found invalid",
-        topic=batch.topic,
-        partition=batch.partition,
-    )
-    record_errors = {
-        refused.batch_index: _record_error(batch, error, refused)
-        for refused in answer.record_errors
-    }
-    batch.failed(others, record_errors)
-
-
-def _record_error(
-    batch: ProducerBatch, error: KafkaError, refused: BatchIndexAndErrorMessage
-) -> KafkaError:
-    if not refused.batch_index_error_message:
-        return error
-    return error_for(
-        ErrorCode.INVALID_RECORD,
-        refused.batch_index_error_message,
-        topic=batch.topic,
-        partition=batch.partition,
-    )
