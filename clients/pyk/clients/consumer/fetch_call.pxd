@@ -1,7 +1,5 @@
 cimport cython
 
-from pyk.clients.consumer.fetch_result cimport read_usual
-from pyk.protocol.connection cimport SelfCodedRequest
 from pyk.protocol.wire_numbers cimport put_int32
 
 
@@ -25,8 +23,9 @@ cdef class FetchTerms:
     cdef readonly dict templates
 
 
-# Not final: Cython would refuse to let it override the methods of its base.
-cdef class FetchCall(SelfCodedRequest):
+@cython.final
+cdef class FetchCall:
+    cdef readonly object api_key
     cdef readonly long session_id
     cdef readonly long epoch
     cdef readonly long max_wait_ms
@@ -35,8 +34,7 @@ cdef class FetchCall(SelfCodedRequest):
     cdef public dict forgotten
     cdef FetchTerms _terms
     @cython.locals(how=WantedPartition, template=FetchTemplate)
-    cpdef list encode_parts(self, version, bytearray out)
-    cpdef object read_response(self, frame, version, Py_ssize_t start)
+    cpdef list encode_parts(self, version, out)
 
 
 @cython.final

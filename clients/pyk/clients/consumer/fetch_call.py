@@ -1,4 +1,4 @@
-"""One fetch request: the partitions in it, how it is encoded, and how its answer is read. Pure.
+"""One fetch request: the partitions in it, and how it is encoded. Pure.
 
 A fetch session makes most requests small: no partition, or one that has moved on. From one such
 request of a topic to the next only numbers of a fixed size change. So the codec encodes examples,
@@ -11,10 +11,8 @@ from struct import Struct
 from typing import Any
 from uuid import UUID
 
-from pyk.clients.consumer.fetch_result import read_usual
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.api_keys import ApiKey
-from pyk.protocol.connection import SelfCodedRequest
 from pyk.protocol.fields import ZERO_UUID
 from pyk.protocol.messages.fetch import (
     FetchPartition,
@@ -74,14 +72,13 @@ class FetchTerms:
         """Those of small requests, by topic; None for those without a partition."""
 
 
-class FetchCall(SelfCodedRequest):
-    """A fetch request of a session, which encodes itself and reads its usual answer."""
+class FetchCall:
+    """A fetch request of a session, which encodes itself."""
 
     def __init__(
         self, terms: FetchTerms, session_id: int, epoch: int, max_wait_ms: int, max_bytes: int
     ) -> None:
         self.api_key = _FETCH
-        self.is_answered = True
         self.session_id = session_id
         self.epoch = epoch
         self.max_wait_ms = max_wait_ms
@@ -114,10 +111,6 @@ class FetchCall(SelfCodedRequest):
             self._terms.templates[name] = template
         template.fill(self, number, how, out)
         return [out]
-
-    def read_response(self, frame: bytes | memoryview, version: int, start: int) -> Any:
-        """Return the FetchResult of a usual response, None to have it decoded as a message."""
-        return read_usual(frame, version, start)
 
     def message(self) -> FetchRequest:
         """Return the request as a message."""

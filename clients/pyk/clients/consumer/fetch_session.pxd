@@ -1,7 +1,6 @@
 cimport cython
 
 from pyk.clients.consumer.fetch_call cimport FetchCall, FetchTerms, WantedPartition
-from pyk.clients.consumer.fetch_result cimport FetchResult
 
 
 @cython.final
@@ -13,9 +12,9 @@ cdef class FetchSession:
     cdef dict _names
     @cython.locals(changed=dict, known=Py_ssize_t, call=FetchCall)
     cpdef FetchCall request(self, dict wanted, long max_wait_ms, long max_bytes)
-    cpdef answered(self, FetchResult response)
+    cpdef answered(self, response)
     cpdef reset(self)
-    cpdef name_of(self, bytes topic_id)
+    cpdef name_of(self, topic_id)
     @cython.locals(changed=dict, known=Py_ssize_t, how=WantedPartition, told=WantedPartition)
     cdef tuple _changes(self, dict wanted)
 

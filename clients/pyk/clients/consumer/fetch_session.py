@@ -8,9 +8,11 @@ request is then complete. Any doubt about the node's memory is settled by openin
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from pyk.clients.consumer.fetch_call import FetchCall, FetchTerms, Wanted
-from pyk.clients.consumer.fetch_result import FetchResult
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.fetch import FetchResponse
 from pyk.protocol.schema import ZERO_UUID
 
 NONE = ErrorCode.NONE
@@ -19,7 +21,6 @@ OPENING_EPOCH = 0
 MAX_EPOCH = 2**31 - 1
 # Fetch names topics by id from version 13 on.
 LAST_VERSION_WITH_TOPIC_NAMES = 12
-_NO_TOPIC_ID = ZERO_UUID.bytes
 
 
 class FetchSession:
@@ -30,8 +31,8 @@ class FetchSession:
         self._session_id = NO_SESSION
         self._epoch = OPENING_EPOCH
         self._told: Wanted = {}
-        # By the bytes of the topic's id: UUID hashes itself with a Python function.
-        self._names: dict[bytes, str] = {}
+        # By the number of the topic's id: UUID hashes itself with a Python function.
+        self._names: dict[int, str] = {}
 
     def request(self, wanted: Wanted, max_wait_ms: int, max_bytes: int) -> FetchCall:
         """Return the request that fetches ``wanted`` and nothing else; the session keeps it.
@@ -44,16 +45,16 @@ class FetchSession:
         if known < len(self._told):
             call.forgotten = {p: how for p, how in self._told.items() if p not in wanted}
         if known < len(wanted) or call.forgotten:
-            self._names = {how.topic_id.bytes: partition[0] for partition, how in wanted.items()}
+            self._names = {how.topic_id.int: partition[0] for partition, how in wanted.items()}
         self._told = wanted
         return call
 
     @property
     def uses_topic_ids(self) -> bool:
         """Tell whether every partition asked for has a topic id, so that none needs its name."""
-        return _NO_TOPIC_ID not in self._names
+        return ZERO_UUID.int not in self._names
 
-    def answered(self, response: FetchResult) -> ErrorCode:
+    def answered(self, response: FetchResponse) -> ErrorCode:
         """Take note of an answer; the code is not NONE if it has no partitions to look at."""
         code = ErrorCode(response.error_code) if response.error_code else NONE
         if code is not NONE or response.session_id == NO_SESSION:
@@ -71,9 +72,9 @@ class FetchSession:
         self._epoch = OPENING_EPOCH
         self._told = {}
 
-    def name_of(self, topic_id: bytes) -> str | None:
+    def name_of(self, topic_id: UUID) -> str | None:
         """Return the topic of an id that was asked for."""
-        return self._names.get(topic_id)
+        return self._names.get(topic_id.int)
 
     def _changes(self, wanted: Wanted) -> tuple[Wanted, int]:
         """Return what the node has to be told, and of how many partitions it knows."""

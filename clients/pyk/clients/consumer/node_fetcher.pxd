@@ -4,7 +4,6 @@ from pyk.clients.consumer.fetch_buffer cimport FetchBuffer
 from pyk.clients.consumer.fetch_call cimport FetchCall, FetchTerms, WantedPartition
 from pyk.clients.consumer.fetch_memory cimport FetchMemory
 from pyk.clients.consumer.fetch_plan cimport NodePlan
-from pyk.clients.consumer.fetch_result cimport FetchResult, PartitionResult, result_of
 from pyk.clients.consumer.fetch_session cimport FetchSession
 from pyk.clients.consumer.fetched_bytes cimport FetchedEnd
 from pyk.clients.consumer.place cimport Place
@@ -47,7 +46,7 @@ cdef class NodeFetcher:
     @cython.locals(request=FetchCall, answer=FetchAnswer)
     cdef _send(self, NodePlan node_plan, double now)
     @cython.locals(now=double)
-    cdef answered(self, FetchAnswer answer, FetchResult response)
+    cdef answered(self, FetchAnswer answer, response)
     cdef failed(self, FetchAnswer answer, error)
     @cython.locals(wait_ms=long)
     cdef FetchCall _request(self, NodePlan node_plan)
@@ -55,20 +54,13 @@ cdef class NodeFetcher:
     cdef _slow_down(self, FetchAnswer answer, double now)
     @cython.locals(asked=WantedPartition, place=Place)
     cdef _request_failed(self, NodePlan node_plan, error, double now)
-    @cython.locals(
-        leaders=dict,
-        expected=dict,
-        has_records=bint,
-        data=PartitionResult,
-        asked=WantedPartition,
-        place=Place,
-    )
-    cdef _take(self, NodePlan node_plan, FetchResult response, double now)
-    cdef _take_partition(self, Place place, WantedPartition asked, PartitionResult data, double now)
+    @cython.locals(leaders=dict, expected=dict, has_records=bint, asked=WantedPartition, place=Place)
+    cdef _take(self, NodePlan node_plan, response, double now)
+    cdef _take_partition(self, Place place, WantedPartition asked, data, double now)
     @cython.locals(end=FetchedEnd, fetched=FetchedRecords)
-    cdef _take_records(self, Place place, WantedPartition asked, PartitionResult data, double now)
+    cdef _take_records(self, Place place, WantedPartition asked, data, double now)
     cdef _partition_failed(
-        self, Place place, WantedPartition asked, PartitionResult data, dict leaders, double now
+        self, Place place, WantedPartition asked, data, dict leaders, double now
     )
     cdef _out_of_range(self, Place place, long long asked_offset, double now)
 

@@ -16,7 +16,6 @@ from pyk.clients.consumer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.fetch_call import FetchCall, FetchTerms, WantedPartition
 from pyk.clients.consumer.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetch_plan import NodePlan, Verdict, plan, verdict
-from pyk.clients.consumer.fetch_result import FetchResult, PartitionResult, result_of
 from pyk.clients.consumer.fetch_session import (
     LAST_VERSION_WITH_TOPIC_NAMES,
     FetchSession,
@@ -31,7 +30,7 @@ from pyk.clients.engine.node_connection import Lane
 from pyk.clients.errors import KafkaError, error_for
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.fetch import FetchResponse
+from pyk.protocol.messages.fetch import FetchResponse, PartitionData
 from pyk.protocol.records.cursor import FetchedRecords
 from pyk.protocol.versions import LAST_VERSION, VersionRange
 
@@ -157,7 +156,7 @@ class NodeFetcher:
         except KafkaError as error:
             answer.set_exception(error)
 
-    def answered(self, answer: FetchAnswer, response: FetchResult) -> None:
+    def answered(self, answer: FetchAnswer, response: FetchResponse) -> None:
         """Take an answer, in the turn of the loop that received it, and fetch on."""
         try:
             now = self._now()
@@ -229,7 +228,7 @@ class NodeFetcher:
 
     # -- answers -----------------------------------------------------------------------------------
 
-    def _take(self, node_plan: NodePlan, response: FetchResult, now: float) -> None:
+    def _take(self, node_plan: NodePlan, response: FetchResponse, now: float) -> None:
         code = self._session.answered(response)
         if code is not NONE:
             log.info("Node %d refuses a fetch: %s", self._node_id, code.name)
@@ -241,31 +240,32 @@ class NodeFetcher:
         # What was not asked for, or comes twice, is not taken.
         expected = node_plan.wanted.copy()
         has_records = self._has_more = False
-        for data in response.partitions:
-            name = data.topic or self._session.name_of(data.topic_id)
-            # As a tuple, which finds the same: a TopicPartition is made by a Python function.
-            partition: Any = (name, data.partition_index)
-            asked = expected.pop(partition, None)
-            if asked is None:
-                continue
-            place = self._positions.current(partition, asked.version)
-            if place is None or place.state is not KNOWN:
-                continue
-            if place.node_to_fetch(now) != self._node_id:
-                continue  # a late answer of a former leader: the new one was asked, too
-            if data.error_code:
-                self._partition_failed(place, asked, data, leaders, now)
-                continue
-            if data.records:
-                has_records = True
-            self._take_partition(place, asked, data, now)
+        for topic in response.responses:
+            name = topic.topic or self._session.name_of(topic.topic_id)
+            for data in topic.partitions:
+                # As a tuple, which finds the same: a TopicPartition is made by a Python function.
+                partition: Any = (name, data.partition_index)
+                asked = expected.pop(partition, None)
+                if asked is None:
+                    continue
+                place = self._positions.current(partition, asked.version)
+                if place is None or place.state is not KNOWN:
+                    continue
+                if place.node_to_fetch(now) != self._node_id:
+                    continue  # a late answer of a former leader: the new one was asked, too
+                if data.error_code:
+                    self._partition_failed(place, asked, data, leaders, now)
+                    continue
+                if data.records:
+                    has_records = True
+                self._take_partition(place, asked, data, now)
         self._empty_answers = 0 if has_records else self._empty_answers + 1
         if leaders:
             # Those that are news are asked at once, as any new leader is (KIP-951).
             self._client.update_leaders(leaders, response.node_endpoints)
 
     def _take_partition(
-        self, place: Place, asked: WantedPartition, data: PartitionResult, now: float
+        self, place: Place, asked: WantedPartition, data: PartitionData, now: float
     ) -> None:
         place.readable_end = data.high_watermark
         if self._reads_committed:
@@ -281,7 +281,7 @@ class NodeFetcher:
             self._has_more = True
 
     def _take_records(
-        self, place: Place, asked: WantedPartition, data: PartitionResult, now: float
+        self, place: Place, asked: WantedPartition, data: PartitionData, now: float
     ) -> None:
         partition = place.topic_partition
         records = data.records
@@ -291,12 +291,15 @@ class NodeFetcher:
             self._buffer.fail(place.buffer, error, lasts=True)
             place.state = FAILED
             return
+        aborted = None
+        if self._reads_committed:
+            aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
         fetched = FetchedRecords(
             partition.topic,
             partition.partition,
             records,
             asked.offset,
-            aborted_transactions=data.aborted_transactions if self._reads_committed else None,
+            aborted_transactions=aborted,
             max_decompressed_bytes=self._max_decompressed_bytes,
         )
         if self._buffer.append(place.buffer, fetched, len(records), end.next_offset):
@@ -307,13 +310,14 @@ class NodeFetcher:
         self,
         place: Place,
         asked: WantedPartition,
-        data: PartitionResult,
+        data: PartitionData,
         leaders: dict[TopicPartition, tuple[int, int]],
         now: float,
     ) -> None:
         code, partition = ErrorCode(data.error_code), place.topic_partition
-        if data.leader_id >= 0:
-            leaders[partition] = (data.leader_id, data.leader_epoch)
+        leader = data.current_leader
+        if leader.leader_id >= 0:
+            leaders[partition] = (leader.leader_id, leader.leader_epoch)
         is_follower = place.preferred_node is not None
         place.preferred_node = None
         decision = verdict(code)
@@ -354,12 +358,9 @@ class FetchAnswer:
     def done(self) -> bool:
         return self._is_done
 
-    def set_result(self, response: FetchResult | FetchResponse, /) -> None:
+    def set_result(self, response: FetchResponse, /) -> None:
         self._is_done = True
-        if isinstance(response, FetchResult):
-            self._fetcher.answered(self, response)
-        else:
-            self._fetcher.answered(self, result_of(response))
+        self._fetcher.answered(self, response)
 
     def set_exception(self, error: Exception, /) -> None:
         self._is_done = True

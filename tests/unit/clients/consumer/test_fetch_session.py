@@ -3,11 +3,10 @@ from __future__ import annotations
 from uuid import UUID
 
 from pyk.clients.consumer.fetch_call import FetchTerms, WantedPartition
-from pyk.clients.consumer.fetch_result import FetchResult
 from pyk.clients.consumer.fetch_session import FetchSession, rotated
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.fetch import FetchRequest
+from pyk.protocol.messages.fetch import FetchRequest, FetchResponse
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 TOPIC_ID = UUID(int=7)
@@ -35,7 +34,7 @@ def forgotten(request: FetchRequest) -> list[int]:
 
 def opened(session: FetchSession, wanted: dict[TopicPartition, WantedPartition]) -> FetchSession:
     ask(session, wanted)
-    session.answered(FetchResult(session_id=9))
+    session.answered(FetchResponse(session_id=9))
     return session
 
 
@@ -70,7 +69,7 @@ def test_partitions_that_are_not_wanted_are_forgotten() -> None:
 def test_a_broker_without_sessions_is_told_everything_each_time() -> None:
     session = FetchSession(FetchTerms())
     ask(session, {A0: at(5)})
-    session.answered(FetchResult(session_id=0))
+    session.answered(FetchResponse(session_id=0))
 
     request = ask(session, {A0: at(5)})
 
@@ -82,7 +81,7 @@ def test_a_session_that_the_broker_forgot_is_opened_anew() -> None:
     session = opened(FetchSession(FetchTerms()), {A0: at(5)})
     ask(session, {A0: at(6)})
 
-    code = session.answered(FetchResult(0, ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
+    code = session.answered(FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
 
     assert code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     request = ask(session, {A0: at(6)})
@@ -94,7 +93,7 @@ def test_an_answer_for_another_session_is_not_trusted() -> None:
     session = opened(FetchSession(FetchTerms()), {A0: at(5)})
     ask(session, {A0: at(5)})
 
-    session.answered(FetchResult(session_id=10))
+    session.answered(FetchResponse(session_id=10))
 
     assert ask(session, {A0: at(5)}).session_id == 0
 
@@ -111,10 +110,10 @@ def test_a_topic_that_was_made_again_opens_a_new_session() -> None:
 def test_names_are_known_by_topic_id_also_without_a_session() -> None:
     session = FetchSession(FetchTerms())
     ask(session, {A0: at(5)})
-    session.answered(FetchResult(session_id=0))
+    session.answered(FetchResponse(session_id=0))
 
-    assert session.name_of(TOPIC_ID.bytes) == "a"
-    assert session.name_of(UUID(int=99).bytes) is None
+    assert session.name_of(TOPIC_ID) == "a"
+    assert session.name_of(UUID(int=99)) is None
     assert session.uses_topic_ids
 
 
