@@ -31,7 +31,7 @@ DIRECTIVES = {
     "binding": True,
 }
 COMPILER_OPTIONS = (
-    ["-O2", "-g0", "-Wno-unknown-warning-option", "-Wno-maybe-uninitialized"]
+    ["-O1", "-g0", "-Wno-unknown-warning-option", "-Wno-maybe-uninitialized"]
     if os.name == "posix"
     else ["/O2"]
 )
