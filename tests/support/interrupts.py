@@ -14,6 +14,12 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from pyk.clients.producer import sender
+
+MANY_POINTS = 1 if sender.__file__.endswith((".so", ".pyd")) else 100
+"""Fewer points than a ``send`` has. A handler runs between two steps of Python, and a compiled call
+has only a few of those."""
+
 
 def interrupted_at(point: int, function: Callable[[], object]) -> tuple[bool, object]:
     """Call a function and send SIGINT at one of its points; in the main thread only.

@@ -9,7 +9,7 @@ import pytest
 
 from pyk.clients import Producer
 from pyk.reference_broker import Cluster
-from support.interrupts import interrupted_everywhere
+from support.interrupts import MANY_POINTS, interrupted_everywhere
 from support.real_time import IN_TIME
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -57,7 +57,7 @@ def test_send_that_is_interrupted_anywhere_loses_nothing(
             it.producer.send(topic, b"y" * 20_000, partition=1)  # it closes the batch before it
         return delivery
 
-    assert interrupted_everywhere(send, it.check) > 1
+    assert interrupted_everywhere(send, it.check) > MANY_POINTS
     it.producer.close()
 
 
@@ -78,7 +78,7 @@ def test_a_full_batch_is_sent_although_the_send_that_filled_it_was_interrupted(
             before[-1].result(IN_TIME)
         it.check(result)
 
-    assert interrupted_everywhere(send, check) > 1
+    assert interrupted_everywhere(send, check) > MANY_POINTS
     it.producer.close()
 
 
@@ -90,13 +90,13 @@ def test_send_and_wait_and_flush_that_are_interrupted_anywhere_lose_nothing(
     points = interrupted_everywhere(
         lambda: it.producer.send_and_wait(topic, b"x", partition=1), it.check, step=3
     )
-    assert points > 1
+    assert points > MANY_POINTS
 
     def send_and_flush() -> None:
         it.producer.send(topic, b"x", partition=1)
         it.producer.flush(IN_TIME)
 
-    assert interrupted_everywhere(send_and_flush, it.check, step=3) > 1
+    assert interrupted_everywhere(send_and_flush, it.check, step=3) > MANY_POINTS
     it.producer.close()
 
 
