@@ -391,7 +391,7 @@ class ConsumerCore:
         return ConsumerStats(
             records=self.reader.taken + self.reader.polled,
             assigned_partitions=len(self.positions.partitions),
-            paused_partitions=sum(place.buffer.is_paused for place in list(self.positions)),
+            paused_partitions=sum(place.buffer.is_paused for place in self.positions),
             buffered_bytes=self.buffer.buffered_bytes,
         )
 
@@ -403,7 +403,7 @@ class ConsumerCore:
                 now,
                 has_leader=image.leader(place.topic_partition) is not None,
             )
-            for place in list(self.positions)
+            for place in self.positions
         }
         member = self.group.membership if self.group is not None and self.group.is_member else None
         return ConsumerHealth(
@@ -417,7 +417,7 @@ class ConsumerCore:
     def _needed_but_unreachable(self) -> list[UnreachableNode]:
         """Return the unreachable nodes that lead what is assigned; all, while nothing is."""
         image = self.client.metadata
-        leaders = {image.leader(place.topic_partition) for place in list(self.positions)}
+        leaders = {image.leader(place.topic_partition) for place in self.positions}
         return [
             node
             for node in self.client.unreachable_nodes()

@@ -112,7 +112,7 @@ class PositionCalls:
     def _places(self, partitions: Collection[tuple[str, int]]) -> list[Place]:
         """Return the places of the partitions, of all if none are named."""
         self._check()
-        return [self.place(p) for p in partitions] if partitions else list(self._positions)
+        return [self.place(p) for p in partitions] if partitions else self._positions.places()
 
     # -- ends of logs ------------------------------------------------------------------------------
 
@@ -140,11 +140,11 @@ class PositionCalls:
         await self._ready()
         lags: dict[TopicPartition, int] = {}
         unknown: dict[TopicPartition, int] = {}
-        for place in list(self._positions):
+        for place in self._positions:
             try:
                 position = await self.position(place.topic_partition, timeout)
             except StateError:
-                if place in list(self._positions):
+                if place in self._positions.places():
                     raise
                 continue  # it went to another member meanwhile
             known = lag_of(place, position)

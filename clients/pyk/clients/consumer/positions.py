@@ -81,7 +81,8 @@ class Positions:
         return topic_partition in self._places
 
     def __iter__(self) -> Iterator[Place]:
-        return iter(self._places.values())
+        """Iterate over the places as they are now: another thread may change them meanwhile."""
+        return iter(self.places())
 
     def __getitem__(self, topic_partition: TopicPartition) -> Place:
         return self._places[topic_partition]

@@ -43,6 +43,16 @@ def known(policy: str = "latest", offset: int = 10, epoch: int = 3) -> tuple[Pos
     return positions, place
 
 
+def test_places_may_change_while_another_thread_looks_at_them() -> None:
+    positions = make_positions()
+    positions.assign([A0, A1], 0.0, has_group=False)
+    places = iter(positions)
+
+    positions.unassign([A0])
+
+    assert [place.topic_partition for place in places] == [A0, A1]
+
+
 def test_a_member_goes_on_where_its_group_stopped() -> None:
     _, place = known(offset=10)
 
