@@ -1,5 +1,6 @@
 cimport cython
 
+from pyk.protocol.connection cimport SelfCodedRequest
 from pyk.protocol.wire_numbers cimport put_int32
 
 
@@ -23,9 +24,8 @@ cdef class FetchTerms:
     cdef readonly dict templates
 
 
-@cython.final
-cdef class FetchCall:
-    cdef readonly object api_key
+# Not final: Cython would refuse to let it override the methods of its base.
+cdef class FetchCall(SelfCodedRequest):
     cdef readonly long session_id
     cdef readonly long epoch
     cdef readonly long max_wait_ms
@@ -34,7 +34,7 @@ cdef class FetchCall:
     cdef public dict forgotten
     cdef FetchTerms _terms
     @cython.locals(how=WantedPartition, template=FetchTemplate)
-    cpdef list encode_parts(self, version, out)
+    cpdef list encode_parts(self, version, bytearray out)
 
 
 @cython.final

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.connection import SelfCodedRequest
 from pyk.protocol.fields import ZERO_UUID
 from pyk.protocol.messages.fetch import (
     FetchPartition,
@@ -72,13 +73,14 @@ class FetchTerms:
         """Those of small requests, by topic; None for those without a partition."""
 
 
-class FetchCall:
-    """A fetch request of a session, which encodes itself."""
+class FetchCall(SelfCodedRequest):
+    """A fetch request of a session."""
 
     def __init__(
         self, terms: FetchTerms, session_id: int, epoch: int, max_wait_ms: int, max_bytes: int
     ) -> None:
         self.api_key = _FETCH
+        self.is_answered = True
         self.session_id = session_id
         self.epoch = epoch
         self.max_wait_ms = max_wait_ms

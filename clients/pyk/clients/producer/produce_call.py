@@ -81,11 +81,7 @@ class ProduceCall(SelfCodedRequest):
         queue, batch = self.queues[0], self.batches[0]
         records, template = batch.data, queue.template
         assert records is not None, "a batch is sealed before it is sent"
-        if (
-            template is None
-            or template.version != version
-            or template.topic_id is not batch.topic_id
-        ):
+        if template is None or not template.fits(version, batch):
             template = queue.template = ProduceTemplate(
                 batch.topic,
                 batch.topic_id,
@@ -101,11 +97,7 @@ class ProduceCall(SelfCodedRequest):
         if len(self.batches) > 1:
             return None
         batch, template = self.batches[0], self.queues[0].template
-        if (
-            template is None
-            or template.version != version
-            or template.topic_id is not batch.topic_id
-        ):
+        if template is None or not template.fits(version, batch):
             return None  # the queue has sent other requests since
         return _ALL_WRITTEN if template.read_written(batch, frame, start) else None
 

@@ -16,6 +16,7 @@ cdef class ProduceTemplate:
     cdef Py_ssize_t _offsets_end
     cdef bint _has_append_time
 
+    cpdef bint fits(self, version, ProducerBatch batch) except -1
     @cython.locals(size=Py_ssize_t)
     cpdef list fill(self, bytearray records, bytearray out)
     @cython.locals(first=Py_ssize_t, end=Py_ssize_t)

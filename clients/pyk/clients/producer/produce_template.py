@@ -75,6 +75,10 @@ class ProduceTemplate:
         self._answer_suffix = zeros[self._offsets_end :]
         self._has_append_time = size > _OFFSET_BYTES
 
+    def fits(self, version: int, batch: ProducerBatch) -> bool:
+        """Return whether it is one for requests of this version with this batch."""
+        return self.version == version and self.topic_id is batch.topic_id
+
     def fill(self, records: bytearray, out: bytearray) -> list[Any]:
         """Return the parts of the request with these records, as ``encode_parts`` does."""
         out += self._prefix
