@@ -43,7 +43,7 @@ class Reader:
         fetched = FetchedRecords(partition.topic, partition.partition, data, begin)
         end = next_offset if next_offset is not None else end_of(data)
         self.buffer.append(self[partition], fetched, len(data), end)
-        self.buffer.tell_of_records()
+        self.buffer.tell_of_records(lambda: None)
 
     def poll(self, max_records: int = 500) -> list[Any]:
         spans, records = self.reader.take(max_records)

@@ -17,6 +17,7 @@ from pyk.clients import (
     TopicPartition,
 )
 from support.blocking_consuming import partitions, produce, read, reader
+from support.real_time import eventually
 
 
 def test_the_topics_of_the_constructor_are_read_without_a_group(cluster, topic):
@@ -193,3 +194,16 @@ def test_misuse_is_named(cluster, topic):
         consumer.poll()
     with pytest.raises(ConfigurationError, match="group_protocol"):
         Consumer(cluster.bootstrap, group_protocol="consumer")
+
+
+def test_a_fetch_is_under_way_while_the_application_works(cluster, topic):
+    with reader(cluster, topic) as consumer:
+        for number in range(20):
+            produce(cluster, topic, 1)
+            assert read(consumer, 1), number
+
+            produce(cluster, topic, 1)
+
+            # Without a call of the application, which works on the record before.
+            eventually(lambda: consumer._core.buffer.buffered_bytes > 0)
+            read(consumer, 1)

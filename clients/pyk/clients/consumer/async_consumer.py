@@ -93,7 +93,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
             config,
             topics,
             on_data=bell.ring,
-            on_records=bell.ring_now,
+            on_records=bell.ring_before,
             on_room=_soon,
             clock=clock,
             network=network,

@@ -12,5 +12,6 @@ cdef class Bell:
     cdef object _cancelled
     cpdef ring(self)
     cpdef ring_now(self)
+    cpdef ring_before(self, function)
     cpdef clear(self)
     cpdef _wake_soon(self)

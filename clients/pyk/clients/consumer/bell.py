@@ -51,6 +51,13 @@ class Bell:
         self._wake_up = self._context = None
         context.run(wake_up, self)
 
+    def ring_before(self, function: Callable[[], object]) -> None:
+        """Ring now, and call a function once the task has gone on as far as it can at once."""
+        try:
+            self.ring_now()
+        finally:  # a task that goes on may end the program
+            function()
+
     def clear(self) -> None:
         """Let the next wait wait again."""
         self._has_rung = False

@@ -30,7 +30,7 @@ from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, Wake
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
-from pyk.protocol.io import Clock, Network
+from pyk.protocol.io import Clock, Network, SystemClock
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -92,12 +92,12 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         random: randomness.Random | None = None,
     ) -> None:
         thread = LoopThread("consumer")
-        room = Room(thread.new_waiter())
+        room = Room(thread, clock or SystemClock())
         core = ConsumerCore(
             config,
             topics,
             on_data=room.doorbell.set,
-            on_records=room.doorbell.set,
+            on_records=room.take_records,
             on_room=room.note,
             clock=clock,
             network=network,

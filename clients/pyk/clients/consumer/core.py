@@ -64,7 +64,7 @@ class ConsumerCore:
         topics: Iterable[str] | None,
         *,
         on_data: Callable[[], object],
-        on_records: Callable[[], object],
+        on_records: Callable[[Callable[[], None]], object],
         on_room: Callable[[Callable[[], None]], object],
         clock: Clock | None = None,
         network: Network | None = None,

@@ -25,7 +25,8 @@ cdef class FetchBuffer:
     cpdef bint append(
         self, PartitionBuffer partition, FetchedRecords fetched, object size, long long next_offset
     ) except -1
-    cpdef tell_of_records(self)
+    cpdef tell_of_records(self, fetch)
+    cpdef tell_if_waiting(self)
     cpdef fetch_after_reading(self, PartitionBuffer partition)
     cdef _set_error(self, PartitionBuffer partition, object error, bint lasts)
     cpdef heal(self, PartitionBuffer partition)
@@ -37,4 +38,3 @@ cdef class FetchBuffer:
     cdef _void(self, PartitionBuffer partition)
     cdef _interrupt(self, PartitionBuffer partition)
     cdef object _next_version(self)
-    cdef _tell_if_waiting(self)

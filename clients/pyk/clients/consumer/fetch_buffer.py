@@ -44,8 +44,8 @@ EVENT, WAKEUP, CLOSED, FORKED = 1, 2, 4, 8
 class FetchBuffer:
     """The assigned partitions and what is fetched of them, for the event loop.
 
-    Both are called on the loop when the application waits: ``on_records`` when fetched records are
-    there for it, by :meth:`tell_of_records`, and ``on_data`` when there is anything else.
+    Both are called on the loop when the application waits: ``on_records`` by
+    :meth:`tell_of_records`, with what fetches on, and ``on_data`` when there is anything else.
     ``on_room`` is called in the application's thread when there is room for which ``wants_room``
     was set.
     """
@@ -54,7 +54,7 @@ class FetchBuffer:
         self,
         on_data: Callable[[], object],
         on_room: Callable[[], object],
-        on_records: Callable[[], object] | None = None,
+        on_records: Callable[[Callable[[], None]], object] | None = None,
     ) -> None:
         self.partitions: dict[TopicPartition, PartitionBuffer] = {}
         self.attention = 0
@@ -64,7 +64,7 @@ class FetchBuffer:
         self.queue: deque[PartitionBuffer] = deque()
         self.on_room = on_room
         self._on_data = on_data
-        self._on_records = on_records or on_data
+        self._on_records = on_records
         self._last_version = 0
 
     # -- assignment and positions ------------------------------------------------------------------
@@ -124,10 +124,22 @@ class FetchBuffer:
             self.enqueue(partition)
         return True
 
-    def tell_of_records(self) -> None:
-        """Let the application go on if it waits, now that all of an answer is appended."""
+    def tell_of_records(self, fetch: Callable[[], None]) -> None:
+        """Let the application go on if it waits, now that all of an answer is appended.
+
+        ``fetch`` is called, by this or by the one who is told: if it helps, after the application
+        has the records.
+        """
+        if self._on_records is not None and self.is_waiting and self.queue:
+            self._on_records(fetch)
+        else:
+            self.tell_if_waiting()
+            fetch()
+
+    def tell_if_waiting(self) -> None:
+        """Wake the application if it waits and there is something for it."""
         if self.is_waiting and self.queue:
-            self._on_records()
+            self._on_data()
 
     def fetch_after_reading(self, partition: PartitionBuffer) -> None:
         """Fetch nothing more of a partition until all that is fetched of it is read."""
@@ -149,7 +161,7 @@ class FetchBuffer:
             partition.error = error
             partition.error_lasts = lasts
             self.enqueue(partition)
-        self._tell_if_waiting()
+        self.tell_if_waiting()
 
     def heal(self, partition: PartitionBuffer) -> None:
         """Take back what :meth:`fail` said."""
@@ -175,7 +187,7 @@ class FetchBuffer:
         with self.lock:
             partition.is_paused = False
             self.enqueue(partition)
-        self._tell_if_waiting()
+        self.tell_if_waiting()
 
     def hold(self, partition: PartitionBuffer) -> None:
         """Hand out nothing until :meth:`release`; unlike a pause, nobody else sees it."""
@@ -188,7 +200,7 @@ class FetchBuffer:
         with self.lock:
             partition.is_held = False
             self.enqueue(partition)
-        self._tell_if_waiting()
+        self.tell_if_waiting()
 
     # -- attention ---------------------------------------------------------------------------------
 
@@ -230,7 +242,3 @@ class FetchBuffer:
     def _next_version(self) -> int:
         self._last_version += 1
         return self._last_version
-
-    def _tell_if_waiting(self) -> None:
-        if self.is_waiting and self.queue:
-            self._on_data()

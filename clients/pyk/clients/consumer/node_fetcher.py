@@ -1,8 +1,8 @@
 """Fetch from one node: one request under way, the next as soon as it is answered.
 
 An answer's bytes go into the partitions' buffers as they are. Where the node has more, the next
-request leaves before anybody looks into them. Where it has not, the application goes on first:
-nothing could answer the next request yet, and what it takes to send one delays the records.
+request leaves before anybody looks into them. Where it has not, an application that waits goes on
+first: nothing could answer the next request yet, and what it takes to send one delays the records.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class NodeFetcher:
             self._send(node_plan, now)
 
     def go_on(self) -> None:
-        """Fetch what there is to fetch now: what a timer, or a turn of the loop, calls."""
+        """Fetch what there is to fetch now: what others call, later or after records."""
         try:
             self._go_on(self._now())
         except Exception as mistake:
@@ -165,12 +165,9 @@ class NodeFetcher:
                 self._slow_down(answer, now)
             if self._has_more:
                 self._go_on(now)
-                self._buffer.tell_of_records()
-                return
-            try:
-                self._buffer.tell_of_records()
-            finally:  # a task that goes on may end the program
-                self._go_on(now)
+                self._buffer.tell_if_waiting()
+            else:
+                self._buffer.tell_of_records(self.go_on)
         except Exception as mistake:
             self._break_off(mistake)
 

@@ -31,6 +31,13 @@ cdef class BlockingReadPath:
 cdef class Room:
     cdef readonly Waiter doorbell
     cdef readonly object fetch
+    cdef LoopThread _thread
+    cdef object _now
+    cdef double _left_at
+    cdef bint _is_quick
+    cpdef application_comes(self)
+    cpdef application_goes(self)
+    cpdef take_records(self, fetch)
     cpdef note(self, fetch)
 
 

@@ -17,12 +17,17 @@ from typing import TYPE_CHECKING, Any
 from pyk.clients.consumer.bell import Bell
 from pyk.clients.engine.request_path import RequestPath
 from pyk.clients.engine.thread import LoopThread
-from pyk.clients.engine.waiter import Waiter
 from pyk.clients.errors import ConcurrentUseError, StateError
+from pyk.protocol.io import Clock
 from pyk.protocol.records.reader import RecordSpan
 
 if TYPE_CHECKING:
     from pyk.clients.consumer.core import ConsumerCore
+
+
+# An application that works on its records for no longer than this has no use for a fetch that is
+# under way meanwhile: to send one takes a good part of that time, and it has the records later.
+QUICK_SECONDS = 0.0005
 
 
 class BlockingReadPath:
@@ -58,6 +63,7 @@ class BlockingReadPath:
         self._refuse_nested_polls(user)
         with self._use:
             self._user = self._taker = user
+            self._room.application_comes()
             try:
                 while True:
                     if self._buffer.attention:
@@ -66,6 +72,7 @@ class BlockingReadPath:
                     if self._room.fetch is not None:
                         self._fetch_on()
                     if has_span:
+                        self._room.application_goes()
                         return
                     self._wait(None)
             finally:
@@ -79,6 +86,7 @@ class BlockingReadPath:
         self._refuse_nested_polls(user)
         with self._use:
             self._user = self._taker = user
+            self._room.application_comes()
             try:
                 while True:
                     if self._buffer.attention:
@@ -87,6 +95,7 @@ class BlockingReadPath:
                     if self._room.fetch is not None:
                         self._fetch_on()
                     if spans or not self._wait(deadline):
+                        self._room.application_goes()
                         return spans, records
             finally:
                 self._user = None
@@ -141,10 +150,31 @@ class Room:
     It does not lead back to the consumer: one that is dropped would stay.
     """
 
-    def __init__(self, doorbell: Waiter) -> None:
-        self.doorbell = doorbell
+    def __init__(self, thread: LoopThread, clock: Clock) -> None:
+        self.doorbell = thread.new_waiter()
         self.fetch: Callable[[], None] | None = None
         """How to fetch into the room that the application has made by reading."""
+        self._thread = thread
+        self._now = clock.now
+        self._left_at = clock.now()
+        self._is_quick = True
+
+    def application_comes(self) -> None:
+        """Take note that the application comes for more records."""
+        self._is_quick = self._now() - self._left_at < QUICK_SECONDS
+
+    def application_goes(self) -> None:
+        """Take note that it works on the records that it got."""
+        self._left_at = self._now()
+
+    def take_records(self, fetch: Callable[[], None]) -> None:
+        """Let the application go on that waits for records; ``fetch`` sends the next fetch.
+
+        That is left for when the application is back, if it did not stay away for long last time.
+        """
+        self.doorbell.set()
+        if not (self._is_quick and self._thread.leave(fetch, self.doorbell)):
+            fetch()
 
     def note(self, fetch: Callable[[], None]) -> None:
         """Take note of room."""

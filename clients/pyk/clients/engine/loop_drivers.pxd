@@ -22,6 +22,7 @@ cdef class LoopDrivers:
     cdef int _wakeup_fd
     cdef NapBell _bell
     cdef Waiter _driving
+    cdef list _left
     cdef bint _is_at_rest
     cdef BackgroundRest _background_rest
     cdef Rest _caller_rest
@@ -30,6 +31,7 @@ cdef class LoopDrivers:
 
     cpdef bint is_here(self) except -1
     cpdef call_here(self, function)
+    cpdef bint leave(self, function, Waiter waiter) except -1
     cpdef wake(self)
     @cython.locals(turns=Turns, signals=DeferredSignals, is_ready=bint)
     cpdef visit(self, Visit visit)
@@ -45,6 +47,7 @@ cdef class LoopDrivers:
     @cython.locals(now=double, rings_at=double)
     cpdef _turn_until_set(self, Waiter waiter, double deadline, DeferredSignals signals)
     cdef _begin(self, begin)
+    cdef _do_what_was_left(self)
     cpdef was_set(self, Waiter waiter)
     @cython.locals(turns=Turns)
     cdef _turn(self, double until, Rest rest)

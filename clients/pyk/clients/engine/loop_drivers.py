@@ -49,6 +49,8 @@ class LoopDrivers:
         self._wakeup_fd = -1
         self._bell = NapBell()
         self._driving: Waiter | None = None
+        self._left: list[Callable[[], object]] = []
+        """What the driver that left has not done."""
         self._is_at_rest = False
         """Whether a caller holds the loop, and neither a turn nor a function has begun."""
         self._background_rest = BackgroundRest(self.baton)
@@ -85,6 +87,13 @@ class LoopDrivers:
                 self._is_at_rest = True
         elif self._loop is not None:
             self._loop.call_soon(function)
+
+    def leave(self, function: Callable[[], object], waiter: Waiter) -> bool:
+        """Leave a function to whoever runs the next turn, if ``waiter``'s thread runs this one."""
+        if self._driving is not waiter:
+            return False
+        self._left.append(function)
+        return True
 
     def wake(self) -> None:
         """Have work noticed that was queued before. Who drives is looked at after that."""
@@ -210,7 +219,8 @@ class LoopDrivers:
         finally:
             self._driving = None
             # This thread may have read what was to wake the background thread from its select.
-            if self.baton.caller_leaves(self._clock.now()) or self.oversleeps():
+            must_tell = self.baton.caller_leaves(self._clock.now())
+            if must_tell or self.oversleeps() or (self._left and self._background_rest.is_on):
                 self._rouse()
 
     def _turn_until_set(self, waiter: Waiter, deadline: float, signals: DeferredSignals) -> None:
@@ -252,6 +262,8 @@ class LoopDrivers:
         turns = self._turns
         assert turns is not None
         try:
+            if self._left:
+                self._do_what_was_left()
             turns.run(until, rest)
         except RelievedError:
             raise
@@ -265,6 +277,11 @@ class LoopDrivers:
                 self._on_failure(error)
         else:
             self._failed_turns = 0
+
+    def _do_what_was_left(self) -> None:
+        left, self._left = self._left, []
+        for function in left:
+            self._visit_context.run(function)
 
     def drive_in_background(self) -> None:
         """Drive whenever no caller does, until the loop is to end."""

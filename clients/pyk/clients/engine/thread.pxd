@@ -25,5 +25,6 @@ cdef class LoopThread:
     @cython.locals(drivers=LoopDrivers, visit=Visit)
     cpdef visit(self, function)
     cpdef bint wait_for(self, Waiter waiter, timeout=*, begin=*) except -1
+    cpdef bint leave(self, function, Waiter waiter) except -1
     cpdef Waiter new_waiter(self)
     cpdef was_set(self, Waiter waiter)

@@ -19,7 +19,8 @@ drives the loop itself, in its own thread, until it has what it waits for:
 4. **Nothing is left lying.** Whoever gives the loop work from outside wakes the thread in
    ``select`` (:meth:`SharedLoop.poke`) or, if nobody is there, the background thread. A caller
    that leaves does the same if it leaves something that is ready, or others who wait. Timers
-   end a nap; what is under way although nobody waits for it is found at the end of one.
+   end a nap; what is under way although nobody waits for it is found at the end of one. So is
+   what may wait until the caller comes back (:meth:`LoopThread.leave`), if it does not.
 5. **A visit** runs one function between two turns, in the thread that asks for it, if the loop is
    at rest at this moment, else soon in the loop. Only the function runs, no callback of the
    application: it may be called while the application holds locks of its own.
@@ -198,6 +199,14 @@ class LoopThread:
     def was_set(self, waiter: Waiter) -> None:
         """Have the thread notice that waits for ``waiter`` by driving the loop."""
         self._drivers.was_set(waiter)
+
+    def leave(self, function: Callable[[], object], waiter: Waiter) -> bool:
+        """Leave a function of the engine to whoever runs the next turn; on the loop only.
+
+        For what may wait until the thread is back that waits for ``waiter``, which is set. Returns
+        False, and nothing has happened, if that thread does not drive.
+        """
+        return self._drivers.leave(function, waiter)
 
     def new_waiter(self) -> Waiter:
         """Return what a thread can wait for, driving the loop meanwhile."""

@@ -168,3 +168,25 @@ async def test_a_bell_whose_task_was_dropped_rings_for_the_next():
 
     get_running_loop().call_later(1, bell.ring)
     assert await bell.rings(None)
+
+
+@virtual_time
+async def test_what_comes_after_the_task_is_called_even_if_the_task_ends_the_program():
+    bell, called = Bell(), []
+
+    async def wait_and_end():
+        await bell.rings(None)
+        raise SystemExit
+
+    waiting = asyncio.create_task(wait_and_end())
+    await asyncio.sleep(0)
+
+    def ring():
+        with pytest.raises(SystemExit):
+            bell.ring_before(lambda: called.append("after the task"))
+
+    get_running_loop().call_soon(ring)
+    await asyncio.sleep(0)
+
+    assert called == ["after the task"]
+    assert isinstance(waiting.exception(), SystemExit)

@@ -159,9 +159,9 @@ def test_a_waiting_application_is_told_once_of_all_that_an_answer_brought() -> N
         reader.buffer.append(reader[partition], fetched, 100, 1)
     assert reader.calls == []
 
-    reader.buffer.tell_of_records()
+    reader.buffer.tell_of_records(lambda: reader.calls.append("fetch"))
 
-    assert reader.calls == ["data"]
+    assert reader.calls == ["data", "fetch"]
 
 
 def test_a_waiting_application_is_told_of_data_and_of_events() -> None:

@@ -1,0 +1,98 @@
+"""What a caller that drives the loop leaves to whoever runs the next turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pyk.clients.engine.thread import LoopThread
+from support.loop_threads import ident
+from support.real_time import IN_TIME, eventually
+
+GRACE_SECONDS = 10.0  # however slowly this test runs
+
+
+@pytest.fixture
+def thread() -> Iterator[LoopThread]:
+    thread = LoopThread("consumer")
+    thread.call(ident())
+    yield thread
+    thread.close()
+
+
+def drive_and_leave(thread: LoopThread, done: list[str]) -> bool:
+    """Wait for a turn of the loop that leaves work; return whether this thread drove it."""
+    waiter, left = thread.new_waiter(), []
+
+    def turn() -> None:
+        waiter.set()
+        left.append(thread.leave(lambda: done.append("left work"), waiter))
+
+    thread.call_soon(turn)
+    assert thread.wait_for(waiter, IN_TIME)
+    return left == [True]
+
+
+def drives_and_leaves(thread: LoopThread, done: list[str]) -> bool:
+    done.clear()
+    return drive_and_leave(thread, done)
+
+
+def test_a_caller_that_comes_back_does_what_it_left(thread: LoopThread) -> None:
+    thread._drivers.baton.grace = GRACE_SECONDS
+    done: list[str] = []
+    # The background thread may drive at first; it naps once it finds a caller.
+    eventually(lambda: drives_and_leaves(thread, done))
+    assert done == []
+
+    thread.call(ident())
+
+    assert done == ["left work"]
+
+
+def test_the_background_thread_does_it_if_the_caller_stays_away(thread: LoopThread) -> None:
+    for _ in range(20):
+        done: list[str] = []
+        eventually(lambda done=done: drives_and_leaves(thread, done))
+
+        eventually(lambda done=done: done == ["left work"])
+
+
+def test_the_background_thread_does_it_although_it_slept_for_long(thread: LoopThread) -> None:
+    done: list[str] = []
+    asleep = thread.new_waiter()
+    eventually(lambda: not asleep.wait(0.1) and drives_and_leaves(thread, done))
+
+    eventually(lambda: done == ["left work"])
+
+
+def test_nothing_is_left_by_a_thread_that_does_not_drive(thread: LoopThread) -> None:
+    done: list[str] = []
+    answers: list[bool] = []
+    stranger = thread.new_waiter()
+
+    thread.call_soon(lambda: answers.append(thread.leave(lambda: done.append("work"), stranger)))
+
+    eventually(lambda: answers == [False])
+    thread.call(ident())
+    assert done == []
+
+
+def test_left_work_that_fails_does_not_end_the_loop(thread: LoopThread) -> None:
+    def fail() -> None:
+        raise ValueError("a bug")
+
+    def drives_and_leaves_a_bug() -> bool:
+        waiter, left = thread.new_waiter(), []
+
+        def turn() -> None:
+            waiter.set()
+            left.append(thread.leave(fail, waiter))
+
+        thread.call_soon(turn)
+        return thread.wait_for(waiter, IN_TIME) and left == [True]
+
+    eventually(drives_and_leaves_a_bug)
+
+    thread.call(ident())
