@@ -78,7 +78,6 @@ class Bell:
 
     def __await__(self) -> Generator[Any, None, None]:
         self._is_awaited = False
-        self._wake_up = self._context = None  # of a task that ended without a last step
         return self  # type: ignore[return-value]
 
     def __iter__(self) -> Bell:
@@ -88,7 +87,6 @@ class Bell:
         if self._has_rung or self._is_awaited:
             raise StopIteration
         self._is_awaited = self._asyncio_future_blocking = True
-        self._cancelled = None
         self._loop = asyncio.get_running_loop()
         return self
 

@@ -88,9 +88,9 @@ class FrameTransport(FrameStream, asyncio.BufferedProtocol):
             self._writable = asyncio.get_running_loop().create_future()
 
     def resume_writing(self) -> None:
-        if self._writable is not None and not self._writable.done():
+        if self._writable is not None:
             self._writable.set_result(None)
-        self._writable = None
+            self._writable = None
 
     # -- what the driver calls ---------------------------------------------------------------------
 

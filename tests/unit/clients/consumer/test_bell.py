@@ -10,6 +10,18 @@ from pyk.clients.consumer.bell import Bell
 from support.virtual_time import current_clock, virtual_time
 
 
+async def begun(coroutine):
+    """Return the task of a coroutine, which has come to its first wait."""
+    task = asyncio.create_task(coroutine)
+    await asyncio.sleep(0)
+    return task
+
+
+async def wait_and_note(bell, steps):
+    await bell.rings(None)
+    steps.append("went on")
+
+
 @virtual_time
 async def test_a_wait_ends_when_it_rings():
     bell = Bell()
@@ -51,27 +63,49 @@ async def test_ringing_and_the_deadline_in_one_turn_end_the_wait_once():
 @virtual_time
 async def test_a_wait_that_is_cancelled_leaves_nothing_behind():
     bell = Bell()
-    waiting = asyncio.create_task(bell.rings(None))
-    await asyncio.sleep(0)
+    waiting = await begun(bell.rings(None))
 
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    bell.ring()
+    get_running_loop().call_later(1, bell.ring)
 
     assert await bell.rings(None)
 
 
 @virtual_time
+async def test_a_deadline_that_was_met_does_not_end_the_next_wait():
+    bell = Bell()
+    get_running_loop().call_later(1, bell.ring)
+    await bell.rings(get_running_loop().time() + 2)
+    bell.clear()
+
+    get_running_loop().call_later(5, bell.ring)
+    await bell.rings(None)
+
+    assert current_clock().now() == pytest.approx(6)
+
+
+@virtual_time
+async def test_a_ring_at_once_leaves_a_task_alone_that_went_on_before():
+    bell = Bell()
+
+    async def wait_and_sleep():
+        await bell.rings(None)
+        await asyncio.sleep(1)
+
+    waiting = await begun(wait_and_sleep())
+    get_running_loop().call_soon(bell.ring_now)
+    get_running_loop().call_soon(bell.ring_now)
+    await waiting
+
+    assert current_clock().now() == pytest.approx(1)
+
+
+@virtual_time
 async def test_a_ring_at_once_lets_the_task_go_on_before_it_returns():
     bell, steps = Bell(), []
-
-    async def wait_and_tell():
-        await bell.rings(None)
-        steps.append("went on")
-
-    waiting = asyncio.create_task(wait_and_tell())
-    await asyncio.sleep(0)
+    waiting = await begun(wait_and_note(bell, steps))
 
     def ring():
         bell.ring_now()
@@ -86,13 +120,7 @@ async def test_a_ring_at_once_lets_the_task_go_on_before_it_returns():
 @virtual_time
 async def test_a_task_that_rings_at_once_is_not_interrupted():
     bell, steps = Bell(), []
-
-    async def wait_and_tell():
-        await bell.rings(None)
-        steps.append("went on")
-
-    waiting = asyncio.create_task(wait_and_tell())
-    await asyncio.sleep(0)
+    waiting = await begun(wait_and_note(bell, steps))
     bell.ring_now()
     steps.append("rang")
     await waiting
@@ -120,8 +148,9 @@ async def test_a_bell_can_be_awaited_again_and_again():
     assert rung == 3
 
 
+@pytest.mark.parametrize("ring", [Bell.ring, Bell.ring_now])
 @virtual_time
-async def test_a_task_goes_on_in_its_own_context():
+async def test_a_task_goes_on_in_its_own_context(ring):
     bell, name = Bell(), ContextVar("name", default="nobody")
 
     async def wait_and_tell():
@@ -129,9 +158,8 @@ async def test_a_task_goes_on_in_its_own_context():
         await bell.rings(None)
         return name.get(), asyncio.current_task()
 
-    waiting = asyncio.create_task(wait_and_tell())
-    await asyncio.sleep(0)
-    get_running_loop().call_soon(bell.ring_now)
+    waiting = await begun(wait_and_tell())
+    get_running_loop().call_soon(ring, bell)
 
     assert await waiting == ("reader", waiting)
 
@@ -150,8 +178,7 @@ async def test_a_wait_can_be_cancelled_with_a_message():
 @virtual_time
 async def test_a_cancellation_that_comes_after_the_ring_still_counts():
     bell = Bell()
-    waiting = asyncio.create_task(bell.rings(None))
-    await asyncio.sleep(0)
+    waiting = await begun(bell.rings(None))
 
     bell.ring()
     waiting.cancel()

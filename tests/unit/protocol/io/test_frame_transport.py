@@ -13,8 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyk.protocol.io import FileRegion, FrameTransport, SystemNetwork
-from pyk.protocol.io.frame_reader import FIRST_FRAME_BUFFER_BYTES, FrameSizeError
-from pyk.protocol.io.frame_transport import SCRATCH_BYTES
+from pyk.protocol.io.frame_reader import (
+    FIRST_FRAME_BUFFER_BYTES,
+    GROWTH,
+    SMALLEST_FRAME_BUFFER_BYTES,
+    FrameSizeError,
+)
+from pyk.protocol.io.frame_transport import JOIN_BELOW_BYTES, SCRATCH_BYTES
 
 
 class Receiver:
@@ -106,18 +111,69 @@ def test_a_declared_size_is_not_allocated_before_its_bytes_arrive() -> None:
     assert len(transport.get_buffer(-1)) <= FIRST_FRAME_BUFFER_BYTES
 
 
+@pytest.mark.parametrize(
+    ("declared", "arrived", "held"),
+    [
+        (100, 1, 100),
+        (1 << 30, 1, SMALLEST_FRAME_BUFFER_BYTES),
+        (1 << 30, 10_000, GROWTH * 10_000),
+        (50_000, 40_000, 50_000),
+    ],
+)
+def test_the_buffer_of_a_frame_follows_what_has_arrived(
+    declared: int, arrived: int, held: int
+) -> None:
+    transport = FrameTransport(Receiver(), max_frame_bytes=1 << 30)
+
+    feed(transport, declared.to_bytes(4, "big") + bytes(arrived), SCRATCH_BYTES)
+
+    assert transport.held_bytes == held
+    assert transport.receiving_bytes == declared
+
+
+def test_a_frame_whose_size_has_not_arrived_whole_holds_nothing() -> None:
+    transport = FrameTransport(Receiver(), max_frame_bytes=1000)
+
+    feed(transport, b"\0\0\0", SCRATCH_BYTES)
+
+    assert transport.held_bytes == 0
+    assert transport.receiving_bytes == 3
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_the_smallest_and_the_largest_frame_that_are_permitted_arrive(size: int) -> None:
+    receiver = Receiver()
+
+    feed(FrameTransport(receiver, max_frame_bytes=1000), framed(bytes(size)), 100)
+
+    assert receiver.frames == [bytes(size)]
+
+
+@pytest.mark.parametrize("rest", [b"", b"HTTP/1.1 400 Bad Request"])
 @pytest.mark.parametrize("size", [0, -1, -(2**31), 1001, 2**31 - 1])
-async def test_a_size_that_no_frame_may_have_ends_the_connection(size: int) -> None:
+async def test_a_size_that_no_frame_may_have_ends_the_connection(size: int, rest: bytes) -> None:
     receiver, connection = Receiver(), ClosableTransport()
     transport = FrameTransport(receiver, max_frame_bytes=1000)
     transport.connection_made(connection)
 
-    feed(transport, size.to_bytes(4, "big", signed=True) + b"rest", 100)
+    first_bytes = size.to_bytes(4, "big", signed=True) + rest
+    feed(transport, first_bytes, 100)
     transport.connection_lost(None)
 
     assert connection.aborted
     assert isinstance(receiver.error, FrameSizeError)
     assert receiver.error.size == size
+    assert receiver.error.first_bytes == first_bytes
+
+
+async def test_what_is_written_once_the_connection_has_ended_is_dropped() -> None:
+    transport = FrameTransport(Receiver(), max_frame_bytes=1000)
+    transport.connection_made(ClosableTransport())
+
+    transport.connection_lost(None)
+    transport.write([b"late"])
+
+    assert transport.is_closing
 
 
 async def test_a_large_frame_to_a_peer_that_has_gone_is_dropped_without_a_word(
@@ -153,6 +209,50 @@ class TransportOfALostPeer(asyncio.Transport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.written.append(bytes(data))
+
+
+async def test_small_neighbours_are_joined_and_large_parts_are_not_copied() -> None:
+    connection = TransportOfALostPeer()
+    transport = FrameTransport(Receiver(), max_frame_bytes=1000)
+    transport.connection_made(connection)
+    large = bytes(JOIN_BELOW_BYTES)
+
+    transport.write([b"a", b"b", large, large, b"c", b"d"])
+
+    assert connection.written == [b"ab", large, large, b"cd"]
+
+
+@pytest.mark.parametrize(
+    ("peername", "peer"), [(("10.0.0.1", 9092), "10.0.0.1:9092"), ("/run/broker", "/run/broker")]
+)
+async def test_a_peer_is_named_by_its_address(peername: object, peer: str) -> None:
+    transport = FrameTransport(Receiver(), max_frame_bytes=1000)
+
+    transport.connection_made(asyncio.Transport({"peername": peername}))
+
+    assert transport.peer == peer
+
+
+async def test_the_idle_connections_of_a_loop_share_a_buffer() -> None:
+    idle = [FrameTransport(Receiver(), max_frame_bytes=1000) for _ in range(2)]
+
+    for transport in idle:
+        transport.connection_made(ClosableTransport())
+
+    assert idle[0].get_buffer(-1).obj is idle[1].get_buffer(-1).obj
+
+
+async def test_an_empty_file_region_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    path.write_bytes(b"0123456789")
+    connection = TransportOfALostPeer()
+    transport = FrameTransport(Receiver(), max_frame_bytes=1000)
+    transport.connection_made(connection)
+
+    with path.open("rb") as file:
+        await transport.send([b"head", FileRegion(file, 2, 0), b"tail"])
+
+    assert connection.written == [b"head", b"tail"]
 
 
 async def test_a_file_that_cannot_be_sent_by_the_system_is_read_and_written(
