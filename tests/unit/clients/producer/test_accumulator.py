@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from random import Random
 
 import pytest
 
 from pyk.clients.errors import ClosedError
 from pyk.clients.producer.budget import RECORD_OVERHEAD_BYTES, RoomRequest
 from pyk.clients.producer.open_batches import NEVER
-from pyk.clients.producer.row_source import ValueRows
+from pyk.clients.producer.row_source import RecordRows, ValueRows
 from pyk.protocol.records import RecordBatchBuilder
 from support.producer_parts import Wakeups, make_accumulator, put, values_of
 from support.virtual_time import VirtualClock
@@ -110,6 +111,48 @@ def test_records_without_a_partition_fill_one_batch_before_the_next_partition():
     full, _ = accumulator.take(0.0)
     assert {batch.count for batch in full} == {4}
     assert len({batch.partition for batch in full}) == 6
+
+
+class InTurn(Random):
+    """Chooses one after the other."""
+
+    chosen = -1
+
+    def randrange(self, stop):
+        self.chosen = (self.chosen + 1) % stop
+        return self.chosen
+
+
+def test_a_batch_that_the_next_record_did_not_fit_into_is_the_last_of_its_partition():
+    accumulator = make_accumulator(partitions=6, batch_size=300, is_adaptive=False, random=InTurn())
+
+    put(accumulator, *[b"x" * 50] * 13, partition=-1)
+
+    full, _ = accumulator.take(0.0)
+    assert [(batch.partition, batch.count) for batch in full] == [(0, 4), (1, 4), (2, 4)]
+
+
+def test_records_without_a_partition_stay_while_less_than_a_batch_went_there():
+    accumulator = make_accumulator(partitions=6, batch_size=300)
+
+    taken = []
+    for _ in range(3):
+        put(accumulator, b"x" * 50, partition=-1)
+        taken += take_all(accumulator)
+
+    assert len(taken) == 3
+    assert len({batch.partition for batch in taken}) == 1
+
+
+def test_records_without_a_partition_join_the_batch_that_is_open_where_they_went():
+    accumulator = make_accumulator(partitions=6, batch_size=300)
+    put(accumulator, b"x" * 300, partition=-1)
+    (full,) = accumulator.take(0.0)[0]
+
+    put(accumulator, b"a", partition=full.partition)
+    put(accumulator, b"b", partition=-1)
+
+    assert [batch.count for batch in accumulator.take(NEVER)[1]] == [2]
 
 
 def test_a_partition_that_is_stuck_gets_less():
@@ -239,6 +282,7 @@ def test_a_flush_waits_for_the_halves_of_a_batch():
 
     assert woken.count == 1
     accumulator.end_flush(flush)
+    assert accumulator.forget_idle(NEVER) == ["orders"]
 
 
 def make_and_fill():
@@ -268,12 +312,24 @@ def test_a_closed_producer_refuses_who_comes_and_who_waits():
         put(accumulator, b"a")
 
 
-def test_a_record_that_cannot_be_encoded_leaves_nothing_behind():
+WRONG_HEADERS = (("\ud800", b""),)
+
+
+def put_wrong_record(accumulator):
+    accumulator.append(accumulator.topics["orders"], 0, 1, None, b"value", WRONG_HEADERS)
+
+
+def extend_with_wrong_record(accumulator):
+    rows = RecordRows([(1, None, b"value", WRONG_HEADERS)])
+    accumulator.extend(accumulator.topics["orders"], 0, rows, 0, None)
+
+
+@pytest.mark.parametrize("give", [put_wrong_record, extend_with_wrong_record])
+def test_a_record_that_cannot_be_encoded_leaves_nothing_behind(give):
     accumulator = make_accumulator()
-    topic = accumulator.topics["orders"]
 
     with pytest.raises(UnicodeEncodeError):
-        accumulator.append(topic, 0, 1, None, b"value", (("\ud800", b""),))
+        give(accumulator)
 
     assert accumulator.unfinished_batches == 0
     assert accumulator.budget.available == accumulator.budget.total
@@ -288,6 +344,18 @@ def put_one(accumulator, values):
 def extend(accumulator, values, room=None):
     topic = accumulator.topics["orders"]
     return accumulator.extend(topic, 0, ValueRows(1_000, values), 0, room)
+
+
+@pytest.mark.parametrize("give", [put_one, extend])
+def test_a_batch_that_is_exactly_full_does_not_linger(give):
+    measured = make_accumulator()
+    give(measured, [b"a"])
+    size = measured.take(NEVER)[1][0].size
+    accumulator = make_accumulator(batch_size=size, linger=60.0)
+
+    give(accumulator, [b"a"])
+
+    assert [batch.count for batch in accumulator.take(0.0)[0]] == [1]
 
 
 class Interrupt(BaseException):
@@ -357,6 +425,19 @@ def test_new_partitions_are_used_and_vanished_ones_keep_their_batches():
     accumulator.topic("orders", 1, [0])
 
     assert [batch.partition for batch in take_all(accumulator)] == [0, 2]
+
+
+def test_a_topic_is_forgotten_when_nothing_was_sent_to_it_for_a_while():
+    clock = VirtualClock(10.0)
+    accumulator = make_accumulator(clock)
+    clock.advance(100.0)
+    put(accumulator, b"a")
+    (batch,) = take_all(accumulator)
+
+    assert accumulator.forget_idle(NEVER) == [], "a batch is under way"
+    accumulator.release(batch)
+    assert accumulator.forget_idle(110.0) == []
+    assert accumulator.forget_idle(111.0) == ["orders"]
 
 
 def test_a_send_in_the_middle_of_another_is_refused_and_disturbs_nothing() -> None:
