@@ -39,6 +39,13 @@ def kafka(
 
 
 @pytest.fixture
+def _apache_kafka_can_run() -> None:
+    """Skip a test where Apache Kafka cannot run."""
+    if why := apache_kafka.missing():
+        pytest.skip(why)
+
+
+@pytest.fixture
 def topic(kafka: Kafka, request: pytest.FixtureRequest) -> str:
     """A fresh topic with three partitions."""
     return make_topic(kafka, request.node.originalname, partitions=3)

@@ -17,6 +17,7 @@ from pyk.clients import (
 )
 from support import apache_kafka
 from support.apache_kafka import ApacheKafka
+from support.kafka_tools import run_tool
 from support.real_time import eventually
 
 pytestmark = pytest.mark.conformance
@@ -41,12 +42,10 @@ def bootstrap() -> Iterator[str]:
 
 def change_acl(bootstrap: str, change: str, principal: str, operation: str) -> None:
     """Add or remove what says who may do, or must not do, something with the topic."""
-    arguments = (
-        "--bootstrap-server", bootstrap, change, "--force", "--topic", TOPIC,
+    run_tool(
+        "AclCommand", "--bootstrap-server", bootstrap, change, "--force", "--topic", TOPIC,
         principal, "User:*", "--operation", operation,
     )  # fmt: skip
-    done = apache_kafka.tool("org.apache.kafka.tools.AclCommand", *arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def forbid(bootstrap: str, operation: str) -> None:

@@ -12,15 +12,13 @@ import pytest
 from click.testing import CliRunner
 
 from pyk.command_line.main import main
-from pyk.protocol.records import Compression
-from pyk.reference_broker.filesystem import OsFileSystem
-from support import apache_kafka
-from support.logs import batch, open_log
+from support.apache_kafka import ApacheKafka
+from support.kafka_tools import dump_log_segments, run_tool
+from support.logs import write_log_on_disk
 from support.record_batches import control_batch
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("_apache_kafka_can_run")]
 
-TOOLS = "org.apache.kafka.tools."
 DASHED = re.compile(r'"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"')
 DECODERS = {
     "__consumer_offsets": "--offsets-decoder",
@@ -29,18 +27,9 @@ DECODERS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _apache_kafka_can_run() -> None:
-    if why := apache_kafka.missing():
-        pytest.skip(why)
-
-
 def printed_by_kafka(files: list[Path], *options: str) -> list[str]:
-    done = apache_kafka.tool(
-        f"{TOOLS}DumpLogSegments", *options, "--files", ",".join(map(str, files))
-    )
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.replace("OptionalLong.empty", "none").splitlines()
+    printed = dump_log_segments(files, *options)
+    lines = printed.replace("OptionalLong.empty", "none").splitlines()
     return [line for line in lines if not line.startswith("Log starting offset")]
 
 
@@ -55,21 +44,7 @@ def _as_kafka_writes_it(dashed: re.Match[str]) -> str:
 
 
 def test_the_files_of_a_log(tmp_path: Path) -> None:
-    directory = tmp_path / "orders-0"
-    log = open_log(
-        OsFileSystem(), directory=str(directory), segment_bytes=2000, index_interval_bytes=300
-    )
-    for number in range(40):
-        sent = batch(
-            b"value %d" % number,
-            producer_id=7,
-            producer_epoch=1,
-            base_sequence=number,
-            compression=list(Compression)[number % 5],
-        )
-        log.append_as_leader(sent, leader_epoch=number // 20)
-    log.close()
-    files = sorted(path for path in directory.iterdir() if path.name.startswith("0"))
+    files = write_log_on_disk(tmp_path / "orders-0", batches=40, producer_id=7, producer_epoch=1)
 
     assert printed_by_us(files, "--print-data-log") == printed_by_kafka(files, "--print-data-log")
 
@@ -84,18 +59,18 @@ def test_the_markers_of_transactions(tmp_path: Path) -> None:
 
 
 def test_the_internal_topics() -> None:
-    with apache_kafka.ApacheKafka() as kafka:
+    with ApacheKafka() as kafka:
         server = ("--bootstrap-server", kafka.bootstrap)
-        apache_kafka.tool(f"{TOOLS}TopicCommand", *server, "--create", "--topic", "orders")
-        apache_kafka.tool(
-            f"{TOOLS}ProducerPerformance", "--topic", "orders", "--num-records", "10",
+        run_tool("TopicCommand", *server, "--create", "--topic", "orders")
+        run_tool(
+            "ProducerPerformance", "--topic", "orders", "--num-records", "10",
             "--record-size", "5", "--throughput", "-1", "--transactional-id", "shop",
             "--transaction-duration-ms", "100",
             "--command-property", f"bootstrap.servers={kafka.bootstrap}",
         )  # fmt: skip
         for protocol in ("classic", "consumer"):
-            apache_kafka.tool(
-                f"{TOOLS}consumer.ConsoleConsumer", *server, "--topic", "orders",
+            run_tool(
+                "consumer.ConsoleConsumer", *server, "--topic", "orders",
                 "--from-beginning", "--group", protocol, "--max-messages", "10",
                 "--command-property", f"group.protocol={protocol}", "--timeout-ms", "20000",
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The files of a log are Kafka's: each reads, and goes on with, what the other wrote."""
+"""Apache Kafka and the reference broker can read, and continue, each other's log files."""
 
 from __future__ import annotations
 
@@ -10,96 +10,82 @@ from random import Random
 import pytest
 
 from pyk.protocol.io import SystemClock
-from pyk.protocol.records import Compression
 from pyk.reference_broker.config import BrokerConfig, LogConfig
 from pyk.reference_broker.filesystem import OsFileSystem
 from pyk.reference_broker.storage import LogManager
-from support import apache_kafka
-from support.logs import ORDERS, append, batch, open_log, values
+from support.apache_kafka import ApacheKafka
+from support.kafka_tools import dump_log_segments, run_tool
+from support.logs import ORDERS, append, values, write_log_on_disk
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("_apache_kafka_can_run")]
 
-TOOLS = "org.apache.kafka.tools."
-
-
-@pytest.fixture(autouse=True)
-def _apache_kafka_can_run() -> None:
-    if why := apache_kafka.missing():
-        pytest.skip(why)
+# What DumpLogSegments prints about a damaged file.
+COMPLAINTS = ("isvalid: false", "mismatch", "Mismatch", "non monotonic", "out of order")
 
 
-def dump(*files: Path) -> str:
-    names = ",".join(map(str, files))
-    done = apache_kafka.tool(
-        f"{TOOLS}DumpLogSegments", "--deep-iteration", "--print-data-log", "--files", names
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def test_apache_kafka_reads_every_file_of_a_log(tmp_path: Path) -> None:
+    files = write_log_on_disk(tmp_path / "orders-0", batches=60, producer_id=7, producer_epoch=1)
+    log_segments = [file for file in files if file.suffix == ".log"]
+    assert len(log_segments) > 2
+
+    dump = dump_log_segments(files, "--deep-iteration", "--print-data-log")
+
+    assert re.findall(r"payload: (.+)", dump) == [f"value {number}" for number in range(60)]
+    assert [complaint for complaint in COMPLAINTS if complaint in dump] == []
+    assert re.search(r"producerId: 7 producerEpoch: 1 coordinatorEpoch.* lastSequence: 59", dump)
 
 
-def test_kafka_reads_all_files_of_a_log(tmp_path: Path) -> None:
-    directory = tmp_path / "orders-0"
-    log = open_log(
-        OsFileSystem(), directory=str(directory), segment_bytes=2000, index_interval_bytes=300
-    )
-    for number in range(60):
-        sent = batch(
-            b"value %d" % number,
-            producer_id=7,
-            producer_epoch=1,
-            base_sequence=number,
-            compression=list(Compression)[number % 5],
-        )
-        log.append_as_leader(sent, leader_epoch=number // 20)
-    log.close()
-    assert len(log.segment_base_offsets) > 2
+def test_apache_kafka_and_the_reference_broker_take_turns_with_a_data_directory() -> None:
+    values_of_kafka = [b"Kafka %d" % number for number in range(50)]
+    values_of_pyk = [b"pyk %d" % number for number in range(50)]
 
-    files = [path for path in directory.iterdir() if re.match(r"\d{20}\.", path.name)]
-    printed = dump(*sorted(files))
-
-    assert [int(n) for n in re.findall(r"payload: value (\d+)", printed)] == list(range(60))
-    assert "isvalid: false" not in printed
-    for complaint in ("mismatch", "Mismatch", "non monotonic", "out of order"):
-        assert complaint not in printed
-    assert re.findall(
-        r"producerId: 7 producerEpoch: 1 coordinatorEpoch.* lastSequence: 59", printed
-    )
-
-
-def test_kafka_and_we_take_turns_with_a_data_directory() -> None:
-    with apache_kafka.ApacheKafka(config={"log.index.interval.bytes": "100"}) as kafka:
-        server = ("--bootstrap-server", kafka.bootstrap)
-        made = apache_kafka.tool(
-            f"{TOOLS}TopicCommand", *server, "--create", "--topic", ORDERS.topic
-        )
-        assert made.returncode == 0, made.stderr
-        theirs = [b"theirs %d" % number for number in range(50)]
-        apache_kafka.tool(
-            f"{TOOLS}ConsoleProducer", *server, "--topic", ORDERS.topic, "--batch-size", "5",
-            input="".join(f"{value.decode()}\n" for value in theirs),
-        )  # fmt: skip
+    with ApacheKafka(config={"log.index.interval.bytes": "100"}) as kafka:
+        create_topic(kafka)
+        produce(kafka, values_of_kafka)
         kafka.kill(signal.SIGTERM)
 
-        ours = [b"ours %d" % number for number in range(50)]
-        manager = LogManager.open(
-            OsFileSystem(),
-            str(kafka.data_folder()),
-            BrokerConfig(node_id=0),
-            clock=SystemClock(),
-            random=Random(1),
-        )
+        manager = open_log_manager(kafka.data_folder())
         assert manager.data_directory.was_shut_down_cleanly
         assert ORDERS in manager.stored_partitions()
         log = manager.get_or_create(ORDERS, LogConfig(index_interval_bytes=100))
-        assert values(log) == theirs
-        assert log.high_watermark == len(theirs)
-        for value in ours:
+        assert values(log) == values_of_kafka
+        assert log.high_watermark == len(values_of_kafka)
+        for value in values_of_pyk:
             append(log, value, leader_epoch=log.leader_epochs.latest_epoch)
         manager.close(manager.data_directory.previous_broker_epoch or 0)
 
         kafka.start()
-        read = apache_kafka.tool(
-            f"{TOOLS}consumer.ConsoleConsumer", *server, "--topic", ORDERS.topic,
-            "--from-beginning", "--max-messages", "100", "--timeout-ms", "20000",
-        )  # fmt: skip
-        assert [line.encode() for line in read.stdout.splitlines()] == theirs + ours
+        assert consume(kafka, count=100) == values_of_kafka + values_of_pyk
+
+
+def create_topic(kafka: ApacheKafka) -> None:
+    run_tool(
+        "TopicCommand", "--bootstrap-server", kafka.bootstrap, "--create", "--topic", ORDERS.topic
+    )
+
+
+def produce(kafka: ApacheKafka, values: list[bytes]) -> None:
+    """Send these values with Kafka's own producer, five to a batch."""
+    run_tool(
+        "ConsoleProducer", "--bootstrap-server", kafka.bootstrap, "--topic", ORDERS.topic,
+        "--batch-size", "5", input="".join(f"{value.decode()}\n" for value in values),
+    )  # fmt: skip
+
+
+def consume(kafka: ApacheKafka, count: int) -> list[bytes]:
+    """Read this many values with Kafka's own consumer, from the first one on."""
+    printed = run_tool(
+        "consumer.ConsoleConsumer", "--bootstrap-server", kafka.bootstrap, "--topic", ORDERS.topic,
+        "--from-beginning", "--max-messages", str(count), "--timeout-ms", "20000",
+    )  # fmt: skip
+    return [line.encode() for line in printed.splitlines()]
+
+
+def open_log_manager(data_directory: Path) -> LogManager:
+    return LogManager.open(
+        OsFileSystem(),
+        str(data_directory),
+        BrokerConfig(node_id=0),
+        clock=SystemClock(),
+        random=Random(1),
+    )

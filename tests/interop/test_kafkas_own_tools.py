@@ -8,21 +8,19 @@ import pytest
 
 from support import apache_kafka
 from support.broker_process import BrokerProcess
+from support.kafka_tools import dump_log_segments, run_tool
 
 pytestmark = [
     pytest.mark.conformance,
     pytest.mark.skipif(bool(apache_kafka.missing()), reason=str(apache_kafka.missing())),
 ]
 
-TOOLS = "org.apache.kafka.tools."
-
 
 def tool(name: str, bootstrap: str, *arguments: str, **options: object) -> str:
     """Run a tool and return what it printed; fail with all of that if it complains."""
-    done = apache_kafka.tool(TOOLS + name, "--bootstrap-server", bootstrap, *arguments, **options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Exception" not in done.stdout, done.stdout
-    return done.stdout
+    printed = run_tool(name, "--bootstrap-server", bootstrap, *arguments, **options)
+    assert "Exception" not in printed, printed
+    return printed
 
 
 def test_topics(bootstrap: str) -> None:
@@ -67,9 +65,7 @@ def test_our_files_are_kafkas(tmp_path: Path) -> None:
 
     def dump(directory: str, *options: str) -> str:
         log = tmp_path / "node0" / directory / "00000000000000000000.log"
-        done = apache_kafka.tool(TOOLS + "DumpLogSegments", "--files", str(log), *options)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return dump_log_segments([log], *options)
 
     assert "payload: two" in dump("files-0", "--print-data-log")
     metadata = dump("__cluster_metadata-0", "--cluster-metadata-decoder")

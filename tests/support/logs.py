@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from pyk.protocol.records import Compression, RecordBatchBuilder, read_batches
 from pyk.reference_broker.config import LogConfig
-from pyk.reference_broker.filesystem import FileSystem
+from pyk.reference_broker.filesystem import FileSystem, OsFileSystem
 from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage import FlushQueue, Log
@@ -71,6 +72,31 @@ def open_log(
     )
     opened.high_watermark = opened.log_end_offset
     return opened
+
+
+def write_log_on_disk(
+    directory: Path, *, batches: int, producer_id: int, producer_epoch: int
+) -> list[Path]:
+    """Write a log of several segments and return its files that are named by an offset.
+
+    Each batch has one record, ``value 0`` and so on; the compression changes with each batch, the
+    leader epoch with every twentieth.
+    """
+    log = open_log(
+        OsFileSystem(), directory=str(directory), segment_bytes=2000, index_interval_bytes=300
+    )
+    compressions = list(Compression)
+    for number in range(batches):
+        data = batch(
+            b"value %d" % number,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=number,
+            compression=compressions[number % len(compressions)],
+        )
+        log.append_as_leader(data, leader_epoch=number // 20)
+    log.close()
+    return sorted(directory.glob("[0-9]*.*"))
 
 
 def append(log: Log, *values: bytes, leader_epoch: int = 0, **more: Any) -> int:
