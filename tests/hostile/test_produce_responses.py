@@ -82,7 +82,7 @@ def test_whatever_a_broker_answers_every_record_is_settled_and_the_next_ones_are
 
             unexpected = [o for o in outcomes if isinstance(o, Exception) and not is_typed(o)]
             assert unexpected == []
-            cluster._scripts.clear()
+            cluster.forget_scripts()
             await producer.send_and_wait("orders", b"last")
             for value, outcome in enumerate(outcomes):
                 if not isinstance(outcome, Exception):

@@ -135,6 +135,10 @@ class ScriptedCluster:
         """Answer the next requests of a kind like this, one each, then as before."""
         self._scripts[request_class.api_key].extend(answers)
 
+    def forget_scripts(self) -> None:
+        """Drop the answers of :meth:`once` that no request has taken yet."""
+        self._scripts.clear()
+
     def requests(self, request_class: type[Message]) -> list[Received]:
         """Return the requests of a kind that were received, oldest first."""
         return [one for one in self.received if isinstance(one.message, request_class)]

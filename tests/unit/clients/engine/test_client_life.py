@@ -1,4 +1,4 @@
-"""A client can be closed in any state, and given up on at any point, and leaves nothing behind."""
+"""A client can be closed in any state and calls cancelled at any point; nothing is left over."""
 
 from __future__ import annotations
 
@@ -17,75 +17,84 @@ from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
 from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from pyk.protocol.messages.metadata import MetadataRequest
 from support.engine_parts import make_client, running
-from support.scripted_broker import CLOSE, SILENCE, ScriptedCluster
+from support.scripted_broker import CLOSE, PORT, SILENCE, ScriptedCluster
 from support.virtual_time import current_clock, run_virtual, virtual_time
 
-Operation = Callable[[Client], Awaitable[Any]]
+SEEDS_PER_TEST = 100
+MOST_TURNS = 100
 
-OPERATIONS: dict[str, Operation] = {
+Call = Callable[[Client], Awaitable[Any]]
+
+
+def deadline_in(seconds: float) -> float:
+    return current_clock().now() + seconds
+
+
+CALLS: dict[str, Call] = {
     "send": lambda client: client.send(2, HeartbeatRequest()),
     "send on another lane": lambda client: client.send(1, HeartbeatRequest(), lane="group"),
-    "find a topic": lambda client: client.topic("orders", current_clock().now() + 10),
-    "find a topic that is missing": lambda client: client.topic("no", current_clock().now() + 2),
+    "find a topic": lambda client: client.topic("orders", deadline_in(10)),
+    "find a missing topic": lambda client: client.topic("missing", deadline_in(2)),
     "find a coordinator": lambda client: client.coordinator(
-        CoordinatorType.GROUP, "g", current_clock().now() + 10
+        CoordinatorType.GROUP, "g", deadline_in(10)
     ),
     "wait for metadata": lambda client: client.metadata_updated(
-        client.metadata.version, current_clock().now() + 2
+        client.metadata.version, deadline_in(2)
     ),
 }
 
 
-async def in_any_state(seed: int) -> None:
-    """Bring a client into a state by chance, close it, and look at what is left."""
-    chance = random.Random(seed)
-    network = MemoryNetwork(latency=chance.choice([0.0, 0.001, 0.2]))
-    async with ScriptedCluster(network, nodes=3) as cluster:
-        cluster.add_topic("orders", leaders=[1, 2, 3])
-        cluster.on(HeartbeatRequest, chance.choice([HeartbeatResponse(), SILENCE, CLOSE]))
-        client = make_client(cluster, bootstrap=cluster.bootstrap)
-        calls = []
-        starting = asyncio.ensure_future(client.start(10))
-        if chance.random() < 0.8:
-            await asyncio.wait([starting], timeout=5)
-            calls = [
-                asyncio.ensure_future(chance.choice(list(OPERATIONS.values()))(client))
-                for _ in range(chance.randrange(8))
-            ]
-        for node_id in (1, 2, 3):
-            trouble = chance.random()
-            if trouble < 0.25:
-                await cluster.kill(node_id)
-            elif trouble < 0.5:
-                network.freeze(f"broker{node_id}", 9092)
-        if chance.random() < 0.5:
-            cluster.on(chance.choice([MetadataRequest, FindCoordinatorRequest]), SILENCE)
-        await asyncio.sleep(chance.choice([0, 0.0005, 0.1, 3, 40]))
-        timeout = chance.choice([0.0, 0.5, 5.0])
-        began = current_clock().now()
-
-        await client.close(timeout)
-
-        assert current_clock().now() - began <= timeout + 0.2
-        outcomes = await asyncio.wait_for(
-            asyncio.gather(starting, *calls, return_exceptions=True), timeout=11
-        )
-        assert all(
-            isinstance(outcome, KafkaError) or not isinstance(outcome, BaseException)
-            for outcome in outcomes
-        )
-        await asyncio.sleep(1)
-        assert asyncio.all_tasks() == {asyncio.current_task()}
+# -- closing ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("hundred", range(5))
-def test_a_client_closes_in_time_from_any_state(hundred: int) -> None:
-    for seed in range(hundred * 100, hundred * 100 + 100):
+@pytest.mark.parametrize("first_seed", range(0, 500, SEEDS_PER_TEST))
+def test_a_client_closes_in_time_from_any_state(first_seed: int) -> None:
+    for seed in range(first_seed, first_seed + SEEDS_PER_TEST):
         try:
-            run_virtual(in_any_state(seed))
+            run_virtual(close_from_a_random_state(random.Random(seed)))
         except BaseException as error:
             error.add_note(f"seed {seed}")
             raise
+
+
+async def close_from_a_random_state(rng: random.Random) -> None:
+    network = MemoryNetwork(latency=rng.choice([0.0, 0.001, 0.2]))
+    async with ScriptedCluster(network, nodes=3) as cluster:
+        cluster.add_topic("orders", leaders=[1, 2, 3])
+        cluster.on(HeartbeatRequest, rng.choice([HeartbeatResponse(), SILENCE, CLOSE]))
+        client = make_client(cluster, bootstrap=cluster.bootstrap)
+        calls = await start_client_and_calls(client, rng)
+        await break_some_nodes(cluster, rng)
+        await asyncio.sleep(rng.choice([0, 0.0005, 0.1, 3, 40]))
+        timeout = rng.choice([0.0, 0.5, 5.0])
+
+        await assert_closes_in_time(client, timeout)
+
+        await assert_each_returns_or_raises_a_kafka_error(calls)
+        await asyncio.sleep(1)
+        assert_no_task_is_left()
+
+
+async def start_client_and_calls(client: Client, rng: random.Random) -> list[asyncio.Future[Any]]:
+    """Start a client, and with luck calls of it; return those calls, of which `start` is one."""
+    start = asyncio.ensure_future(client.start(10))
+    if rng.random() >= 0.8:
+        return [start]
+    await asyncio.wait([start], timeout=5)
+    calls = [rng.choice(list(CALLS.values())) for _ in range(rng.randrange(8))]
+    return [start, *[asyncio.ensure_future(call(client)) for call in calls]]
+
+
+async def break_some_nodes(cluster: ScriptedCluster, rng: random.Random) -> None:
+    """Kill or freeze each node with even odds, and maybe leave a kind of request unanswered."""
+    for node_id, host in cluster.nodes.items():
+        luck = rng.random()
+        if luck < 0.25:
+            await cluster.kill(node_id)
+        elif luck < 0.5:
+            cluster.network.freeze(host, PORT)
+    if rng.random() < 0.5:
+        cluster.on(rng.choice([MetadataRequest, FindCoordinatorRequest]), SILENCE)
 
 
 @virtual_time
@@ -99,7 +108,7 @@ async def test_closing_leaves_no_connection_and_no_task() -> None:
 
         await asyncio.sleep(0.01)
         assert cluster.network.open_connections == 0
-        assert asyncio.all_tasks() == {asyncio.current_task()}
+        assert_no_task_is_left()
 
 
 @virtual_time
@@ -115,53 +124,74 @@ async def test_a_client_that_was_never_started_can_be_closed() -> None:
         await make_client(cluster).close()
 
 
-async def given_up_after(steps: int, operation: Operation) -> bool:
-    """Give up an operation after that many turns of the loop; say whether it was still running."""
+# -- cancelling ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
+def test_a_client_works_after_a_call_was_cancelled_at_any_point(call: Call) -> None:
+    turns = 0
+    while turns < MOST_TURNS and run_virtual(cancel_a_call(call, after_turns=turns)):
+        turns += 1
+
+    assert turns > 3
+
+
+async def cancel_a_call(call: Call, after_turns: int) -> bool:
+    """Check that a client works after this; return whether the call was still running."""
     async with running(nodes=2) as (cluster, client):
         cluster.add_topic("orders", leaders=[1])
         cluster.on(HeartbeatRequest, HeartbeatResponse())
         tasks_before = client.supervisor.task_names
-        task = asyncio.ensure_future(operation(client))
-        for _ in range(steps):  # of no time at all, so every await is reached
-            await asyncio.sleep(0)
 
-        was_running = task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        was_running = await start_and_cancel(call(client), after_turns)
 
         await client.send(1, HeartbeatRequest())
         await client.send(2, HeartbeatRequest())
-        await client.topic("orders", current_clock().now() + 5)
+        await client.topic("orders", deadline_in(5))
         await asyncio.sleep(5)
         assert client.supervisor.task_names == tasks_before
         return was_running
 
 
-@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS.keys())
-def test_a_client_is_usable_after_an_operation_was_given_up_at_any_point(
-    operation: Operation,
-) -> None:
-    steps = 0
-    while run_virtual(given_up_after(steps, operation)) and steps < 100:
-        steps += 1
+@pytest.mark.parametrize("turns", range(0, 60, 3))
+@virtual_time
+async def test_a_client_starts_after_its_start_was_cancelled(turns: int) -> None:
+    async with ScriptedCluster(MemoryNetwork(), nodes=2) as cluster:
+        client = make_client(cluster, bootstrap=cluster.bootstrap)
+        await start_and_cancel(client.start(), turns)
 
-    assert steps > 3
+        await client.start()
+
+        assert set(client.metadata.nodes) == {1, 2}
+        await client.close()
+        assert_no_task_is_left()
 
 
-@pytest.mark.parametrize("steps", range(0, 60, 3))
-def test_a_start_that_was_given_up_can_be_repeated(steps: int) -> None:
-    async def main() -> None:
-        async with ScriptedCluster(MemoryNetwork(), nodes=2) as cluster:
-            client = make_client(cluster, bootstrap=cluster.bootstrap)
-            task = asyncio.ensure_future(client.start())
-            for _ in range(steps):
-                await asyncio.sleep(0)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+async def start_and_cancel(call: Awaitable[Any], turns: int) -> bool:
+    """Cancel a call after this many turns of the loop; return whether it was still running."""
+    task = asyncio.ensure_future(call)
+    for _ in range(turns):  # without latency, every await of the call is reached within some turns
+        await asyncio.sleep(0)
+    was_running = task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return was_running
 
-            await client.start()
 
-            assert set(client.metadata.nodes) == {1, 2}
-            await client.close()
-            assert asyncio.all_tasks() == {asyncio.current_task()}
+# -- checks ----------------------------------------------------------------------------------------
 
-    run_virtual(main())
+
+async def assert_closes_in_time(client: Client, timeout: float) -> None:
+    started = current_clock().now()
+    await client.close(timeout)
+    assert current_clock().now() - started <= timeout + 0.2
+
+
+async def assert_each_returns_or_raises_a_kafka_error(calls: list[asyncio.Future[Any]]) -> None:
+    async with asyncio.timeout(11):
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    assert [error for error in errors if not isinstance(error, KafkaError)] == []
+
+
+def assert_no_task_is_left() -> None:
+    assert asyncio.all_tasks() == {asyncio.current_task()}
