@@ -9,7 +9,7 @@ from random import Random
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pyk.protocol.errors import ErrorCode
@@ -114,6 +114,7 @@ def test_published_image_follows_the_controller_when_the_disk_is_well_again(chan
 @given(
     changes=CHANGES, failing=st.integers(0, 150), times=st.integers(0, 2), seed=st.integers(0, 999)
 )
+@example(changes=[("create", "one"), ("delete", "one")], failing=15, times=1, seed=0)
 def test_power_cut_loses_nothing_acknowledged_whatever_failed_before(changes, failing, times, seed):
     async def scenario() -> None:
         memory = MemoryFileSystem()
@@ -123,7 +124,7 @@ def test_power_cut_loses_nothing_acknowledged_whatever_failed_before(changes, fa
         topics: dict[str, list[bytes]] = {}
         for number, (what, name) in enumerate(changes):
             value = b"%d" % number
-            with contextlib.suppress(ApiError, LogError):
+            with contextlib.suppress(ApiError, LogError, NotAnsweredYetError):
                 if what == "create":
                     if await node.create(name, flush_messages="1") is ErrorCode.NONE:
                         topics[name] = []
