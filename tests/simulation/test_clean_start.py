@@ -49,6 +49,7 @@ async def test_the_maintenance_opens_the_other_logs_and_deletes_what_is_old() ->
         await asyncio.sleep(31)
 
         assert len(node.broker.replicas.of_topic("orders")) == PARTITIONS
+        assert node.broker.replicas.unopened() == []
         assert node.broker.partition("orders", 8).log_start_offset == 1
 
 

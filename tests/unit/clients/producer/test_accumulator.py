@@ -260,8 +260,12 @@ def test_nothing_lingers_during_a_flush_and_it_ends_with_the_last_batch():
 
     assert woken.count == 1
     assert not flush.remaining
+    (later,) = take_all(accumulator, now=0.0)
+    accumulator.release(later)
+    assert woken.count == 1
     accumulator.end_flush(flush)
-    assert accumulator.unfinished_batches == 1
+    put(accumulator, b"after")
+    assert accumulator.take(0.0) == ([], [])
 
 
 def test_a_flush_waits_for_the_halves_of_a_batch():

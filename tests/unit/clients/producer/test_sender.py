@@ -286,6 +286,7 @@ def test_a_batch_expires_in_flight_and_its_late_answer_is_heard():
 
     (batch,) = sender.poll(120.0, on_node_1).settled
     assert not batch.error.definite
+    assert "no answer came" in str(batch.error)
     assert sender.answered(call, written(), 121.0).settled == []
 
     clock.advance(121.0)
@@ -315,15 +316,36 @@ def test_invalid_records_are_named_and_their_neighbours_fail_with_them():
     put(accumulator, b"a", b"bad", b"c")
     (call,) = sender.poll(0.0, on_node_1).calls
     bad = BatchIndexAndErrorMessage(batch_index=1, batch_index_error_message="no such schema")
+    unexplained = BatchIndexAndErrorMessage(batch_index=2)
 
     (batch,) = sender.answered(
-        call, refused(ErrorCode.INVALID_RECORD, record_errors=[bad]), 0.0
+        call,
+        refused(
+            ErrorCode.INVALID_RECORD, error_message="schemas", record_errors=[bad, unexplained]
+        ),
+        0.0,
     ).settled
 
-    assert list(batch.record_errors) == [1]
+    assert list(batch.record_errors) == [1, 2]
     assert "no such schema" in str(batch.record_errors[1])
+    assert "schemas" in str(batch.record_errors[2])
     assert isinstance(batch.error, InvalidRecordError)
     assert "together" in str(batch.error)
+
+
+def test_batches_that_fail_together_each_say_whether_they_may_be_written():
+    accumulator = make_accumulator(partitions=2, linger=0.0)
+    sender = make_sender(accumulator, is_idempotent=False)
+    put(accumulator, b"sent before", partition=0)
+    (call,) = sender.poll(0.0, on_node_1).calls
+    sender.failed(call, NodeDisconnectedError("cut"), 0.0)
+    put(accumulator, b"new", partition=1)
+    (call,) = sender.poll(1.0, on_node_1).calls
+
+    settled = sender.failed(call, ClusterAuthorizationFailedError("no"), 1.0).settled
+
+    assert {batch.partition: batch.error.definite for batch in settled} == {0: False, 1: True}
+    assert ["may have been written" in str(batch.error) for batch in settled] == [True, False]
 
 
 def test_a_code_from_the_future_is_a_failure_that_may_be_none():
