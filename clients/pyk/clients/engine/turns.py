@@ -74,7 +74,7 @@ class Turns:
         """
         ready = self._ready
         self._drop_cancelled_timers()
-        if ready or self._loop._stopping:
+        if ready:
             self._take_events(self._poller.wait(0.0))
         else:
             self._take_events(self._wait(until, rest))

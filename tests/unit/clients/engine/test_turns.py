@@ -1,0 +1,278 @@
+"""A turn of a loop that several threads run, and what they leave in its queues."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import socket
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from pyk.clients.engine.baton import Baton
+from pyk.clients.engine.shared_loop import SharedLoop, new_loop
+from pyk.clients.engine.turns import NEVER, BackgroundRest, RelievedError, Rest
+from pyk.protocol.io import FrameTransport
+from pyk.protocol.io.socket_transport import SocketTransport
+
+LATER = 3600.0
+
+
+@pytest.fixture
+def loop() -> Iterator[SharedLoop]:
+    """A loop whose turns this thread may run."""
+    loop = new_loop("Admin")
+    loop.turns.hold(True)
+    yield loop
+    loop.end(0)
+    loop.turns.let_go()
+
+
+class BusyRest(Rest):
+    """Does something when the wait for events is over, as other threads do meanwhile."""
+
+    def __init__(self, busy: Callable[[], object] = lambda: None) -> None:
+        super().__init__()
+        self.waited_until: list[float] = []
+        self._busy = busy
+
+    def begins(self, until: float) -> None:
+        super().begins(until)
+        self.waited_until.append(until)
+
+    def ends(self) -> bool:
+        self._busy()
+        return super().ends()
+
+
+def run_turn(loop: SharedLoop) -> None:
+    loop.turns.run(0, Rest())
+
+
+def test_what_a_callback_makes_ready_waits_for_the_next_turn(loop: SharedLoop) -> None:
+    steps: list[int] = []
+
+    def step() -> None:
+        steps.append(1)
+        if len(steps) < 10:
+            loop.call_soon(step)
+
+    loop.call_soon(step)
+    run_turn(loop)
+
+    assert len(steps) == 1
+
+
+def test_a_busy_loop_looks_for_events_in_each_turn(loop: SharedLoop) -> None:
+    near, far = socket.socketpair()
+    steps: list[str] = []
+
+    def step() -> None:
+        steps.append("step")
+        loop.call_soon(step)
+
+    loop.add_reader(near, lambda: steps.append(near.recv(10).decode()))
+    loop.call_soon(step)
+    far.send(b"event")
+    run_turn(loop)
+    run_turn(loop)
+    loop.remove_reader(near)
+    near.close()
+    far.close()
+
+    assert "event" in steps
+
+
+def test_a_wait_ends_with_the_next_timer(loop: SharedLoop) -> None:
+    timer = loop.call_at(loop.time() + 0.001, print)
+    rest = BusyRest()
+
+    loop.turns.run(loop.time() + LATER, rest)
+
+    assert rest.waited_until == [timer.when()]
+    assert not rest.is_on
+
+
+@pytest.mark.parametrize("rest", [Rest(), BackgroundRest(Baton(0.0))])
+def test_nobody_is_taken_to_wait_once_the_wait_is_over(loop: SharedLoop, rest: Rest) -> None:
+    loop.call_at(loop.time() + 0.001, print)
+
+    with contextlib.suppress(RelievedError):  # the baton is with nobody
+        loop.turns.run(loop.time() + LATER, rest)
+
+    assert not rest.is_on
+    assert rest.until == NEVER
+
+
+def test_a_timer_is_not_before_its_own_time(loop: SharedLoop) -> None:
+    when = loop.call_later(LATER, print).when()
+
+    assert not loop.turns.has_timer_before(when)
+    assert loop.turns.has_timer_before(when + 0.001)
+
+
+class ClosesOther:
+    """Aborts another connection as soon as it receives something."""
+
+    def __init__(self, received: list[bytes]) -> None:
+        self._received = received
+        self.other: FrameTransport | None = None
+
+    def frame_received(self, frame: memoryview) -> None:
+        self._received.append(bytes(frame))
+        assert self.other is not None
+        self.other.abort()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        pass
+
+
+def test_a_connection_that_another_one_aborted_receives_nothing_more(loop: SharedLoop) -> None:
+    received: list[bytes] = []
+    receivers = [ClosesOther(received) for _ in range(2)]
+    connections = [FrameTransport(each, max_frame_bytes=1000) for each in receivers]
+    receivers[0].other, receivers[1].other = connections[1], connections[0]
+    pairs = [socket.socketpair() for _ in range(2)]
+    for connection, (near, far) in zip(connections, pairs, strict=True):
+        SocketTransport(near, connection).begin()
+        far.send(b"\0\0\0\1a")
+
+    run_turn(loop)
+    for connection, (_, far) in zip(connections, pairs, strict=True):
+        connection.abort()
+        far.close()
+    run_turn(loop)
+
+    assert received == [b"a"]
+
+
+def test_a_loop_in_debug_mode_warns_of_a_slow_callback(
+    loop: SharedLoop, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop.set_debug(True)
+    loop.slow_callback_duration = 0.0
+
+    loop.call_soon(len, "")
+    run_turn(loop)
+
+    assert "Executing" in caplog.text
+
+
+@pytest.mark.parametrize("other", ["turn", "visit"])
+def test_an_event_that_another_thread_has_handled_is_forgotten(
+    loop: SharedLoop, other: str
+) -> None:
+    near, far = socket.socketpair()
+    received: list[bytes] = []
+
+    def handle() -> None:
+        if other == "turn":
+            run_turn(loop)
+        else:
+            received.append(near.recv(10))
+            loop.turns.touched()
+
+    near.setblocking(False)
+    loop.add_reader(near, lambda: received.append(near.recv(10)))
+    far.send(b"event")
+    loop.turns.run(loop.time() + LATER, BusyRest(handle))
+    loop.remove_reader(near)
+    near.close()
+    far.close()
+
+    assert received == [b"event"]
+
+
+def test_cancelled_timers_do_not_pile_up(loop: SharedLoop) -> None:
+    for _ in range(1000):
+        loop.call_later(LATER, print).cancel()
+
+    run_turn(loop)
+
+    assert len(queued_timers(loop)) < 100
+
+
+def test_timers_come_in_order_after_cancelled_ones_were_swept_out(loop: SharedLoop) -> None:
+    chance, came = random.Random(1), []
+    now = loop.time()
+    moments = [now - chance.random() for _ in range(300)]
+    timers = [loop.call_at(when, came.append, when) for when in moments]
+    swept = chance.sample(timers, 200)
+    for timer in swept:
+        timer.cancel()
+
+    run_turn(loop)
+
+    assert came == sorted(timer.when() for timer in timers if timer not in swept)
+
+
+def cancel_first_of_few(loop: SharedLoop) -> None:
+    loop.call_later(LATER, print)
+    loop.call_later(LATER / 2, print).cancel()
+    run_turn(loop)
+
+
+def cancel_many(loop: SharedLoop) -> None:
+    loop.call_later(1, print)
+    for _ in range(1000):
+        loop.call_later(LATER, print).cancel()
+    run_turn(loop)
+
+
+def cancel_a_due_one(loop: SharedLoop) -> None:
+    last = loop.call_at(loop.time() - 1, print)
+    loop.call_at(loop.time() - 2, last.cancel)
+    run_turn(loop)
+
+
+@pytest.mark.parametrize("cancel", [cancel_first_of_few, cancel_many, cancel_a_due_one])
+def test_a_cancelled_timer_is_not_counted_once_it_has_left_the_queue(
+    loop: SharedLoop, cancel: Callable[[SharedLoop], None]
+) -> None:
+    cancel(loop)
+
+    assert not any(timer.cancelled() for timer in queued_timers(loop))
+    assert loop._timer_cancelled_count == 0  # type: ignore[attr-defined]
+
+
+def queued_timers(loop: SharedLoop) -> list[asyncio.TimerHandle]:
+    return loop._scheduled  # type: ignore[attr-defined,no-any-return]
+
+
+def test_a_loop_that_was_told_to_stop_goes_on_waiting(loop: SharedLoop) -> None:
+    """A callback may call ``stop``; the turns of a client are not asyncio's to stop."""
+    loop.stop()
+    rest = BusyRest()
+
+    loop.turns.run(loop.time() + 0.001, rest)
+
+    assert len(rest.waited_until) == 1
+
+
+def test_a_callback_that_is_cancelled_by_an_earlier_one_does_not_run(loop: SharedLoop) -> None:
+    ran: list[str] = []
+
+    def cancel_next() -> None:
+        ran.append("first")
+        second.cancel()
+
+    loop.call_soon(cancel_next)
+    second = loop.call_soon(ran.append, "second")
+    run_turn(loop)
+
+    assert ran == ["first"]
+
+
+def test_a_timer_is_due_within_the_resolution_of_the_clock(loop: SharedLoop) -> None:
+    loop._clock_resolution = 60.0  # type: ignore[attr-defined]
+    loop.turns = type(loop.turns)(loop)
+    came: list[float] = []
+    loop.call_at(time.monotonic() + 30, came.append, 1.0)
+    loop.call_soon(lambda: None)
+
+    loop.turns.hold(True)
+    run_turn(loop)
+
+    assert came == [1.0]
