@@ -7,6 +7,7 @@ import pytest
 from pyk.clients.engine.baton import Baton, Driver
 
 GRACE = 0.004
+MOST_NAPS = 8
 NEVER = float("inf")
 
 
@@ -62,6 +63,24 @@ def test_the_background_thread_leaves_a_loop_alone_for_a_while_after_a_caller(
     assert (state.driver is Driver.BACKGROUND) is (nap == 0)
 
 
+def test_the_background_thread_takes_over_when_the_grace_has_just_ended() -> None:
+    state = Baton(grace=0.25)
+    state.caller_comes()
+    state.caller_leaves(10)
+
+    assert state.background_looks(10.25, NEVER) == 0
+    assert state.driver is Driver.BACKGROUND
+
+
+def test_no_grace_is_kept_when_the_loop_is_to_end() -> None:
+    state = baton()
+    state.caller_comes()
+    state.end()
+
+    assert state.caller_leaves(10), "the background thread may be asleep"
+    assert state.background_looks(10.001, NEVER) == 0
+
+
 def come_and_go(state: Baton, times: int, now: float) -> None:
     for _ in range(times):
         assert state.caller_comes()
@@ -76,12 +95,13 @@ def test_callers_that_come_and_go_are_not_to_tell_the_background_thread() -> Non
         assert not state.caller_leaves(now)
 
 
-def test_a_nap_in_which_a_caller_came_is_followed_by_another_one() -> None:
+@pytest.mark.parametrize("times", [4, 5])
+def test_a_nap_in_which_a_caller_came_is_followed_by_another_one(times: int) -> None:
     state = baton()
     come_and_go(state, 1, now=9.999)
     assert state.background_looks(10, NEVER) == pytest.approx(0.003)
 
-    come_and_go(state, 5, now=10.002)
+    come_and_go(state, times, now=10.002)
     assert state.naps_again(10.003)
     assert not state.naps_again(10.007), "nobody came in the second one"
     assert state.background_looks(10.007, NEVER) == 0
@@ -100,15 +120,30 @@ def test_the_short_rest_of_a_grace_is_followed_by_a_whole_nap() -> None:
     assert state.nap_ends_at == pytest.approx(10.0001 + 2 * GRACE)
 
 
-def test_a_caller_that_waits_for_an_answer_does_not_have_to_tell() -> None:
+def naps_beside_caller(state: Baton) -> int:
+    return sum(state.naps_again(0) for _ in range(100))
+
+
+def test_each_caller_that_waits_for_an_answer_is_left_alone_for_some_naps() -> None:
+    state = baton()
+    for now in range(3):
+        state.caller_comes()
+        state.background_looks(now, NEVER)
+
+        assert naps_beside_caller(state) == MOST_NAPS
+        assert not state.caller_leaves(now), "it does not have to tell"
+
+
+def test_a_caller_that_comes_during_the_naps_is_left_alone_as_long_as_any() -> None:
     state = baton()
     state.caller_comes()
     state.background_looks(0, NEVER)
+    naps_beside_caller(state)
 
-    naps = sum(state.naps_again(0) for _ in range(100))
+    state.caller_leaves(0)
+    state.caller_comes()
 
-    assert 1 < naps < 100
-    assert not state.caller_leaves(1)
+    assert naps_beside_caller(state) == 1 + MOST_NAPS
 
 
 def test_no_nap_is_added_that_would_end_after_the_next_timer() -> None:
@@ -142,6 +177,7 @@ def test_a_caller_that_stays_has_to_tell_when_it_leaves() -> None:
     assert state.background_looks(0, NEVER) == GRACE
 
     assert state.background_looks(GRACE, NEVER) is None
+    assert state.nap_ends_at == NEVER
     assert state.caller_leaves(60)
 
     state.caller_comes()
@@ -156,6 +192,9 @@ def test_work_that_is_left_while_nobody_drives_ends_the_grace() -> None:
     assert state.background_looks(10.001, NEVER) == 0
     assert state.driver is Driver.BACKGROUND
     assert state.background_looks(10.002, NEVER) == 0, "it drives until a caller comes"
+
+    come_and_go(state, 1, now=20)
+    assert state.background_looks(20.001, NEVER) > 0, "no work was left this time"
 
 
 @pytest.mark.parametrize("driver", [Driver.BACKGROUND, Driver.CALLER])
