@@ -9,6 +9,7 @@ from typing import Any
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.producer.accumulator import RecordAccumulator
 from pyk.clients.producer.batch import ProducerBatch
+from pyk.clients.producer.failures import WhyUnsent
 from pyk.clients.producer.partition_queue import PartitionQueue
 from pyk.clients.producer.sender import Sender, SenderSettings
 from pyk.clients.producer.sequences import ProducerIdentity
@@ -72,6 +73,7 @@ def make_sender(
     accumulator: RecordAccumulator,
     *,
     identity: ProducerIdentity | None = IDENTITY,
+    why_unsent: WhyUnsent = lambda _: "nobody asked",
     **options: Any,
 ) -> Sender:
     settings: dict[str, Any] = {
@@ -81,7 +83,8 @@ def make_sender(
         "delivery_timeout": 120.0,
         "backoff": Backoff(0.1, 1.0),
     }
-    sender = Sender(accumulator, SenderSettings(**(settings | options)), Random(1))
+    settings |= options
+    sender = Sender(accumulator, SenderSettings(**settings), Random(1), why_unsent)
     if identity is not None:
         sender.producer_id_received(identity)
     return sender

@@ -107,7 +107,7 @@ def test_a_batch_that_is_due_goes_at_once_behind_a_full_one():
 
 
 def test_who_found_no_place_in_a_full_request_is_first_in_the_next():
-    accumulator = make_accumulator(partitions=4, linger=0.0)
+    accumulator = make_accumulator(partitions=4, linger=0.0, batch_size=200)
     sender = make_sender(accumulator, max_request_size=400, max_in_flight=1)
     for _ in range(2):
         for partition in range(4):
@@ -120,8 +120,30 @@ def test_who_found_no_place_in_a_full_request_is_first_in_the_next():
     sender.answered(call, response(*answers), 0.0)
     second = sender.poll(0.0, on_node_1)
 
-    assert len(served) < 4
-    assert not set(served) & set(places(second)[0])
+    assert served == [0, 1]
+    assert places(second) == [[2, 3]]
+
+
+def test_partitions_of_one_node_share_its_only_request():
+    accumulator = make_accumulator(partitions=3, linger=0.0)
+    sender = make_sender(accumulator, max_in_flight=1)
+    for partition in range(3):
+        put(accumulator, b"a", partition=partition)
+
+    assert places(sender.poll(0.0, on_node_1)) == [[0, 1, 2]]
+
+
+def test_batches_that_fill_a_request_exactly_go_in_one():
+    accumulator = make_accumulator(partitions=2, linger=0.0)
+    for partition in range(2):
+        put(accumulator, b"a", partition=partition)
+    sizes = [batch.size for batch in accumulator.take(NEVER)[1]]
+    accumulator = make_accumulator(partitions=2, linger=0.0)
+    sender = make_sender(accumulator, max_request_size=sum(sizes))
+    for partition in range(2):
+        put(accumulator, b"a", partition=partition)
+
+    assert places(sender.poll(0.0, on_node_1)) == [[0, 1]]
 
 
 def test_who_found_no_place_in_a_full_request_goes_in_one_more_at_once():
@@ -199,6 +221,23 @@ def test_who_is_refused_a_producer_id_loses_what_waited_for_it():
     assert sender.poll(0.0, on_node_1).needs_producer_id is False
 
 
+def test_a_refused_producer_id_fails_only_the_partitions_that_need_a_new_one():
+    accumulator = make_accumulator(partitions=2, linger=0.0)
+    sender = make_sender(accumulator)
+    for partition in range(2):
+        put(accumulator, b"a", partition=partition)
+    (call,) = sender.poll(0.0, on_node_1).calls
+    fenced = PartitionProduceResponse(index=0, error_code=ErrorCode.INVALID_PRODUCER_EPOCH)
+    sender.answered(call, response(fenced, PartitionProduceResponse(index=1)), 0.0)
+    put(accumulator, b"b", partition=1)
+    assert sender.poll(1.0, nowhere).needs_producer_id
+
+    failed = sender.producer_id_refused(ClusterAuthorizationFailedError("no"))
+
+    assert [batch.partition for batch in failed] == [0]
+    assert places(sender.poll(1.0, on_node_1)) == [[1]]
+
+
 def test_an_answer_says_where_the_batch_is():
     accumulator = make_accumulator(linger=0.0)
     sender = make_sender(accumulator)
@@ -267,7 +306,7 @@ def test_a_batch_expires_and_says_whether_it_may_be_written(error, definite):
     sender = make_sender(accumulator)
     put(accumulator, b"a")
     (call,) = sender.poll(0.0, on_node_1).calls
-    sender.failed(call, error, 0.0)
+    assert sender.failed(call, error, 0.0).needs_metadata
 
     (batch,) = sender.poll(120.0, nowhere).settled
 
@@ -275,6 +314,14 @@ def test_a_batch_expires_and_says_whether_it_may_be_written(error, definite):
     assert batch.error.definite is definite
     assert str(error) in str(batch.error)
     assert sender.poll(120.0, on_node_1).look_again_at == NEVER
+
+
+def test_all_batches_of_a_partition_expire_at_once():
+    accumulator = make_accumulator(batch_size=0)
+    sender = make_sender(accumulator)
+    put(accumulator, b"a", b"b", b"c")
+
+    assert len(sender.poll(120.0, nowhere).settled) == 3
 
 
 def test_a_batch_expires_in_flight_and_its_late_answer_is_heard():

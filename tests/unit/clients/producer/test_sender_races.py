@@ -16,7 +16,7 @@ def batches_of(*plans: Plan) -> list[object]:
 
 def test_a_due_batch_that_becomes_full_while_the_sender_decides_is_sent_once():
     accumulator = make_accumulator(VirtualClock(), batch_size=200, linger=LINGER)
-    sender = make_sender(accumulator)
+    sender = make_sender(accumulator, is_idempotent=False)
     put(accumulator, b"one")
 
     def fill_meanwhile(place):
@@ -36,15 +36,21 @@ def test_a_due_batch_that_becomes_full_while_the_sender_decides_is_sent_once():
 
 
 def test_a_due_batch_that_becomes_full_while_it_expires_is_given_up_once():
-    clock = VirtualClock()
-    accumulator = make_accumulator(clock, batch_size=200, linger=LINGER)
-    sender = make_sender(accumulator)
+    to_fill = [b"x" * 150, b"y" * 150]
+
+    def fill_meanwhile(place):
+        while to_fill:
+            put(accumulator, to_fill.pop())
+        return "no leader"
+
+    accumulator = make_accumulator(VirtualClock(), batch_size=200, linger=LINGER)
+    sender = make_sender(accumulator, why_unsent=fill_meanwhile)
     put(accumulator, b"one")
     sender.poll(LINGER, Routes(lambda place: None))
-    put(accumulator, b"x" * 150, b"x" * 150)
 
     first = sender.poll(DELIVERY_TIMEOUT + 1, Routes(lambda place: None))
     second = sender.poll(DELIVERY_TIMEOUT + 1, Routes(lambda place: None))
 
-    given_up = [batch for plan in (first, second) for batch in plan.settled]
-    assert len(given_up) == len({id(batch) for batch in given_up})
+    assert first.settled == [], "it comes again, as one that is full"
+    assert len({id(batch) for batch in second.settled}) == 3
+    assert [batch.count for batch in second.settled] == [1, 1, 1]
