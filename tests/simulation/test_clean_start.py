@@ -10,6 +10,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
 from pyk.reference_broker.filesystem.memory import MemoryFileSystem
+from pyk.reference_broker.publishing import CHANGES_IN_A_TURN
 from support.nodes import DATA, running
 from support.virtual_time import virtual_time
 
@@ -51,6 +52,22 @@ async def test_the_maintenance_opens_the_other_logs_and_deletes_what_is_old() ->
         assert len(node.broker.replicas.of_topic("orders")) == PARTITIONS
         assert node.broker.replicas.unopened() == []
         assert node.broker.partition("orders", 8).log_start_offset == 1
+
+
+@virtual_time
+async def test_the_maintenance_opens_some_logs_in_each_turn_and_begins_behind_the_last() -> None:
+    memory = MemoryFileSystem()
+    await stopped_cleanly(memory, "orders")
+
+    async with running(memory) as node:
+        replicas, publisher = node.broker.replicas, node.broker._publisher
+        began_behind: list[int] = []
+        publisher.follow_unused(lambda: began_behind.append(len(replicas.of_topic("orders"))))
+        opened_at_once = len(replicas.of_topic("orders"))
+        await asyncio.sleep(1)
+
+        assert opened_at_once == CHANGES_IN_A_TURN
+        assert began_behind == [PARTITIONS]
 
 
 @virtual_time
