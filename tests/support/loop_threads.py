@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.engine.waiter import Waiter
@@ -22,3 +23,16 @@ async def after(seconds: float, value: object = None) -> object:
 def thread_waiter(thread: LoopThread) -> Waiter:
     thread.call(ident())
     return thread.new_waiter()
+
+
+def let_callers_drive(thread: LoopThread, grace: float) -> None:
+    """Have the background thread nap for so many seconds, unless it is woken."""
+    thread._drivers.baton.grace = grace
+
+    async def come_and_find_no_other() -> None:
+        assert thread.loop is not None
+        thread.loop.poke()  # the background thread may be in its `select`
+        await asyncio.sleep(0.001)
+
+    while thread._drivers.baton.nap_ends_at < time.monotonic():
+        thread.call(come_and_find_no_other())

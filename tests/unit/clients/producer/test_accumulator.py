@@ -132,16 +132,15 @@ def test_a_batch_that_the_next_record_did_not_fit_into_is_the_last_of_its_partit
     assert [(batch.partition, batch.count) for batch in full] == [(0, 4), (1, 4), (2, 4)]
 
 
-def test_records_without_a_partition_stay_while_less_than_a_batch_went_there():
-    accumulator = make_accumulator(partitions=6, batch_size=300)
+def test_records_without_a_partition_stay_until_a_batch_of_bytes_went_there():
+    accumulator = make_accumulator(partitions=6, batch_size=300, is_adaptive=False, random=InTurn())
 
     taken = []
-    for _ in range(3):
+    for _ in range(4):
         put(accumulator, b"x" * 50, partition=-1)
         taken += take_all(accumulator)
 
-    assert len(taken) == 3
-    assert len({batch.partition for batch in taken}) == 1
+    assert [batch.partition for batch in taken] == [0, 0, 0, 1]
 
 
 def test_records_without_a_partition_join_the_batch_that_is_open_where_they_went():
