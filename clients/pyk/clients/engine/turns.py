@@ -143,16 +143,11 @@ class Turns:
             if key is None:
                 continue
             reader, writer = key.data
+            # One that an earlier event of this turn removed has no callback, and does not run.
             if reader is not None and mask & EVENT_READ:
-                if reader._cancelled:
-                    self._loop._remove_reader(key.fileobj)
-                else:
-                    self._read(reader)
+                self._read(reader)
             if writer is not None and mask & EVENT_WRITE:
-                if writer._cancelled:
-                    self._loop._remove_writer(key.fileobj)
-                else:
-                    self._ready.append(writer)
+                self._ready.append(writer)
 
     def _read(self, reader: Any) -> None:
         """Receive what a transport of pyk's own can read; run any other callback in its turn."""

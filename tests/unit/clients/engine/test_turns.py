@@ -166,6 +166,7 @@ def test_an_event_that_another_thread_has_handled_is_forgotten(
 ) -> None:
     near, far = socket.socketpair()
     received: list[bytes] = []
+    problems: list[object] = []
 
     def handle() -> None:
         if other == "turn":
@@ -175,6 +176,7 @@ def test_an_event_that_another_thread_has_handled_is_forgotten(
             loop.turns.touched()
 
     near.setblocking(False)
+    loop.set_exception_handler(lambda _, problem: problems.append(problem))
     loop.add_reader(near, lambda: received.append(near.recv(10)))
     far.send(b"event")
     loop.turns.run(loop.time() + LATER, BusyRest(handle))
@@ -183,6 +185,7 @@ def test_an_event_that_another_thread_has_handled_is_forgotten(
     far.close()
 
     assert received == [b"event"]
+    assert problems == [], "it was read a second time"
 
 
 def test_cancelled_timers_do_not_pile_up(loop: SharedLoop) -> None:

@@ -278,23 +278,66 @@ def test_a_refused_batch_is_sent_again_after_a_backoff():
     assert places(sender.poll(waiting.look_again_at, on_node_1)) == [[0]]
 
 
-def test_a_stale_leader_asks_for_metadata_and_a_named_one_is_passed_on_at_once():
+@pytest.mark.parametrize("node_id", [0, 2])
+def test_a_stale_leader_asks_for_metadata_and_a_named_one_is_passed_on_at_once(node_id):
     accumulator = make_accumulator(linger=0.0)
     sender = make_sender(accumulator)
     put(accumulator, b"a")
     (call,) = sender.poll(0.0, on_node_1).calls
-    leader = LeaderIdAndEpoch(leader_id=2, leader_epoch=7)
+    leader = LeaderIdAndEpoch(leader_id=node_id, leader_epoch=7)
 
     consequences = sender.answered(
         call, refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=leader), 0.0
     )
 
     assert consequences.needs_metadata
-    assert consequences.leaders == {PLACE: (2, 7)}
-    assert not sender.poll(0.0, on_node(2)).calls
+    assert consequences.leaders == {PLACE: (node_id, 7)}
+    assert not sender.poll(0.0, on_node(node_id)).calls
     sender.leaders_moved([PLACE])
-    (again,) = sender.poll(0.0, on_node(2)).calls
-    assert again.node.node_id == 2
+    (again,) = sender.poll(0.0, on_node(node_id)).calls
+    assert again.node.node_id == node_id
+
+
+def test_all_batches_that_a_moved_leader_refused_go_to_the_new_one_without_a_backoff():
+    accumulator = make_accumulator(batch_size=0)
+    sender = make_sender(accumulator)
+    put(accumulator, b"first")
+    sender.answered(sender.poll(0.0, on_node_1).calls[0], written(), 0.0)
+    put(accumulator, b"a", b"b")
+    for call in sender.poll(0.0, on_node_1).calls:
+        sender.answered(call, refused(ErrorCode.NOT_LEADER_OR_FOLLOWER), 0.0)
+
+    sender.leaders_moved([PLACE])
+    (retried,) = sender.poll(0.0, on_node(2)).calls
+    sender.answered(retried, written(1), 0.0)
+
+    assert places(sender.poll(0.0, on_node(2))) == [[0]]
+
+
+def test_a_partition_that_lost_its_leader_is_not_sent_to_the_old_one():
+    accumulator = make_accumulator(linger=0.0)
+    sender = make_sender(accumulator)
+    put(accumulator, b"a")
+    sender.answered(sender.poll(0.0, on_node_1).calls[0], written(), 0.0)
+    put(accumulator, b"b")
+
+    plan = sender.poll(0.0, nowhere)
+
+    assert plan.calls == []
+    assert plan.needs_metadata
+
+
+def test_a_partition_without_records_is_not_looked_at():
+    accumulator = make_accumulator(linger=0.0)
+    sender = make_sender(accumulator)
+    put(accumulator, b"a")
+    sender.answered(sender.poll(0.0, on_node_1).calls[0], written(), 0.0)
+    sender.poll(0.0, on_node_1)
+    looked_up = []
+
+    sender.poll(0.0, Routes(looked_up.append))
+
+    assert looked_up == []
 
 
 @pytest.mark.parametrize(
