@@ -26,13 +26,11 @@ cpdef int get_int32(data, Py_ssize_t position) except? -1:
 
 cpdef long long get_int64(data, Py_ssize_t position) except? -1:
     cdef Py_buffer view
-    cdef const uint8_t *at
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         if not 0 <= position <= view.len - _INT64_BYTES:
             raise IndexError(f"no int64 at byte {position} of {view.len}")
-        at = <const uint8_t *>view.buf + position
-        return <long long>(<uint64_t>read_uint32(at) << 32 | read_uint32(at + _INT32_BYTES))
+        return <long long>read_uint64(<const uint8_t *>view.buf + position)
     finally:
         PyBuffer_Release(&view)
 

@@ -1,6 +1,6 @@
 cimport cython
 
-from pyk.protocol.wire_numbers cimport get_int32, get_int64
+from pyk.protocol.records.batch_header cimport BatchHeader
 
 
 @cython.final
@@ -11,8 +11,8 @@ cdef class FetchedEnd:
 
 
 @cython.locals(
-    position=Py_ssize_t, size=Py_ssize_t, end=Py_ssize_t, next_offset="long long",
-    behind="long long", offset="long long", length=long, magic=int, delta=long,
+    position=Py_ssize_t, size=Py_ssize_t, end="long long", next_offset="long long",
+    behind="long long", offset="long long", header=BatchHeader, delta=long,
     epoch=long, batch_epoch=long,
 )
 cpdef FetchedEnd find_end(object data, long long fetch_offset)

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from pyk.protocol.wire_numbers import get_int32, get_int64
+from pyk.protocol.records.batch_header import BatchHeader
 
-LENGTH_AT = 8
-LENGTH_END = 12  # where magic 2 has its leader epoch
-MAGIC_AT = 16
-START_BYTES = 17
-LAST_OFFSET_DELTA_AT = 23
-MAGIC_2_HEADER_BYTES = 61
 NO_EPOCH = -1
 LAST_OFFSET = 2**63 - 1
 
@@ -34,19 +28,18 @@ def find_end(data: memoryview, fetch_offset: int) -> FetchedEnd:
     early; the reader finds out if it was wrong.
     """
     position, size, next_offset, epoch = 0, len(data), fetch_offset, NO_EPOCH
-    while position + START_BYTES <= size:
-        offset, length = get_int64(data, position), get_int32(data, position + LENGTH_AT)
-        magic = get_int32(data, position + MAGIC_AT - 3) & 0xFF
-        end = position + LENGTH_END + length
+    header = BatchHeader()
+    while header.read(data, position):
+        end = position + header.size_in_bytes
         if end > size:
             break  # the last batch may be cut short
-        if magic in (0, 1) and length > 0:
+        if header.is_whole:
+            delta, batch_epoch = header.last_offset_delta, header.partition_leader_epoch
+        elif header.magic in (0, 1) and header.length > 0:
             delta, batch_epoch = 0, NO_EPOCH  # the offset is that of the last record
-        elif magic == 2 and length >= MAGIC_2_HEADER_BYTES - LENGTH_END:
-            delta = get_int32(data, position + LAST_OFFSET_DELTA_AT)
-            batch_epoch = get_int32(data, position + LENGTH_END)
         else:
             delta, batch_epoch = -1, NO_EPOCH
+        offset = header.base_offset
         if delta < 0 or offset < 0 or delta >= LAST_OFFSET - offset:
             return FetchedEnd(-1, NO_EPOCH, True)
         behind = offset + delta + 1

@@ -12,8 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from pyk.protocol.records.batch_header import set_crc
-from pyk.protocol.records.checksum import crc32c
+from pyk.protocol.records.batch_header import BatchHeader, checksum, set_crc
 from pyk.protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, decompress
 from pyk.protocol.records.errors import (
     OFFSETS,
@@ -25,7 +24,6 @@ from pyk.protocol.records.errors import (
 from pyk.protocol.records.layout import (
     ATTRIBUTES_AT,
     COMPRESSION_MASK,
-    CONTROL,
     DELETE_HORIZON,
     HEADER_BYTES,
     LENGTH_END,
@@ -35,15 +33,11 @@ from pyk.protocol.records.layout import (
     MAX_INT64,
     MAX_TIMESTAMP_AT,
     PRODUCER_ID_AT,
-    START_BYTES,
-    TRANSACTIONAL,
 )
 from pyk.protocol.records.legacy import LegacyBatch, is_legacy, parse_legacy_batch
 from pyk.protocol.records.reader import RecordBlock
 from pyk.protocol.records.record import Record, TimestampType
 
-_HEADER = struct.Struct(">qiibIhiqqqhii")
-_START = struct.Struct(">qi4xb")
 _PRODUCER = struct.Struct(">qhi")
 _INT64 = struct.Struct(">q")
 _INT32 = struct.Struct(">i")
@@ -53,61 +47,24 @@ _MIN_LENGTH = HEADER_BYTES - LENGTH_END
 _MIN_LENGTH_OF_ANY_MAGIC = 14
 
 
-class RecordBatch:
+class RecordBatch(BatchHeader):
     """One batch where it lies in ``data``: the fields of its header, and its records when iterated.
 
     Iterating decompresses, at most to ``max_decompressed_bytes``, and checks all records before
     it yields the first.
     """
 
-    __slots__ = (
-        "attributes",
-        "base_offset",
-        "base_sequence",
-        "base_timestamp",
-        "count",
-        "crc",
-        "data",
-        "last_offset_delta",
-        "max_decompressed_bytes",
-        "max_timestamp",
-        "partition_leader_epoch",
-        "producer_epoch",
-        "producer_id",
-    )
+    __slots__ = ("data", "max_decompressed_bytes")
 
-    base_offset: int
-    partition_leader_epoch: int
-    crc: int
-    attributes: int
-    last_offset_delta: int
-    base_timestamp: int
-    max_timestamp: int
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    count: int
+    data: memoryview
 
     def __init__(
         self, data: memoryview, max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
     ) -> None:
         self.data = data
         self.max_decompressed_bytes = max_decompressed_bytes
-        (
-            self.base_offset,
-            _length,
-            self.partition_leader_epoch,
-            _magic,
-            self.crc,
-            self.attributes,
-            self.last_offset_delta,
-            self.base_timestamp,
-            self.max_timestamp,
-            self.producer_id,
-            self.producer_epoch,
-            self.base_sequence,
-            self.count,
-        ) = _HEADER.unpack_from(data)
+        if not (self.read(data, 0) and self.is_whole):
+            raise CorruptRecordError(f"{len(data)} bytes do not begin with a header of magic 2")
 
     def __repr__(self) -> str:
         return (
@@ -120,28 +77,20 @@ class RecordBatch:
         )
 
     @property
-    def magic(self) -> int:
-        return MAGIC
-
-    @property
-    def size_in_bytes(self) -> int:
-        return len(self.data)
-
-    @property
     def last_offset(self) -> int:
-        return self.base_offset + self.last_offset_delta
+        return _sum(self.base_offset, self.last_offset_delta)
 
     @property
     def next_offset(self) -> int:
         """The offset behind the batch: compaction may have removed the records at its end."""
-        return self.base_offset + self.last_offset_delta + 1
+        return _sum(self.base_offset, self.last_offset_delta) + 1
 
     @property
     def last_sequence(self) -> int:
         """The sequence number of the last offset, -1 if there is none; after 2147483647 comes 0."""
         if self.base_sequence < 0:
             return -1
-        return (self.base_sequence + self.last_offset_delta) & MAX_INT32
+        return _sum(self.base_sequence, self.last_offset_delta) & MAX_INT32
 
     @property
     def compression_type(self) -> Compression:
@@ -150,15 +99,7 @@ class RecordBatch:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        return _TIMESTAMP_TYPES[bool(self.attributes & LOG_APPEND_TIME)]
-
-    @property
-    def is_transactional(self) -> bool:
-        return bool(self.attributes & TRANSACTIONAL)
-
-    @property
-    def is_control(self) -> bool:
-        return bool(self.attributes & CONTROL)
+        return _TIMESTAMP_TYPES[self.is_append_time]
 
     @property
     def has_producer_id(self) -> bool:
@@ -171,11 +112,12 @@ class RecordBatch:
 
     def check(self) -> None:
         """Raise ``CorruptRecordError`` unless the CRC and the counts of the header are right."""
-        computed = crc32c(self.data[ATTRIBUTES_AT:])
+        computed = checksum(self.data)
         if computed != self.crc:
             reason = f"its stored CRC is {self.crc:#010x}, the computed one {computed:#010x}"
             raise self._error(CorruptRecordError(reason))
-        if not 0 <= self.base_offset < MAX_INT64 - max(0, self.last_offset_delta):
+        highest = MAX_INT64 - 1 - max(0, self.last_offset_delta)
+        if not 0 <= self.base_offset <= highest:
             raise self._error(CorruptRecordError(PROBLEMS[OFFSETS]))
         if self.count < 0 or self.last_offset_delta < max(0, self.count - 1):
             reason = (
@@ -186,15 +128,19 @@ class RecordBatch:
 
     def open(self) -> RecordBlock:
         """Return the records, decompressed and checked; raise a ``RecordBatchError``."""
-        append_timestamp = self.max_timestamp if self.attributes & LOG_APPEND_TIME else None
         try:
+            if self.is_compressed:
+                data, start = self._decompressed(), 0
+            else:
+                data, start = self.data, HEADER_BYTES
             return RecordBlock(
-                self._records(),
+                data,
                 self.count,
                 self.base_offset,
                 self.last_offset_delta,
                 base_timestamp=self.base_timestamp,
-                append_timestamp=append_timestamp,
+                append_timestamp=self.max_timestamp if self.is_append_time else None,
+                start=start,
             )
         except RecordBatchError as error:
             raise self._error(error) from error.__cause__
@@ -202,11 +148,8 @@ class RecordBatch:
     def __iter__(self) -> Iterator[Record]:
         return iter(self.open())
 
-    def _records(self) -> bytes | bytearray | memoryview:
-        """Return the bytes of the records, decompressed."""
+    def _decompressed(self) -> bytes | bytearray | memoryview:
         records = self.data[HEADER_BYTES:]
-        if not self.attributes & COMPRESSION_MASK:
-            return records
         return decompress(self.compression_type, records, self.max_decompressed_bytes)
 
     def _error(self, error: RecordBatchError) -> RecordBatchError:
@@ -226,16 +169,17 @@ def parse_batch(
     Raises ``CorruptRecordError`` for an impossible length, ``UnsupportedMagicError`` for any
     format but magic 2, which is the only one that is ever written.
     """
-    left = len(data) - position
-    if left < START_BYTES:
+    batch = RecordBatch.__new__(RecordBatch)  # without __init__, which takes what is cut already
+    if not batch.read(data, position):
         return None
-    base_offset, length, magic = _START.unpack_from(data, position)
-    if magic != MAGIC or length < _MIN_LENGTH:
-        raise _unreadable(base_offset, length, magic)
-    end = position + LENGTH_END + length
+    if not batch.is_whole and (batch.magic != MAGIC or batch.length < _MIN_LENGTH):
+        raise _unreadable(batch.base_offset, batch.length, batch.magic)
+    end = position + batch.size_in_bytes
     if end > len(data):
         return None
-    return RecordBatch(data[position:end], max_decompressed_bytes)
+    batch.data = data if position == 0 and end == len(data) else data[position:end]
+    batch.max_decompressed_bytes = max_decompressed_bytes
+    return batch
 
 
 def parse_any_batch(
@@ -294,6 +238,11 @@ def restamp(
     """Give the batch another producer identity. Only for one that certainly was never written."""
     _PRODUCER.pack_into(data, PRODUCER_ID_AT, producer_id, producer_epoch, base_sequence)
     set_crc(data)
+
+
+def _sum(first: int, delta: int) -> int:
+    """Return the sum as a number of Python: that of two from a hostile header may be too large."""
+    return first + delta
 
 
 def _unreadable(base_offset: int, length: int, magic: int) -> RecordBatchError:

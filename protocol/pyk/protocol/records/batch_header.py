@@ -1,4 +1,4 @@
-"""Write the header of a batch of magic 2, and its checksum.
+"""Read and write the header of a batch of magic 2, and its checksum.
 
 The CRC covers everything from the attributes on, so whoever changes one of those fields sets it.
 
@@ -12,16 +12,114 @@ import struct
 from pyk.protocol.records.checksum import crc32c
 from pyk.protocol.records.layout import (
     ATTRIBUTES_AT,
+    COMPRESSION_MASK,
+    CONTROL,
     CRC_AT,
     HEADER_BYTES,
     LENGTH_AT,
     LENGTH_END,
+    LOG_APPEND_TIME,
     MAGIC,
+    START_BYTES,
+    TRANSACTIONAL,
 )
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
+_START = struct.Struct(">qi4xb")
 _INT32 = struct.Struct(">i")
 _UINT32 = struct.Struct(">I")
+
+
+class BatchHeader:
+    """What the header of a batch says, as far as :meth:`read` found it; nothing of it is checked.
+
+    Unless it ``is_whole``, only ``base_offset``, ``length``, ``magic`` and ``size_in_bytes`` are
+    known: it is of another magic, or cut.
+    """
+
+    __slots__ = (
+        "attributes",
+        "base_offset",
+        "base_sequence",
+        "base_timestamp",
+        "count",
+        "crc",
+        "is_whole",
+        "last_offset_delta",
+        "length",
+        "magic",
+        "max_timestamp",
+        "partition_leader_epoch",
+        "producer_epoch",
+        "producer_id",
+    )
+
+    base_offset: int
+    length: int
+    partition_leader_epoch: int
+    magic: int
+    is_whole: bool
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    count: int
+
+    @property
+    def size_in_bytes(self) -> int:
+        return LENGTH_END + self.length
+
+    @property
+    def is_compressed(self) -> bool:
+        return bool(self.attributes & COMPRESSION_MASK)
+
+    @property
+    def is_append_time(self) -> bool:
+        """Whether ``max_timestamp`` is the timestamp of all records."""
+        return bool(self.attributes & LOG_APPEND_TIME)
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL)
+
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & CONTROL)
+
+    def read(self, data: bytes | bytearray | memoryview, position: int) -> bool:
+        """Take the header at ``position``, which is 0 or more; False where not even its magic is
+        there."""
+        left = len(data) - position
+        if left < START_BYTES:
+            return False
+        self.base_offset, self.length, self.magic = _START.unpack_from(data, position)
+        self.is_whole = self.magic == MAGIC and min(left, self.size_in_bytes) >= HEADER_BYTES
+        if self.is_whole:
+            (
+                _base_offset,
+                _length,
+                self.partition_leader_epoch,
+                _magic,
+                self.crc,
+                self.attributes,
+                self.last_offset_delta,
+                self.base_timestamp,
+                self.max_timestamp,
+                self.producer_id,
+                self.producer_epoch,
+                self.base_sequence,
+                self.count,
+            ) = _HEADER.unpack_from(data, position)
+        return True
+
+
+def checksum(batch: memoryview) -> int:
+    """Return the CRC of what it covers of ``batch``, which is one batch from its header on."""
+    return crc32c(batch[ATTRIBUTES_AT:])
 
 
 def write_header(  # noqa: PLR0917 - keywords would cost more than all that it does

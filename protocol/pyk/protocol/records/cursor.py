@@ -64,7 +64,7 @@ class FetchedRecords:
         self.next_offset = fetch_offset
         self.owner: object = None
         self.unknown_control_batches = 0
-        self._data = memoryview(data).cast("B")
+        self._data = _flat(data)
         self._position = 0
         self._size = len(self._data)
         self._unread: RecordSpan | None = None
@@ -104,14 +104,19 @@ class FetchedRecords:
                 return None
             self._unread = self._read(batch)
             self._position += batch.size_in_bytes
-        span, self._unread = self._unread.split(max_records)
+        span = self._unread
+        if span.count > max_records:
+            span, self._unread = span.split(max_records)
+        else:
+            self._unread = None
         self.next_offset = span.next_offset
         return span
 
     def _read(self, batch: RecordBatch) -> RecordSpan | None:
         """Return what the application may see of ``batch``; move past it if that is nothing."""
         batch.check()
-        if self._is_visible(batch) and batch.last_offset >= self.next_offset:
+        last_offset = batch.base_offset + batch.last_offset_delta
+        if self._is_visible(batch) and last_offset >= self.next_offset:
             origin = RecordOrigin(
                 self.topic,
                 self.partition,
@@ -122,7 +127,7 @@ class FetchedRecords:
             span = batch.open().span(origin, self.next_offset)
             if span.count:
                 return span
-        self.next_offset = max(self.next_offset, batch.next_offset)
+        self.next_offset = max(self.next_offset, last_offset + 1)
         return None
 
     def _read_legacy(self) -> bool:
@@ -160,6 +165,13 @@ class FetchedRecords:
         if control_type == _ABORT_MARKER and self._reads_committed:
             self._begin_aborted_transactions(batch.last_offset)
             self._aborted_producer_ids.discard(batch.producer_id)
+
+
+def _flat(data: bytes | bytearray | memoryview) -> memoryview:
+    """Return a view of single bytes; what a response holds is one already."""
+    if isinstance(data, memoryview) and data.nbytes == len(data) and data.c_contiguous:
+        return data
+    return memoryview(data).cast("B")
 
 
 def control_type_of(batch: RecordBatch) -> int | None:

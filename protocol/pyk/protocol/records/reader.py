@@ -52,8 +52,8 @@ Deserializer = Callable[[bytes], Any]
 class RecordBlock:
     """All records of one batch, checked. Iterating gives ``Record`` objects, one at a time.
 
-    ``data`` holds ``count`` records. Their offsets lie in ``base_offset`` … ``base_offset +
-    last_offset_delta``, their timestamps count from ``base_timestamp``, unless
+    ``data`` holds ``count`` records from byte ``start`` on. Their offsets lie in ``base_offset`` …
+    ``base_offset + last_offset_delta``, their timestamps count from ``base_timestamp``, unless
     ``append_timestamp`` (LogAppendTime) stands for all of them. Raises ``CorruptRecordError`` for
     the first thing that is wrong.
 
@@ -84,12 +84,13 @@ class RecordBlock:
         *,
         base_timestamp: int,
         append_timestamp: int | None = None,
+        start: int = 0,
     ) -> None:
         self.count = count
-        self.size = len(data)
+        self.size = len(data) - start
         self.base_offset = base_offset
         self.last_offset_delta = last_offset_delta
-        self._records = self._decode(bytes(data), base_timestamp, append_timestamp)
+        self._records = self._decode(bytes(data[start:]), base_timestamp, append_timestamp)
         self._summarize()
 
     def _decode(

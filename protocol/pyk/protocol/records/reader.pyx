@@ -117,12 +117,15 @@ cdef class RecordBlock:
         *,
         long long base_timestamp,
         append_timestamp=None,
+        Py_ssize_t start=0,
     ):
         cdef Py_ssize_t index = -1
         cdef int problem
         PyObject_GetBuffer(data, &self._view, PyBUF_SIMPLE)
-        self._data = <const uint8_t *>self._view.buf
-        self.size = self._view.len
+        if not 0 <= start <= self._view.len:
+            raise ValueError(f"records cannot begin at byte {start} of {self._view.len}")
+        self._data = <const uint8_t *>self._view.buf + start
+        self.size = self._view.len - start
         self._end = self._data + self.size
         self.count = count
         self.base_offset = base_offset

@@ -5,6 +5,7 @@ import pytest
 from pyk.protocol.records import (
     CorruptRecordError,
     DecompressionLimitError,
+    RecordBatch,
     RecordBatchError,
     TimestampType,
     UnsupportedCompressionError,
@@ -64,6 +65,27 @@ def test_parsing_leaves_the_checksum_to_check() -> None:
 
     assert batch is not None
     with pytest.raises(CorruptRecordError, match="stored CRC"):
+        batch.check()
+
+
+def test_a_batch_is_made_of_the_bytes_of_one_batch_alone_or_not_at_all() -> None:
+    data = sealed(b"a", base_offset=7)
+
+    assert RecordBatch(memoryview(data)).base_offset == 7
+    for cut in (data[:16], data[:60], data[:16] + b"\1" + data[17:]):
+        with pytest.raises(CorruptRecordError, match="do not begin with a header of magic 2"):
+            RecordBatch(memoryview(cut))
+
+
+def test_the_offsets_of_a_hostile_header_do_not_overflow() -> None:
+    data = raw_batch(b"", 0, base_offset=2**63 - 1, last_offset_delta=2**31 - 1)
+
+    batch = parse_batch(memoryview(data))
+
+    assert batch is not None
+    assert batch.last_offset == 2**63 + 2**31 - 2
+    assert batch.next_offset == 2**63 + 2**31 - 1
+    with pytest.raises(CorruptRecordError):
         batch.check()
 
 

@@ -38,6 +38,21 @@ def drain(records: FetchedRecords, max_records: int = 100) -> list[bytes | None]
     return values
 
 
+@pytest.mark.parametrize("item", ["c", "b", "B"])
+def test_records_are_read_from_views_of_any_items(item: str) -> None:
+    data = memoryview(sealed(b"a", b"b")).cast(item)
+
+    assert drain(FetchedRecords("orders", 3, data, 0)) == [b"a", b"b"]
+
+
+def test_records_are_read_from_views_of_longer_items() -> None:
+    data = sealed(b"a" * 100)
+    filler = sealed(b"b" * (100 + -len(data) % 8), base_offset=1)
+    words = memoryview((data + filler)[: (len(data) + len(filler)) // 8 * 8]).cast("q")
+
+    assert drain(FetchedRecords("orders", 3, words, 0))[0] == b"a" * 100
+
+
 def test_records_come_in_spans_of_at_most_what_was_asked_for() -> None:
     records = fetched(sealed(b"a", b"b", b"c") + sealed(b"d", base_offset=3))
 
