@@ -1,6 +1,6 @@
 cimport cython
 
-from pyk.protocol.wire_numbers cimport get_int32, put_int32
+from pyk.protocol.wire_numbers cimport get_int32, has_bytes, put_int32
 
 
 cdef class SelfCodedRequest:
@@ -26,6 +26,8 @@ cdef class _Exchange:
     cdef bytes frame_start
     cdef bint has_tags
     cdef object response_class
+    cdef object _decode
+    cdef object decoded(self, frame, Py_ssize_t start)
 
 
 @cython.final
@@ -51,11 +53,11 @@ cdef class ClientConnection:
         correlation_id=long,
     )
     cpdef tuple send(self, request, version, context=*)
-    @cython.locals(waiting=_InFlight, exchange=_Exchange)
+    @cython.locals(waiting=_InFlight, exchange=_Exchange, position=Py_ssize_t, received_id=long)
     cpdef Reply receive(self, frame)
     cdef _Exchange _new_exchange(self, api_key, version)
 
 
-@cython.locals(body=Py_ssize_t)
+cdef bint _has_plain_header(frame, Py_ssize_t end) except -1
 cdef tuple _read_response_header(frame, bint has_tags)
 cpdef bint expects_response(request) except -1

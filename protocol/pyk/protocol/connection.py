@@ -19,13 +19,14 @@ from typing import Any, Protocol
 from pyk.protocol import slotted
 
 from .api_keys import ApiKey
+from .codec import Decode
 from .errors import ErrorCode, MalformedMessageError, ProtocolError
 from .messages.headers import RequestHeader, ResponseHeader
 from .negotiation import request_header_version, response_header_version
 from .registry import request_class, response_class
 from .schema import Message
 from .versions import NO_VERSIONS, VersionRange
-from .wire_numbers import get_int32, put_int32
+from .wire_numbers import get_int32, has_bytes, put_int32
 
 _SIZE_BYTES = 4
 _ERROR_CODE = Struct(">h")
@@ -33,6 +34,7 @@ _API_KEY_AND_VERSION = Struct(">hh")
 # In a request, behind the size of the frame, the API key and the version.
 _CORRELATION_ID_AT = 8
 _CORRELATION_ID_BYTES = 4
+_NO_TAGS = b"\0"
 _SHORTEST_HEADER_BYTES = _API_KEY_AND_VERSION.size + _CORRELATION_ID_BYTES
 _LAST_CORRELATION_ID = 2**31 - 1
 _PRODUCE = int(ApiKey.PRODUCE)
@@ -112,7 +114,7 @@ class Reply:
 class _Exchange:
     """What all requests of one API and version have in common, and their responses."""
 
-    __slots__ = ("api_key", "frame_start", "has_tags", "response_class", "version")
+    __slots__ = ("_decode", "api_key", "frame_start", "has_tags", "response_class", "version")
 
     def __init__(self, api_key: ApiKey, version: int, frame_start: bytes) -> None:
         self.api_key = api_key
@@ -122,6 +124,16 @@ class _Exchange:
         self.has_tags = response_header_version(api_key, version) > 0
         """Whether tagged fields follow the correlation id of a response header."""
         self.response_class = response_class(api_key)
+        self._decode: Decode | None = None
+
+    def decoded(self, frame: bytes | memoryview, start: int) -> Any:
+        """Return the response that begins at ``start``."""
+        if self._decode is None:
+            self._decode = self.response_class.decoder(self.version)
+        response, end = self._decode(frame, start)
+        if end != len(frame):
+            self.response_class.decode(frame, self.version, start)  # raises, and says what is left
+        return response
 
 
 class _InFlight:
@@ -196,19 +208,24 @@ class ClientConnection:
         waiting: _InFlight = self._in_flight[0]
         correlation_id, exchange = waiting.correlation_id, waiting.exchange
         api_key, version = exchange.api_key, exchange.version
-        received_id, position = _read_response_header(frame, exchange.has_tags)
+        position = _CORRELATION_ID_BYTES + exchange.has_tags
+        if _has_plain_header(frame, position):
+            received_id = get_int32(frame, 0)
+        else:
+            received_id, position = _read_response_header(frame, exchange.has_tags)
         if received_id != correlation_id:
             raise CorrelationError(
                 f"a response to request {received_id}, but {api_key.api_name} "
                 f"{correlation_id} is the next to be answered"
             )
+        response = None
         if api_key is _API_VERSIONS and _is_refusal(frame, position):
             version = 0
-        response = None
-        if waiting.reader is not None:
+            response = exchange.response_class.decode(frame, version, position)
+        elif waiting.reader is not None:
             response = waiting.reader.read_response(frame, version, position)
         if response is None:
-            response = exchange.response_class.decode(frame, version, position)
+            response = exchange.decoded(frame, position)
         self._in_flight.popleft()
         return Reply(correlation_id, response, version, waiting.context)
 
@@ -339,11 +356,15 @@ def _frame(header: Message, header_version: int, body: Message, version: int) ->
     return parts
 
 
+def _has_plain_header(frame: bytes | memoryview, end: int) -> bool:
+    """Return whether a response header ends there: nearly always, as it has no tagged fields."""
+    if end == _CORRELATION_ID_BYTES:
+        return len(frame) >= end
+    return has_bytes(frame, _CORRELATION_ID_BYTES, _NO_TAGS)
+
+
 def _read_response_header(frame: bytes | memoryview, has_tags: bool) -> tuple[int, int]:
     """Return the correlation id of a response, and where its body begins."""
-    body = _CORRELATION_ID_BYTES + has_tags
-    if len(frame) >= body and (not has_tags or frame[_CORRELATION_ID_BYTES] == 0):
-        return get_int32(frame, 0), body  # nearly always: no tagged field
     header, position = ResponseHeader.decode_prefix(frame, int(has_tags))
     return header.correlation_id, position
 

@@ -151,15 +151,22 @@ class Message(Struct):
     _decoders: ClassVar[dict[int, codec.Decode]]
 
     @classmethod
+    def decoder(cls, version: int) -> codec.Decode:
+        """Return the function ``decode(data, start) -> (message, end)`` of a version.
+
+        It raises as :meth:`decode`, but that it takes bytes behind the message.
+        """
+        return cls._decoders.get(version) or cls._compile_decoder(version)
+
+    @classmethod
     def decode(cls, data: bytes | bytearray | memoryview, version: int, start: int = 0) -> Self:
         """Return the message that ``data`` holds from ``start`` on, all of it.
 
         Record data becomes memoryviews of ``data``, without a copy. Raises MalformedMessageError
         for bytes that are not such a message, UnsupportedVersionError for an unknown version.
         """
-        decode = cls._decoders.get(version) or cls._compile_decoder(version)
         message: Self
-        message, end = decode(data, start)
+        message, end = cls.decoder(version)(data, start)
         if end != len(data):
             raise MalformedMessageError(
                 f"{cls.__name__} v{version} ends at byte {end}, but {len(data) - end} bytes follow"
@@ -171,8 +178,7 @@ class Message(Struct):
         cls, data: bytes | bytearray | memoryview, version: int, start: int = 0
     ) -> tuple[Self, int]:
         """Return the message that begins at ``start``, and where it ends; raise as ``decode``."""
-        decode = cls._decoders.get(version) or cls._compile_decoder(version)
-        return decode(data, start)
+        return cls.decoder(version)(data, start)
 
     def encode(self, version: int) -> bytes:
         """Return the bytes of this message; raise as :meth:`encode_parts`."""

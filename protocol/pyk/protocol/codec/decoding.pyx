@@ -13,7 +13,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from pyk.protocol.wire_numbers cimport read_uint32
+from pyk.protocol.wire_numbers cimport read_uint16, read_uint32, read_uint64
 
 from types import MemberDescriptorType
 
@@ -168,7 +168,7 @@ cdef class _Decoder:
     def __call__(self, data, Py_ssize_t position):
         cdef Py_buffer buffer
         cdef _Cursor cursor
-        view = memoryview(data) if self.is_view else None
+        view = _view_of(data) if self.is_view else None
         try:
             PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE)
         except BufferError:  # a view of every second byte, say
@@ -194,6 +194,10 @@ def compile_decoder(cls, int version):
     decoder.is_view = keeps_views(cls)
     decoder.struct = _Struct(cls, version, version in cls.flexible, "")
     return decoder
+
+
+cdef inline object _view_of(data):
+    return data if type(data) is memoryview else memoryview(data)
 
 
 cdef Py_ssize_t _slot_of(cls, str name) except -1:
@@ -265,9 +269,9 @@ cdef object _read(_Cursor *at, _Field field, view):
     if kind == _INT32:
         return <int32_t>read_uint32(_take(at, 4))
     if kind == _INT64:
-        return <int64_t>_uint64(_take(at, 8))
+        return <int64_t>read_uint64(_take(at, 8))
     if kind == _INT16:
-        return <int16_t>_uint16(_take(at, 2))
+        return <int16_t>read_uint16(_take(at, 2))
     if kind == _INT8:
         return <int8_t>_take(at, 1)[0]
     if kind == _BOOL:
@@ -275,7 +279,7 @@ cdef object _read(_Cursor *at, _Field field, view):
     if kind == _UUID:
         return _uuid_of(PyBytes_FromStringAndSize(<const char *>_take(at, 16), 16))
     if kind == _UINT16:
-        return _uint16(_take(at, 2))
+        return read_uint16(_take(at, 2))
     if kind == _UINT32:
         return read_uint32(_take(at, 4))
     if kind == _FLOAT64:
@@ -311,7 +315,7 @@ cdef object _read_sized(_Cursor *at, _Field field, view):
         if field.kind == _STRING and length > _LONGEST_STRING:
             raise _BadBytesError(f"a string of {length} bytes, more than {_LONGEST_STRING}")
     elif field.kind == _STRING:
-        length = <int16_t>_uint16(_take(at, 2))
+        length = <int16_t>read_uint16(_take(at, 2))
     else:
         length = <int32_t>read_uint32(_take(at, 4))
     if length == -1 and field.is_nullable:
@@ -381,11 +385,3 @@ cdef uint32_t _read_varint(_Cursor *at) except? 0:
     if byte == 0 and shift:
         raise _BadBytesError("a varint longer than its value needs")
     return <uint32_t>value
-
-
-cdef inline uint16_t _uint16(const uint8_t *data) noexcept nogil:
-    return <uint16_t>((data[0] << 8) | data[1])
-
-
-cdef inline uint64_t _uint64(const uint8_t *data) noexcept nogil:
-    return (<uint64_t>read_uint32(data) << 32) | read_uint32(data + 4)
