@@ -12,6 +12,7 @@ cdef class FetchSession:
     cdef dict _names
     @cython.locals(changed=dict, known=Py_ssize_t, call=FetchCall)
     cpdef FetchCall request(self, dict wanted, long max_wait_ms, long max_bytes)
+    @cython.locals(session_id=long)
     cpdef answered(self, response)
     cpdef reset(self)
     cpdef name_of(self, topic_id)

@@ -57,10 +57,11 @@ class FetchSession:
     def answered(self, response: FetchResponse) -> ErrorCode:
         """Take note of an answer; the code is not NONE if it has no partitions to look at."""
         code = ErrorCode(response.error_code) if response.error_code else NONE
-        if code is not NONE or response.session_id == NO_SESSION:
+        session_id = response.session_id
+        if code is not NONE or session_id == NO_SESSION:
             self.reset()
-        elif self._session_id in (NO_SESSION, response.session_id):
-            self._session_id = response.session_id
+        elif self._session_id in (NO_SESSION, session_id):
+            self._session_id = session_id
             self._epoch = self._epoch + 1 if self._epoch < MAX_EPOCH else 1
         else:
             self.reset()  # the node answers for somebody else's session
