@@ -13,7 +13,7 @@ from pyk.clients.engine.call import Visit
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.engine.waiter import Waiter
 from support.loop_threads import ident, let_callers_drive, thread_waiter
-from support.real_time import IN_TIME
+from support.real_time import IN_TIME, eventually
 
 LONG_NAP = 10.0 * IN_TIME
 
@@ -131,11 +131,17 @@ def test_a_timer_that_a_visit_sets_beside_a_caller_is_kept(thread: LoopThread) -
 
 def test_a_thread_that_waits_aside_gets_what_arrives(thread: LoopThread) -> None:
     waiter = Waiter()
-    mail = Mail(thread, waiter.set)
+    ran_in: list[int] = []
 
+    def arrive() -> None:
+        ran_in.append(threading.get_ident())
+        waiter.set()
+
+    mail = Mail(thread, arrive)
     mail.send()
 
     assert thread.wait_aside(waiter, IN_TIME)
+    assert ran_in != [threading.get_ident()], "it may hold locks that a callback takes"
     mail.close()
 
 
@@ -150,6 +156,18 @@ def test_others_that_wait_get_what_arrives_when_the_driver_has_left(thread: Loop
 
     assert sleeper.came_back.wait(IN_TIME)
     mail.close()
+
+
+def test_a_dropped_client_does_the_last_thing_and_ends(thread: LoopThread) -> None:
+    done = threading.Event()
+
+    async def last() -> None:
+        done.set()
+
+    thread.end_after(last)
+
+    assert done.wait(IN_TIME)
+    eventually(lambda: thread.is_closed)
 
 
 def test_visits_of_a_wait_that_drives_are_made_at_once(thread: LoopThread) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -67,6 +69,32 @@ def test_a_timeout_of_the_coroutine_is_its_own(thread: LoopThread) -> None:
         thread.call(failing(error), timeout=60)
 
     assert raised.value is error
+
+
+async def stubborn(result: object) -> object:
+    """Return a result although it is cancelled."""
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        return result
+
+
+def test_what_a_call_returns_as_it_is_given_up_is_not_thrown_away(thread: LoopThread) -> None:
+    assert thread.call(stubborn("written"), timeout=0.001) == "written"
+
+
+def test_a_closed_thread_is_forgotten_by_what_runs_at_the_exit_of_the_program() -> None:
+    waiter = Waiter()
+    thread = LoopThread("Admin")
+    thread.at_exit = waiter.cleaned_up.set
+    thread.call(value(1))
+    forgotten = weakref.ref(waiter.cleaned_up)
+
+    thread.close()
+    del waiter, thread
+    gc.collect()
+
+    assert forgotten() is None
 
 
 def test_a_call_that_takes_too_long_is_cancelled_and_cleaned_up(thread: LoopThread) -> None:

@@ -95,6 +95,32 @@ def test_a_wait_ends_with_the_next_timer(loop: SharedLoop) -> None:
     assert not rest.is_on
 
 
+def test_a_wait_of_less_than_the_kernel_can_tell_is_not_cut_short(loop: SharedLoop) -> None:
+    came: list[str] = []
+    loop.call_at(loop.time() + 0.0009, came.append, "timer")
+
+    loop.turns.run(loop.time() + LATER, Rest())
+
+    assert came == ["timer"]
+
+
+def test_more_events_than_are_taken_at_once_all_come(loop: SharedLoop) -> None:
+    pairs = [socket.socketpair() for _ in range(100)]
+    received: list[bytes] = []
+    for near, far in pairs:
+        loop.add_reader(near, lambda near=near: received.append(near.recv(10)))
+        far.send(b"event")
+
+    for _ in range(3):
+        run_turn(loop)
+    for near, far in pairs:
+        loop.remove_reader(near)
+        near.close()
+        far.close()
+
+    assert received == [b"event"] * 100
+
+
 @pytest.mark.parametrize("rest", [Rest(), BackgroundRest(Baton(0.0))])
 def test_nobody_is_taken_to_wait_once_the_wait_is_over(loop: SharedLoop, rest: Rest) -> None:
     loop.call_at(loop.time() + 0.001, print)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import sys
 import threading
@@ -105,6 +106,15 @@ async def test_parts_that_the_kernel_takes_are_sent_at_once(ends: Ends) -> None:
 
     assert ends.peer.recv(100) == b"onetwothree"
     assert ends.frames.unsent_bytes == 0
+
+
+async def test_parts_may_change_once_they_are_sent(ends: Ends) -> None:
+    part = bytearray(b"one")
+
+    ends.frames.write([part])
+    part += b"two"
+
+    assert ends.peer.recv(100) == b"one"
 
 
 async def test_many_parts_arrive_in_their_order(ends: Ends) -> None:
@@ -399,6 +409,24 @@ async def test_a_receiver_that_closes_the_connection_gets_nothing_more(ends: End
     await ends.receiver.lost.wait()
 
     assert ends.receiver.frames == [b"a"]
+
+
+def test_a_closed_socket_leaves_whoever_has_its_descriptor_now_alone() -> None:
+    near, far = socket.socketpair()
+    closed = StreamSocket(near)
+    descriptor = closed.fileno()
+    closed.close()
+    os.dup2(far.fileno(), descriptor)
+    far.setblocking(False)
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        closed.send_parts([b"lost"])
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        closed.receive_into(memoryview(bytearray(10)))
+
+    assert closed.fileno() == -1
+    os.close(descriptor)
+    far.close()
 
 
 @pytest.mark.skipif(not IS_COMPILED, reason="plain Python releases the lock in each system call")
