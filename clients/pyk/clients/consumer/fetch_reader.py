@@ -89,13 +89,16 @@ class FetchReader:
         Raises the error of a partition whose next batch cannot be read.
         """
         self.calls += 1
-        reading = self._come_for_next()
-        others = len(self._buffer.queue)
-        while reading is not None and not self._open_span_of(reading):
-            reading = self._begin_next() if others > 0 else None
-            others -= 1
+        self.come_back()
+        self.is_under_way = True
+        for _ in range(len(self._buffer.queue)):
+            reading = self._begin_next()
+            if reading is None:
+                break
+            if self._open_span_of(reading):
+                return True
         self.is_under_way = False
-        return reading is not None
+        return False
 
     def _open_span_of(self, reading: Reading | None) -> bool:
         while reading is not None:
@@ -126,7 +129,10 @@ class FetchReader:
         if not self._handed and opened.partition is None:
             return
         with self._buffer.lock:
-            self._leave()
+            self._settle_handed()
+            if opened.partition is not None:
+                self._settle_open(opened)
+                self._close(opened)
 
     def settle(self) -> None:
         """Take everything the application got for finished: it says so."""
@@ -159,15 +165,6 @@ class FetchReader:
         self.is_under_way = False
         if has_room:
             self._buffer.on_room()
-
-    def _leave(self) -> None:
-        """Take all that the application got for finished, and back what is left of the span."""
-        opened = self._open
-        if self._handed:
-            self._settle_handed()
-        if opened.partition is not None:
-            self._settle_open(opened)
-            self._close(opened)
 
     def _settle_handed(self) -> None:
         for partition in self._handed:
@@ -293,35 +290,22 @@ class FetchReader:
 
     # -- where the sides meet ----------------------------------------------------------------------
 
-    def _come_for_next(self) -> Reading | None:
-        """Do what :meth:`come_back` does, and begin to read the partition whose turn it is."""
-        self.go_back()
-        with self._buffer.lock:
-            self._leave()
-            self.is_under_way = True
-            reading = self._next_reading()
-            has_room = reading is not None and self._uses_room(reading.partition)
-        if has_room:
-            self._buffer.on_room()
-        return reading
-
     def _begin_next(self) -> Reading | None:
         """Begin to read the partition whose turn it is."""
+        partition: PartitionBuffer
         with self._buffer.lock:
-            reading = self._next_reading()
-            has_room = reading is not None and self._uses_room(reading.partition)
+            while self._buffer.queue:
+                partition = self._buffer.queue.popleft()
+                partition.is_queued = False
+                if partition.has_something():
+                    reading = Reading(partition)
+                    has_room = self._uses_room(partition)
+                    break
+            else:
+                return None
         if has_room:
             self._buffer.on_room()
         return reading
-
-    def _next_reading(self) -> Reading | None:
-        partition: PartitionBuffer
-        while self._buffer.queue:
-            partition = self._buffer.queue.popleft()
-            partition.is_queued = False
-            if partition.has_something():
-                return Reading(partition)
-        return None
 
     def _begin(self, partition: PartitionBuffer) -> Reading | None:
         """Begin to read what is first of a partition, if it has something."""
