@@ -1,6 +1,12 @@
 cimport cython
 
-from pyk.protocol.wire_numbers cimport get_int32, has_bytes, put_int32
+from pyk.protocol.wire_numbers cimport bytearray_of, get_int32, has_bytes, put_int32
+
+
+cdef int _SIZE_BYTES
+cdef int _CORRELATION_ID_AT
+cdef int _CORRELATION_ID_BYTES
+cdef long _LAST_CORRELATION_ID
 
 
 cdef class SelfCodedRequest:
@@ -22,7 +28,8 @@ cdef class Reply:
 @cython.final
 cdef class _Exchange:
     cdef object api_key
-    cdef object version
+    cdef int number
+    cdef int version
     cdef bytes frame_start
     cdef bint has_tags
     cdef object response_class
@@ -31,6 +38,7 @@ cdef class _Exchange:
 
 
 @cython.final
+@cython.freelist(8)
 cdef class _InFlight:
     cdef long correlation_id
     cdef _Exchange exchange
@@ -44,6 +52,7 @@ cdef class ClientConnection:
     cdef public long _next_correlation_id
     cdef object _in_flight
     cdef dict _exchanges
+    cdef _Exchange _last_exchange
 
     @cython.locals(
         exchange=_Exchange,
@@ -51,11 +60,21 @@ cdef class ClientConnection:
         parts=list,
         size=Py_ssize_t,
         correlation_id=long,
+        number=int,
+        is_answered=bint,
+        is_last=bint,
     )
-    cpdef tuple send(self, request, version, context=*)
+    cpdef tuple send(self, request, int version, context=*)
     @cython.locals(waiting=_InFlight, exchange=_Exchange, position=Py_ssize_t, received_id=long)
     cpdef Reply receive(self, frame)
-    cdef _Exchange _new_exchange(self, api_key, version)
+    @cython.locals(exchange=_Exchange)
+    cdef _Exchange _exchange(self, int number, int version)
+
+
+@cython.locals(waiting=_InFlight)
+cdef _InFlight _new_in_flight(
+    long correlation_id, _Exchange exchange, context, SelfCodedRequest reader
+)
 
 
 cdef bint _has_plain_header(frame, Py_ssize_t end) except -1

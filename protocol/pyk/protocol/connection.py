@@ -26,7 +26,7 @@ from .negotiation import request_header_version, response_header_version
 from .registry import request_class, response_class
 from .schema import Message
 from .versions import NO_VERSIONS, VersionRange
-from .wire_numbers import get_int32, has_bytes, put_int32
+from .wire_numbers import bytearray_of, get_int32, has_bytes, put_int32
 
 _SIZE_BYTES = 4
 _ERROR_CODE = Struct(">h")
@@ -114,10 +114,19 @@ class Reply:
 class _Exchange:
     """What all requests of one API and version have in common, and their responses."""
 
-    __slots__ = ("_decode", "api_key", "frame_start", "has_tags", "response_class", "version")
+    __slots__ = (
+        "_decode",
+        "api_key",
+        "frame_start",
+        "has_tags",
+        "number",
+        "response_class",
+        "version",
+    )
 
     def __init__(self, api_key: ApiKey, version: int, frame_start: bytes) -> None:
         self.api_key = api_key
+        self.number = int(api_key)
         self.version = version
         self.frame_start = frame_start
         """Room for the size, and a request header whose correlation id is yet to be set."""
@@ -139,17 +148,10 @@ class _Exchange:
 class _InFlight:
     __slots__ = ("context", "correlation_id", "exchange", "reader")
 
-    def __init__(
-        self,
-        correlation_id: int,
-        exchange: _Exchange,
-        context: Any,
-        reader: SelfCodedRequest | None,
-    ) -> None:
-        self.correlation_id = correlation_id
-        self.exchange = exchange
-        self.context = context
-        self.reader = reader
+    correlation_id: int
+    exchange: _Exchange
+    context: Any
+    reader: SelfCodedRequest | None
 
 
 class ClientConnection:
@@ -160,6 +162,8 @@ class ClientConnection:
         self._next_correlation_id = first_correlation_id
         self._in_flight: deque[_InFlight] = deque()
         self._exchanges: dict[tuple[int, int], _Exchange] = {}
+        # The one before: most connections carry one API only, at any time.
+        self._last_exchange: _Exchange | None = None
 
     @property
     def in_flight_count(self) -> int:
@@ -177,25 +181,28 @@ class ClientConnection:
 
         ``context`` comes back with the reply. Raises EncodeError, and then nothing has changed.
         """
-        correlation_id = self._next_correlation_id
-        exchange = self._exchanges.get((request.api_key, version))
-        if exchange is None:
-            exchange = self._new_exchange(ApiKey(request.api_key), version)
-        out = bytearray(exchange.frame_start)
+        correlation_id, number = self._next_correlation_id, request.api_key
+        exchange = self._last_exchange
+        if exchange is None or exchange.number != number or exchange.version != version:
+            exchange = self._last_exchange = self._exchange(number, version)
+        out = bytearray_of(exchange.frame_start)
         put_int32(out, _CORRELATION_ID_AT, correlation_id)
         reader = None
         if isinstance(request, SelfCodedRequest):
             reader = request
             parts = reader.encode_parts(version, out)
+            is_answered = reader.is_answered
         else:
             parts = request.encode_parts(version, out)
+            is_answered = expects_response(request)
         size = -_SIZE_BYTES
         for part in parts:
             size += len(part)
         put_int32(out, 0, size)
-        if expects_response(request):
-            self._in_flight.append(_InFlight(correlation_id, exchange, context, reader))
-        self._next_correlation_id = (correlation_id + 1) & _LAST_CORRELATION_ID
+        if is_answered:
+            self._in_flight.append(_new_in_flight(correlation_id, exchange, context, reader))
+        is_last = correlation_id == _LAST_CORRELATION_ID
+        self._next_correlation_id = 0 if is_last else correlation_id + 1
         return correlation_id, parts
 
     def receive(self, frame: bytes | memoryview) -> Reply:
@@ -235,14 +242,30 @@ class ClientConnection:
         self._in_flight.clear()
         return contexts
 
-    def _new_exchange(self, api_key: ApiKey, version: int) -> _Exchange:
-        header = RequestHeader(
-            request_api_key=api_key, request_api_version=version, client_id=self._client_id
-        )
-        start = bytearray(_SIZE_BYTES)
-        header.encode_parts(request_header_version(api_key, version), start)
-        exchange = self._exchanges[api_key, version] = _Exchange(api_key, version, bytes(start))
+    def _exchange(self, number: int, version: int) -> _Exchange:
+        exchange = self._exchanges.get((number, version))
+        if exchange is None:
+            api_key = ApiKey(number)
+            header = RequestHeader(
+                request_api_key=api_key, request_api_version=version, client_id=self._client_id
+            )
+            start = bytearray(_SIZE_BYTES)
+            header.encode_parts(request_header_version(api_key, version), start)
+            exchange = _Exchange(api_key, version, bytes(start))
+            self._exchanges[number, version] = exchange
         return exchange
+
+
+def _new_in_flight(
+    correlation_id: int, exchange: _Exchange, context: Any, reader: SelfCodedRequest | None
+) -> _InFlight:
+    """Return a request in flight; compiled, no arguments are parsed on the way."""
+    waiting = _InFlight.__new__(_InFlight)
+    waiting.correlation_id = correlation_id
+    waiting.exchange = exchange
+    waiting.context = context
+    waiting.reader = reader
+    return waiting
 
 
 @slotted.define(eq=False)

@@ -37,6 +37,23 @@ def put_int32(out: bytearray, position: int, value: int) -> None:
     _INT32.pack_into(out, position, value)
 
 
+def put_int64(out: bytearray, position: int, value: int) -> None:
+    """Write an int64 over the eight bytes at ``position``; raise as :func:`get_int64`."""
+    if not 0 <= position <= len(out) - _INT64.size:
+        raise IndexError(f"no int64 at byte {position} of {len(out)}")
+    _INT64.pack_into(out, position, value)
+
+
+def bytearray_of(data: bytes) -> bytearray:
+    """Return a copy that can be changed; compiled, without the call of a type."""
+    return bytearray(data)
+
+
+def append_bytes(out: bytearray, data: bytes | bytearray) -> None:
+    """Append bytes; compiled, without the protocols of numbers and buffers."""
+    out += data
+
+
 def append_int32(out: bytearray, value: int) -> None:
     """Append an int32."""
     out += _INT32.pack(value)

@@ -4,9 +4,14 @@ The compiled form of ``wire_numbers.py``, which says what each function promises
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
+from cpython.bytearray cimport (
+    PyByteArray_AS_STRING,
+    PyByteArray_FromStringAndSize,
+    PyByteArray_GET_SIZE,
+    PyByteArray_Resize,
+)
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
 cdef enum:
     _INT32_BYTES = 4
@@ -52,6 +57,32 @@ cpdef bint has_bytes(data, Py_ssize_t position, bytes expected) except -1:
 cpdef int put_int32(bytearray out, Py_ssize_t position, int value) except -1:
     _check(position, len(out))
     write_uint32(<uint8_t *>PyByteArray_AS_STRING(out) + position, <uint32_t>value)
+    return 0
+
+
+cpdef int put_int64(bytearray out, Py_ssize_t position, long long value) except -1:
+    if not 0 <= position <= len(out) - _INT64_BYTES:
+        raise IndexError(f"no int64 at byte {position} of {len(out)}")
+    write_uint64(<uint8_t *>PyByteArray_AS_STRING(out) + position, <uint64_t>value)
+    return 0
+
+
+cpdef bytearray bytearray_of(bytes data):
+    return PyByteArray_FromStringAndSize(PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
+cpdef int append_bytes(bytearray out, data) except -1:
+    cdef Py_ssize_t size = len(out), added
+    if type(data) is bytes:
+        added = PyBytes_GET_SIZE(data)
+        PyByteArray_Resize(out, size + added)
+        memcpy(PyByteArray_AS_STRING(out) + size, PyBytes_AS_STRING(data), <size_t>added)
+    elif type(data) is bytearray and data is not out:
+        added = PyByteArray_GET_SIZE(data)
+        PyByteArray_Resize(out, size + added)
+        memcpy(PyByteArray_AS_STRING(out) + size, PyByteArray_AS_STRING(data), <size_t>added)
+    else:
+        out += data
     return 0
 
 

@@ -5,6 +5,7 @@ from pyk.protocol.io.frame_transport cimport FrameStream
 
 
 @cython.final
+@cython.freelist(8)
 cdef class PendingRequest:
     cdef readonly object request
     cdef readonly object answer
@@ -12,9 +13,14 @@ cdef class PendingRequest:
     cdef readonly double timeout
     cdef readonly double deadline
 
+    cdef _begin(self, request, answer, within, double timeout, double deadline)
     cpdef message(self, version)
     cpdef settle(self, reply)
     cpdef fail(self, error)
+
+
+@cython.locals(pending=PendingRequest)
+cpdef PendingRequest new_pending(request, answer, within, double timeout, double deadline)
 
 
 cdef class Connection:

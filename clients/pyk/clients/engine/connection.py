@@ -6,7 +6,7 @@ import asyncio
 import copy
 import logging
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, final
 
 import attrs
 
@@ -37,6 +37,7 @@ _DEBUG = logging.DEBUG
 NEVER = float("inf")
 
 
+@final
 @attrs.frozen
 class VersionedRequest:
     """A request whose content depends on the version that it will have."""
@@ -79,6 +80,16 @@ class PendingRequest:
         timeout: float = 0.0,
         deadline: float = NEVER,
     ) -> None:
+        self._begin(request, answer, within, timeout, deadline)
+
+    def _begin(
+        self,
+        request: OutgoingRequest | VersionedRequest,
+        answer: Answer,
+        within: VersionRange,
+        timeout: float,
+        deadline: float,
+    ) -> None:
         self.request = request
         self.answer = answer
         self.within = within
@@ -93,7 +104,8 @@ class PendingRequest:
     def message(self, version: int) -> OutgoingRequest:
         """Return the request as it is sent in a version."""
         request = self.request
-        return request.build(version) if isinstance(request, VersionedRequest) else request
+        # Not isinstance, which would ask the type of every other request for its bases.
+        return request.build(version) if type(request) is VersionedRequest else request
 
     def settle(self, reply: Any) -> None:
         """Hand the reply to who waits for it, if anybody still does."""
@@ -104,6 +116,19 @@ class PendingRequest:
         """Tell who waits that there will be no reply."""
         if not self.answer.done():
             self.answer.set_exception(error)
+
+
+def new_pending(
+    request: OutgoingRequest | VersionedRequest,
+    answer: Answer,
+    within: VersionRange,
+    timeout: float,
+    deadline: float,
+) -> PendingRequest:
+    """Return a request to be sent; compiled, no arguments are parsed on the way."""
+    pending = PendingRequest.__new__(PendingRequest)
+    pending._begin(request, answer, within, timeout, deadline)
+    return pending
 
 
 class Connection:

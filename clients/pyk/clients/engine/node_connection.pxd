@@ -1,6 +1,6 @@
 cimport cython
 
-from pyk.clients.engine.connection cimport Connection, PendingRequest
+from pyk.clients.engine.connection cimport Connection, PendingRequest, new_pending
 
 
 cdef class NodeConnection:

@@ -18,6 +18,7 @@ from pyk.clients.engine.connection import (
     PendingRequest,
     VersionedRequest,
     again,
+    new_pending,
 )
 from pyk.clients.engine.dialer import Dialer, Progress
 from pyk.clients.engine.metadata import Node
@@ -129,7 +130,7 @@ class NodeConnection:
     ) -> None:
         """Take a request and tell ``answer`` of its end; ``timeout`` is in seconds from now."""
         now, connection = self._now(), self._connection
-        pending = PendingRequest(request, answer, within, timeout, now + timeout)
+        pending = new_pending(request, answer, within, timeout, now + timeout)
         if self._closed is not None:
             pending.fail(again(self._closed))
             return

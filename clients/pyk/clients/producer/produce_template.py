@@ -20,7 +20,13 @@ from pyk.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from pyk.protocol.wire_numbers import append_int32, append_varint, get_int64, has_bytes
+from pyk.protocol.wire_numbers import (
+    append_bytes,
+    append_int32,
+    append_varint,
+    get_int64,
+    has_bytes,
+)
 
 _NO_RECORDS = memoryview(b"")
 _NO_RECORDS_COMPACT = b"\x01"  # their size: the varint of one more, or an int32
@@ -81,15 +87,15 @@ class ProduceTemplate:
 
     def fill(self, records: bytearray, out: bytearray) -> list[Any]:
         """Return the parts of the request with these records, as ``encode_parts`` does."""
-        out += self._prefix
+        append_bytes(out, self._prefix)
         size = len(records)
         if self._is_compact:
             append_varint(out, size + 1)
         else:
             append_int32(out, size)
         if size < _SMALL_BYTES:
-            out += records
-            out += self._suffix
+            append_bytes(out, records)
+            append_bytes(out, self._suffix)
             return [out]
         return [out, records, self._suffix] if self._suffix else [out, records]
 

@@ -17,6 +17,8 @@ cdef class Plan:
     cdef readonly bint needs_metadata
     cdef readonly double look_again_at
 
+    cdef _begin(self)
+
 
 @cython.final
 @cython.freelist(8)
@@ -25,6 +27,8 @@ cdef class Consequences:
     cdef readonly list settled
     cdef readonly dict leaders
     cdef readonly bint needs_metadata
+
+    cdef _begin(self, double now)
 
 
 @cython.final
@@ -103,5 +107,9 @@ cdef class Sender:
     cdef bint _give_up(self, PartitionQueue queue, ProducerBatch batch, error) except -1
 
 
+@cython.locals(plan=Plan)
+cdef Plan _new_plan()
+@cython.locals(consequences=Consequences)
+cdef Consequences _new_consequences(double now)
 @cython.locals(batch=ProducerBatch)
 cdef _drop_doubtful(PartitionQueue queue)

@@ -85,7 +85,7 @@ class Plan:
 
     __slots__ = ("calls", "look_again_at", "needs_metadata", "needs_producer_id", "settled")
 
-    def __init__(self) -> None:
+    def _begin(self) -> None:
         self.calls: list[ProduceCall] = []
         self.settled: list[ProducerBatch] = []
         self.needs_producer_id = False
@@ -98,7 +98,7 @@ class Consequences:
 
     __slots__ = ("leaders", "needs_metadata", "now", "settled")
 
-    def __init__(self, now: float) -> None:
+    def _begin(self, now: float) -> None:
         self.now = now
         self.settled: list[ProducerBatch] = []
         self.leaders: dict[TopicPartition, tuple[int, int]] | None = None
@@ -154,7 +154,7 @@ class Sender:
         if routes is not self._routes:
             self._routes = routes
             self._image_number += 1
-        plan = Plan()
+        plan = _new_plan()
         self._take(now)
         if self._expires_at <= now:
             self._expire(now, plan)
@@ -196,7 +196,7 @@ class Sender:
         Of :class:`AllWritten` each batch knows where.
         """
         call.node.in_flight -= 1
-        consequences = Consequences(now)
+        consequences = _new_consequences(now)
         if not isinstance(response, ProduceResponse):
             for position, queue in enumerate(call.queues):
                 self._conclude(queue, call.batches[position], _WRITTEN, None, consequences)
@@ -215,7 +215,7 @@ class Sender:
     def failed(self, call: ProduceCall, error: KafkaError, now: float) -> Consequences:
         """Take it that there is no answer to a call."""
         call.node.in_flight -= 1
-        consequences = Consequences(now)
+        consequences = _new_consequences(now)
         consequences.needs_metadata = True
         for queue, batch in zip(call.queues, call.batches, strict=True):
             batch.last_error = error
@@ -442,6 +442,19 @@ class Sender:
         queue.drop(batch)
         batch.failed(own)
         return True
+
+
+def _new_plan() -> Plan:
+    """Return an empty plan; here and below: compiled, no arguments are parsed on the way."""
+    plan = Plan.__new__(Plan)
+    plan._begin()
+    return plan
+
+
+def _new_consequences(now: float) -> Consequences:
+    consequences = Consequences.__new__(Consequences)
+    consequences._begin(now)
+    return consequences
 
 
 def _drop_doubtful(queue: PartitionQueue) -> Sequence[ProducerBatch]:

@@ -50,6 +50,7 @@ cdef class SenderLoop:
 
 
 @cython.final
+@cython.freelist(8)
 cdef class ProduceAnswer:
     cdef SenderLoop _sender_loop
     cdef ProduceCall _call
@@ -58,3 +59,7 @@ cdef class ProduceAnswer:
     cpdef bint done(self) except -1
     cpdef set_result(self, response)
     cpdef set_exception(self, error)
+
+
+@cython.locals(answer=ProduceAnswer)
+cdef ProduceAnswer _new_answer(SenderLoop sender_loop, ProduceCall call)

@@ -160,7 +160,7 @@ class SenderLoop:
 
     def _submit(self, call: ProduceCall) -> None:
         client, node_id = self._client, call.node.node_id
-        answer = ProduceAnswer(self, call)
+        answer = _new_answer(self, call)
         if self._is_answered:
             client.submit(node_id, call, answer, None, call.within)
         else:
@@ -272,10 +272,9 @@ class ProduceAnswer:
 
     __slots__ = ("_call", "_is_done", "_sender_loop")
 
-    def __init__(self, sender_loop: SenderLoop, call: ProduceCall) -> None:
-        self._sender_loop = sender_loop
-        self._call = call
-        self._is_done = False
+    _sender_loop: SenderLoop
+    _call: ProduceCall
+    _is_done: bool
 
     def done(self) -> bool:
         return self._is_done
@@ -297,6 +296,15 @@ class ProduceAnswer:
             self.set_result(None)
         elif isinstance(error, Exception):
             self.set_exception(error)
+
+
+def _new_answer(sender_loop: SenderLoop, call: ProduceCall) -> ProduceAnswer:
+    """Return what waits for the outcome; compiled, no arguments are parsed on the way."""
+    answer = ProduceAnswer.__new__(ProduceAnswer)
+    answer._sender_loop = sender_loop
+    answer._call = call
+    answer._is_done = False
+    return answer
 
 
 def _as_kafka_error(error: BaseException) -> KafkaError:

@@ -8,7 +8,7 @@ cdef class FrameStream(FrameReader):
     cdef readonly object _transport
     cdef SocketTransport _socket
 
-    cpdef write(self, parts)
+    cpdef write(self, list parts)
 
 
 @cython.locals(joined=list, small=list)

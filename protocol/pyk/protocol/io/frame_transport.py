@@ -49,10 +49,10 @@ class FrameStream(FrameReader):
         self._transport = transport
         self._socket = transport if isinstance(transport, SocketTransport) else None
 
-    def write(self, parts: Iterable[bytes | bytearray | memoryview]) -> None:
+    def write(self, parts: list[bytes | bytearray | memoryview]) -> None:
         """Send a frame's parts, length prefix included, without waiting; nothing once closed."""
         if self._socket is not None:
-            self._socket.write_parts(list(parts))
+            self._socket.write_parts(parts)
             return
         transport = self._transport
         for part in _join_small(parts):
