@@ -112,9 +112,9 @@ class Client(RequestPath):
 
     async def close(self, timeout: float = 5.0) -> None:
         """End all tasks and connections; returns within ``timeout`` seconds, whatever happens."""
-        if self._is_closed:
+        if self.is_closed:
             return
-        self._is_closed = True
+        self.is_closed = True
         if self.guard.is_forked or (self._loop is not None and self._loop.is_closed()):
             return  # connections and tasks are the parent's, or ended with their loop
         deadline = self.clock.now() + timeout
@@ -127,9 +127,9 @@ class Client(RequestPath):
 
     def abort(self) -> None:
         """End all connections at once, for a loop that ends; its end cancels the tasks."""
-        if self._is_closed or self.guard.is_forked:
+        if self.is_closed or self.guard.is_forked:
             return
-        self._is_closed = True
+        self.is_closed = True
         reason = ClosedError("the client was closed")
         self._metadata.fail(reason)
         self._pool.abort(reason)
@@ -137,10 +137,6 @@ class Client(RequestPath):
     @property
     def is_started(self) -> bool:
         return self._loop is not None
-
-    @property
-    def is_closed(self) -> bool:
-        return self._is_closed
 
     # -- metadata ----------------------------------------------------------------------------------
 
@@ -282,6 +278,7 @@ class Client(RequestPath):
         :class:`RequestTimeoutError` (look at ``.definite``), :class:`MalformedResponseError`, and
         :class:`UnsupportedVersionError`. Who gives up waiting does not undo the request.
         """
+        self._check_usable()
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         within = ALL_VERSIONS
         if min_version is not None or max_version is not None:

@@ -30,7 +30,7 @@ class RequestPath:
         self._pool = pool
         self._request_timeout = request_timeout
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._is_closed = False
+        self.is_closed = False
         self.failure: StateError | None = None
         """A bug in pyk that ended a task which the client cannot work without."""
 
@@ -45,10 +45,11 @@ class RequestPath:
     ) -> None:
         """Send a request and tell ``answer`` of the outcome: no task, no turn of the loop.
 
+        On the client's loop only, which is not looked at.
         Whoever sends without acknowledgements must use :meth:`Client.send`, which waits while the
         node does not take more; it tells what ``answer`` may learn.
         """
-        self._check_usable()
+        self._check_open()
         timeout = self._request_timeout if timeout_ms is None else timeout_ms / 1000
         self._pool.connection(node_id, lane).submit(request, timeout, within, answer)
 
@@ -61,15 +62,19 @@ class RequestPath:
 
     def _check_usable(self, may_be_unstarted: bool = False) -> None:
         """Raise if no request can be sent here and now."""
+        self._check_open(may_be_unstarted)
+        self.check_place()
+
+    def _check_open(self, may_be_unstarted: bool = False) -> None:
+        """Raise if no request can be sent now."""
         if self.guard.is_forked:
             self.guard.check()
-        if self._is_closed:
+        if self.is_closed:
             raise ClosedError("the client is closed")
         if self.failure is not None:
             raise self.failure
         if self._loop is None and not may_be_unstarted:
             raise StateError("the client is not started: use it as a context manager")
-        self.check_place()
 
     def check_place(self) -> None:
         """Raise if this is another process, or another event loop, than that of the client."""
