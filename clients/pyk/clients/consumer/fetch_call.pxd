@@ -1,7 +1,11 @@
 cimport cython
 
 from pyk.protocol.connection cimport SelfCodedRequest
-from pyk.protocol.wire_numbers cimport put_int32
+from pyk.protocol.wire_numbers cimport append_bytes, put_int32, put_int64
+
+
+cdef Py_ssize_t NOWHERE
+cdef int _OFFSET
 
 
 @cython.final
@@ -12,8 +16,22 @@ cdef class WantedPartition:
     cdef readonly long leader_epoch
     cdef readonly object topic_id
     cdef readonly long long version
+    cdef _begin(
+        self,
+        long long offset,
+        long long max_bytes,
+        long leader_epoch,
+        topic_id,
+        long long version,
+    )
     cpdef bint is_told(self, WantedPartition told)
     cpdef bint is_of_topic(self, topic_id) except -1
+
+
+@cython.locals(wanted=WantedPartition)
+cpdef WantedPartition new_wanted(
+    long long offset, long long max_bytes, long leader_epoch, topic_id, long long version
+)
 
 
 @cython.final
@@ -33,17 +51,32 @@ cdef class FetchCall(SelfCodedRequest):
     cdef public dict wanted
     cdef public dict forgotten
     cdef FetchTerms _terms
+    cdef _begin(
+        self,
+        FetchTerms terms,
+        long session_id,
+        long epoch,
+        long max_wait_ms,
+        long max_bytes,
+        dict wanted,
+    )
     @cython.locals(how=WantedPartition, template=FetchTemplate)
     cpdef list encode_parts(self, version, bytearray out)
 
 
+@cython.locals(call=FetchCall)
+cpdef FetchCall new_call(
+    FetchTerms terms, long session_id, long epoch, long max_wait_ms, long max_bytes, dict wanted
+)
+
+
 @cython.final
 cdef class FetchTemplate:
-    cdef readonly object version
+    cdef readonly int version
     cdef readonly object topic_id
     cdef bytes _bytes
     cdef list _places
-    @cython.locals(start=Py_ssize_t)
+    @cython.locals(start=Py_ssize_t, place=Py_ssize_t)
     cdef fill(self, FetchCall call, long number, WantedPartition how, bytearray out)
     @cython.locals(place=Py_ssize_t)
     cdef _put(self, bytearray out, Py_ssize_t start, Py_ssize_t number, int value)

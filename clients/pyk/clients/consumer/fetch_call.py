@@ -7,7 +7,6 @@ and where their bytes differ is where each number stands; what it wrote is used 
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import Any
 from uuid import UUID
 
@@ -21,10 +20,10 @@ from pyk.protocol.messages.fetch import (
     FetchTopic,
     ForgottenTopic,
 )
-from pyk.protocol.wire_numbers import put_int32
+from pyk.protocol.wire_numbers import append_bytes, put_int32, put_int64
 
 _FETCH = int(ApiKey.FETCH)
-_INT64 = Struct(">q")
+_INT32_BYTES, _INT64_BYTES = 4, 8
 NOWHERE = -1
 FIRST_VERSION_WITH_SESSIONS = 7  # KIP-227
 
@@ -39,6 +38,11 @@ class WantedPartition:
         leader_epoch: int = -1,
         topic_id: UUID = ZERO_UUID,
         version: int = -1,
+    ) -> None:
+        self._begin(offset, max_bytes, leader_epoch, topic_id, version)
+
+    def _begin(
+        self, offset: int, max_bytes: int, leader_epoch: int, topic_id: UUID, version: int
     ) -> None:
         self.offset = offset
         self.max_bytes = max_bytes
@@ -57,6 +61,15 @@ class WantedPartition:
     def is_of_topic(self, topic_id: UUID) -> bool:
         """Tell whether the topic is that one, and was not deleted and made again since."""
         return self.topic_id is topic_id or self.topic_id == topic_id
+
+
+def new_wanted(
+    offset: int, max_bytes: int, leader_epoch: int, topic_id: UUID, version: int
+) -> WantedPartition:
+    """Return a partition to fetch; compiled, no arguments are parsed on the way."""
+    wanted = WantedPartition.__new__(WantedPartition)
+    wanted._begin(offset, max_bytes, leader_epoch, topic_id, version)
+    return wanted
 
 
 Wanted = dict[TopicPartition, WantedPartition]
@@ -79,13 +92,24 @@ class FetchCall(SelfCodedRequest):
     def __init__(
         self, terms: FetchTerms, session_id: int, epoch: int, max_wait_ms: int, max_bytes: int
     ) -> None:
+        self._begin(terms, session_id, epoch, max_wait_ms, max_bytes, {})
+
+    def _begin(  # noqa: PLR0917 - keywords would cost a compiled caller more than the rest
+        self,
+        terms: FetchTerms,
+        session_id: int,
+        epoch: int,
+        max_wait_ms: int,
+        max_bytes: int,
+        wanted: Wanted,
+    ) -> None:
         self.api_key = _FETCH
         self.is_answered = True
         self.session_id = session_id
         self.epoch = epoch
         self.max_wait_ms = max_wait_ms
         self.max_bytes = max_bytes
-        self.wanted: Wanted = {}
+        self.wanted = wanted
         """What the node has to be told."""
         self.forgotten: Wanted = {}
         """What it shall leave out from now on."""
@@ -129,6 +153,15 @@ class FetchCall(SelfCodedRequest):
         )
 
 
+def new_call(  # noqa: PLR0917
+    terms: FetchTerms, session_id: int, epoch: int, max_wait_ms: int, max_bytes: int, wanted: Wanted
+) -> FetchCall:
+    """Return a request; compiled, no arguments are parsed on the way."""
+    call = FetchCall.__new__(FetchCall)
+    call._begin(terms, session_id, epoch, max_wait_ms, max_bytes, wanted)
+    return call
+
+
 class FetchTemplate:
     """The bytes of a request for one partition of a topic, or none, and where its numbers go."""
 
@@ -144,7 +177,7 @@ class FetchTemplate:
         differing = [at for at in range(len(other)) if other[at] != self._bytes[at]]
         if not differing:
             return NOWHERE
-        size = _INT64.size if number == _OFFSET else 4
+        size = _INT64_BYTES if number == _OFFSET else _INT32_BYTES
         if differing != list(range(differing[0], differing[0] + size)):
             raise AssertionError(f"number {number} does not stand in {size} bytes")
         return differing[0]
@@ -152,7 +185,7 @@ class FetchTemplate:
     def fill(self, call: FetchCall, number: int, how: WantedPartition, out: bytearray) -> None:
         """Append the request with the numbers of a call, for one partition if it has any."""
         start = len(out)
-        out += self._bytes
+        append_bytes(out, self._bytes)
         self._put(out, start, 0, call.max_wait_ms)
         self._put(out, start, 1, call.max_bytes)
         self._put(out, start, 2, call.session_id)
@@ -160,8 +193,9 @@ class FetchTemplate:
         self._put(out, start, 4, number)
         self._put(out, start, 5, how.leader_epoch)
         self._put(out, start, 6, how.max_bytes)
-        if self._places[_OFFSET] != NOWHERE:
-            _INT64.pack_into(out, start + self._places[_OFFSET], how.offset)
+        place: int = self._places[_OFFSET]
+        if place != NOWHERE:
+            put_int64(out, start + place, how.offset)
 
     def _put(self, out: bytearray, start: int, number: int, value: int) -> None:
         place: int = self._places[number]

@@ -1,6 +1,6 @@
 cimport cython
 
-from pyk.clients.consumer.fetch_call cimport WantedPartition
+from pyk.clients.consumer.fetch_call cimport new_wanted
 from pyk.clients.consumer.fetch_memory cimport FetchMemory
 from pyk.clients.consumer.partition_buffer cimport PartitionBuffer
 from pyk.clients.consumer.place cimport Place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from pyk.clients.consumer.fetch_call import Wanted, WantedPartition
+from pyk.clients.consumer.fetch_call import Wanted, new_wanted
 from pyk.clients.consumer.fetch_memory import FetchMemory
 from pyk.clients.consumer.place import KNOWN, Place
 from pyk.clients.consumer.positions import Positions
@@ -64,7 +64,7 @@ class NodePlan:
         if not buffer.has_room or buffer.fetch_offset < 0:
             self.is_hurried = self.waits_for_room = True
             return
-        self.wanted[place.topic_partition] = WantedPartition(
+        self.wanted[place.topic_partition] = new_wanted(
             buffer.fetch_offset, max_bytes, place.named_epoch, place.named_id, buffer.version
         )
 

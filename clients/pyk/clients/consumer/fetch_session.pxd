@@ -1,6 +1,6 @@
 cimport cython
 
-from pyk.clients.consumer.fetch_call cimport FetchCall, FetchTerms, WantedPartition
+from pyk.clients.consumer.fetch_call cimport FetchCall, FetchTerms, WantedPartition, new_call
 
 
 @cython.final
@@ -10,6 +10,7 @@ cdef class FetchSession:
     cdef long _epoch
     cdef dict _told
     cdef dict _names
+    cdef readonly bint uses_topic_ids
     @cython.locals(changed=dict, known=Py_ssize_t, call=FetchCall)
     cpdef FetchCall request(self, dict wanted, long max_wait_ms, long max_bytes)
     @cython.locals(session_id=long)

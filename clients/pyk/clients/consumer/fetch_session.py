@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from pyk.clients.consumer.fetch_call import FetchCall, FetchTerms, Wanted
+from pyk.clients.consumer.fetch_call import FetchCall, FetchTerms, Wanted, new_call
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchResponse
 from pyk.protocol.schema import ZERO_UUID
@@ -33,6 +33,8 @@ class FetchSession:
         self._told: Wanted = {}
         # By the number of the topic's id: UUID hashes itself with a Python function.
         self._names: dict[int, str] = {}
+        self.uses_topic_ids = True
+        """Whether every partition asked for has a topic id, so that none needs its name."""
 
     def request(self, wanted: Wanted, max_wait_ms: int, max_bytes: int) -> FetchCall:
         """Return the request that fetches ``wanted`` and nothing else; the session keeps it.
@@ -40,19 +42,14 @@ class FetchSession:
         In a complete request the partitions are read in this order until ``max_bytes``.
         """
         changed, known = self._changes(wanted)
-        call = FetchCall(self._terms, self._session_id, self._epoch, max_wait_ms, max_bytes)
-        call.wanted = changed
+        call = new_call(self._terms, self._session_id, self._epoch, max_wait_ms, max_bytes, changed)
         if known < len(self._told):
             call.forgotten = {p: how for p, how in self._told.items() if p not in wanted}
         if known < len(wanted) or call.forgotten:
             self._names = {how.topic_id.int: partition[0] for partition, how in wanted.items()}
+            self.uses_topic_ids = ZERO_UUID.int not in self._names
         self._told = wanted
         return call
-
-    @property
-    def uses_topic_ids(self) -> bool:
-        """Tell whether every partition asked for has a topic id, so that none needs its name."""
-        return ZERO_UUID.int not in self._names
 
     def answered(self, response: FetchResponse) -> ErrorCode:
         """Take note of an answer; the code is not NONE if it has no partitions to look at."""

@@ -4,7 +4,7 @@ from pyk.clients.consumer.fetch_buffer cimport FetchBuffer
 from pyk.clients.consumer.fetch_call cimport FetchCall, FetchTerms, WantedPartition
 from pyk.clients.consumer.fetch_memory cimport FetchMemory
 from pyk.clients.consumer.fetch_plan cimport NodePlan
-from pyk.clients.consumer.fetch_session cimport FetchSession
+from pyk.clients.consumer.fetch_session cimport FetchSession, rotated
 from pyk.clients.consumer.fetched_bytes cimport FetchedEnd
 from pyk.clients.consumer.place cimport Place
 from pyk.clients.consumer.positions cimport Positions
@@ -75,3 +75,9 @@ cdef class FetchAnswer:
     cpdef done(self)
     cpdef set_result(self, response)
     cpdef set_exception(self, error)
+
+
+@cython.locals(answer=FetchAnswer)
+cdef FetchAnswer _new_answer(
+    NodeFetcher fetcher, NodePlan node_plan, long max_wait_ms, double sent_at
+)

@@ -16,5 +16,7 @@ cdef class Positions:
     cdef bint _has_news
     cpdef list places(self)
     @cython.locals(place=Place)
+    cpdef follow(self, image)
+    @cython.locals(place=Place)
     cpdef Place current(self, object topic_partition, long long version)
     cdef _compare_again(self, Place place)
