@@ -121,6 +121,9 @@ class SocketTransport:
         except OSError as error:
             self._end(error)
             return False
+        except BaseException as error:
+            self._end(error)  # half a frame may be sent, and another one must not follow it
+            raise
         if left == 0:
             return False
         self._unsent, self._unsent_bytes = _last_bytes(parts, left), left

@@ -117,6 +117,18 @@ async def test_parts_may_change_once_they_are_sent(ends: Ends) -> None:
     assert ends.peer.recv(100) == b"one"
 
 
+async def test_a_write_that_fails_halfway_ends_the_connection(ends: Ends) -> None:
+    parts: list[Any] = [b"head"] * 100 + ["text"]
+
+    with pytest.raises(TypeError):
+        ends.frames.write(parts)
+    ends.frames.write([b"next"])
+
+    assert ends.frames.is_closing
+    await ends.receiver.lost.wait()
+    assert b"next" not in await ends.read(1000)
+
+
 async def test_many_parts_arrive_in_their_order(ends: Ends) -> None:
     parts = [b"%04d" % number for number in range(2000)]
 
