@@ -46,7 +46,7 @@ def _decoder(name: str, topic: str) -> Callable[[Callable[..., Any]], Callable[.
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--print-data-log", is_flag=True, help="Print the records, with key and value.")
 @click.option("--deep-iteration", is_flag=True, help="Print the records, without key and value.")
-@click.option("--max-bytes", type=click.IntRange(min=0), help="Read so much of a segment.")
+@click.option("--max-bytes", type=click.IntRange(min=0), help="Read so many bytes of a segment.")
 @click.option("--verify-index-only", is_flag=True, help="Check indexes, print no entries.")
 @click.option(
     "--index-sanity-check", is_flag=True, help="Make only the check that a starting broker makes."
@@ -63,7 +63,7 @@ def dump_log(files: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
     """Show what the files of a log hold, as kafka-dump-log does.
 
     FILES are segments (.log), snapshots of metadata (.checkpoint), indexes (.index, .timeindex,
-    .txnindex) and snapshots of producers (.snapshot). An index is held against the segment beside
+    .txnindex) and snapshots of producers (.snapshot). An index is compared with the segment beside
     it. Records of internal topics, known by the name of their folder, are shown as the messages
     they are.
 
@@ -88,7 +88,7 @@ def dump_log(files: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
 
 @attrs.frozen(kw_only=True)
 class _Dump:
-    """What is to be shown of each file."""
+    """What to show of each file."""
 
     print_data_log: bool
     deep_iteration: bool

@@ -1,4 +1,4 @@
-"""Import a module without others that it takes if it can and does without if not."""
+"""Import a module without its optional dependencies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def hidden_modules(*names: str) -> Iterator[None]:
-    """Let imports of these modules fail meanwhile, except those that are imported already."""
+    """Make imports of these modules fail in the block, unless they are imported already."""
     hidden = [name for name in names if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
     try:

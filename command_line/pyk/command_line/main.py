@@ -36,7 +36,7 @@ class _Commands(click.Group):
         if name not in COMMANDS:
             return None
         module = name.replace("-", "_")
-        gc.disable()  # what imports make stays: to look for garbage in it only takes time
+        gc.disable()  # imported objects stay: looking for garbage among them only takes time
         if name in WITHOUT_TLS:
             with hidden_modules("ssl"):
                 import_module("asyncio")
@@ -66,5 +66,5 @@ class _Commands(click.Group):
 @click.version_option(__version__, "-V", "--version", prog_name="pyk")
 def main() -> None:
     """The Kafka toolkit for Python."""
-    if isinstance(sys.stdout, TextIOWrapper):  # a terminal need not know every letter
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal may not have every character
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""Messages and record batches as text for people: what stands on the wire, field by field.
+"""Messages and record batches as text for people: what is on the wire, field by field.
 
 Short values share a line; long ones, and those of a struct with structs inside, get lines of their
 own. A field that the version lacks, or a tagged one left at its default, is not on the wire and not
@@ -73,13 +73,13 @@ class Style:
         return f"{bytes(value[:LONGEST_BYTES])!r}… {len(value)} bytes"
 
     def json_form(self, message: Message, version: int) -> dict[str, Any]:
-        """Return the JSON form of Kafka's tools, which is that of the wire, and secrets hidden."""
+        """Return the JSON form of Kafka's tools: what is on the wire, with secrets hidden."""
         form = message.to_json(version)
         self._trim(form, message)
         return form
 
     def _trim(self, form: dict[str, Any], struct: Struct) -> None:
-        """Take out of ``form`` what is not on the wire, and what is not to be shown."""
+        """Remove from ``form`` what is not on the wire, and what must not be shown."""
         for field in struct.fields:
             value, name = getattr(struct, field.name), field.json_name
             if field.tag is not None and field.is_default(value):
@@ -182,14 +182,14 @@ def to_line(form: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with all that a terminal would not simply show escaped."""
+    """Return ``text`` with everything escaped that a terminal would not simply show."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _embedded(owner: str, name: str, value: Any) -> tuple[Message, int] | None:
-    """Return what consumers put into a field of bytes, and its version; None for anything else."""
+    """Return the message that consumers put into a bytes field, and its version; else None."""
     cls = _EMBEDDED.get((owner, name))
     if cls is None:
         return None
@@ -201,7 +201,7 @@ def _embedded(owner: str, name: str, value: Any) -> tuple[Message, int] | None:
 
 
 def _outer_facts(batch: RecordBatch | LegacyBatch) -> Iterator[str]:
-    """Yield what can be said of a batch that cannot be read."""
+    """Yield what is known about a batch that cannot be read."""
     if isinstance(batch, RecordBatch):
         yield from _facts(batch)
     else:

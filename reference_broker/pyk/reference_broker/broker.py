@@ -73,20 +73,20 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PARTITIONS_IN_A_TURN = 64
-"""So many of a topic are opened before others have their turn of the event loop."""
+"""How many partitions of a topic are opened in one turn of the event loop."""
 
 METADATA_PARTITION = TopicPartition(CLUSTER_METADATA_TOPIC, 0)
 METADATA_TOPIC_ID = UUID(int=1)  # Kafka's own for this topic
 METADATA_LOG_CONFIG = LogConfig(
     retention_ms=-1, retention_bytes=-1, flush_messages=1, max_message_bytes=64 << 20
 )
-"""Nothing of it may go: there are no snapshots. A change counts when it is on the disk, and is one
-batch, however large: all of it or nothing."""
+"""Nothing is ever deleted: there are no snapshots. A change is committed when it is on the disk. It
+is one batch, however large: all of it or nothing."""
 
 
 @slotted.frozen(kw_only=True)
 class Seams:
-    """What a broker needs of the world."""
+    """Clock, randomness, network and file system: what tests replace."""
 
     clock: Clock
     random: Random
@@ -128,7 +128,7 @@ class Broker:
             _listener_limits(self.config),
         )
 
-    # Made, and imported, when first asked for: a broker shall start fast.
+    # Imported and made when first used: a broker must start fast.
 
     @cached_property
     def fetch_sessions(self) -> FetchSessions:
@@ -162,7 +162,7 @@ class Broker:
 
     @property
     def metadata_failure(self) -> StorageError | None:
-        """Why the metadata log takes no changes until the broker is restarted, None if it does."""
+        """Why the metadata log takes no changes until the broker restarts, None if it does."""
         opened = self._logs.get(METADATA_PARTITION)
         return None if opened is None else opened.failure
 
@@ -173,7 +173,7 @@ class Broker:
         return Moment(self._seams.clock.now(), self._seams.clock.time_ms())
 
     def partition(self, topic: str, number: int) -> Partition:
-        """Return a partition that this broker holds; raise :class:`ApiError` if it is none."""
+        """Return a partition that this broker holds; raise :class:`ApiError` if it holds none."""
         return self.replicas.get(topic, number)
 
     def topic_name(self, topic_id: UUID) -> str:
@@ -184,7 +184,7 @@ class Broker:
         return topic.name
 
     def group(self, group_id: str) -> GroupRuntime:
-        """Return the shard that coordinates a group; raise :class:`ApiError` if it is not here."""
+        """Return the shard that coordinates a group; raise :class:`ApiError` if none does here."""
         topic = self.image.topics.get(GROUP_METADATA_TOPIC)
         return self.groups.runtime_for(group_id, len(topic.partitions) if topic else 0)
 
@@ -208,7 +208,7 @@ class Broker:
     async def create_topic(self, topic: CreatableTopic) -> None:
         """Create a topic as CreateTopics does, and return when all of its partitions are open.
 
-        Raises :class:`ApiError` if it cannot be.
+        Raises :class:`ApiError` if it cannot be created.
         """
         from .topic_creation import create_topic
 
@@ -235,7 +235,7 @@ class Broker:
 
         Clients are told the advertised host and port, by default those that are listened on.
         Raises ``StorageError`` if the data directory cannot be used, and ``OSError`` if the port
-        cannot be had. The directory is then let go of again, as clean as it was.
+        cannot be opened. The directory is then unlocked again, as clean as it was.
         """
         self._logs = self._open_logs()
         try:
@@ -256,9 +256,9 @@ class Broker:
         self._schedule_offset_expiry()
 
     async def stop(self) -> None:
-        """Close all connections and write everything down.
+        """Close all connections and write everything to the disk.
 
-        Raises ``StorageError`` if not everything could be written, when all is let go of.
+        Raises ``StorageError`` at the end if something could not be written.
         """
         await self._listener.close()
         self._timers.close()
@@ -267,7 +267,7 @@ class Broker:
             raise error
 
     async def kill(self) -> None:
-        """Let go of everything as if the process had died."""
+        """Close everything and write nothing, as if the process had died."""
         await self._listener.close()
         self._timers.close()
         self._logs.abandon()
@@ -284,7 +284,7 @@ class Broker:
         )
 
     async def _close_logs(self) -> StorageError | None:
-        """Write everything down and let go of it; return why that failed, None if it did not."""
+        """Write everything to the disk and close it; return the error, None for success."""
         await self._disk.wait()
         closed: asyncio.Future[StorageError | None] = asyncio.Future()
         self._logs.close(when_closed=closed.set_result)
@@ -368,7 +368,7 @@ class Broker:
     # -- changes ---------------------------------------------------------------------------------
 
     def _commit(self, records: Iterable[MetadataRecord]) -> None:
-        """Take in committed records of the metadata log and, once loaded, publish them."""
+        """Replay committed records of the metadata log and, once loaded, publish the changes."""
         for record in records:
             for change in self.image.replay(record.message):
                 if self._publisher is not None:
@@ -402,7 +402,7 @@ class Broker:
                     self.groups.high_watermark_moved(name.partition)
                 self.delayed_produces.check(name)
                 self.delayed_fetches.check(name)
-            except Exception:  # it concerns neither the other partitions nor who moved this one
+            except Exception:  # affects neither other partitions nor the cause of this move
                 log.exception("Could not check the requests that wait for %s", name)
 
     # -- maintenance -----------------------------------------------------------------------------
@@ -441,7 +441,7 @@ class Broker:
         opened = self._logs.get_or_create(
             METADATA_PARTITION, METADATA_LOG_CONFIG, METADATA_TOPIC_ID
         )
-        # What the last start left may not be on the disk: nothing is to be built upon that.
+        # What the last run left may not be on the disk yet: flush it before building on it.
         flushed: asyncio.Future[None] = asyncio.Future()
         opened.flusher.flush_all(lambda: flushed.set_result(None))
         await flushed

@@ -88,7 +88,7 @@ class AsyncCluster:
         self._brokers: dict[int, Broker] = {}
         self._request_log = RequestLog()
         self.faults = FaultRules()
-        """Rules that let requests go wrong."""
+        """Rules that make requests go wrong."""
 
     @property
     def bootstrap(self) -> str:
@@ -144,7 +144,7 @@ class AsyncCluster:
         await self._take(node).stop()
 
     async def kill(self, node: int = 0) -> None:
-        """Let a node vanish as by ``kill -9``: nothing more is written, connections are cut."""
+        """Kill a node as ``kill -9`` does: nothing more is written, connections are cut."""
         await self._take(node).kill()
 
     async def create_topic(
@@ -154,7 +154,7 @@ class AsyncCluster:
         replication_factor: int | None = None,
         configs: Mapping[str, object] | None = None,
     ) -> None:
-        """Create a topic; raise :class:`ApiError` with Kafka's error code if it cannot be."""
+        """Create a topic; raise :class:`ApiError` with Kafka's error code if that fails."""
         from pyk.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
 
         topic = CreatableTopic(
@@ -171,7 +171,7 @@ class AsyncCluster:
     def requests(
         self, api: str | None = None, *, client_id: str | None = None, node: int | None = None
     ) -> list[ReceivedRequest]:
-        """Return the last requests that arrived and match all that is given, oldest first."""
+        """Return the latest requests that match all given arguments, oldest first."""
         return self._request_log.select(api, client_id, node)
 
     def _controller(self) -> Broker:
@@ -212,7 +212,7 @@ class Cluster:
 
     @property
     def faults(self) -> FaultRules:
-        """Rules that let requests go wrong."""
+        """Rules that make requests go wrong."""
         return self._cluster.faults
 
     def __repr__(self) -> str:
@@ -262,7 +262,7 @@ class Cluster:
         self._call(self._cluster.stop(node))
 
     def kill(self, node: int = 0) -> None:
-        """Let a node vanish as by ``kill -9``: nothing more is written, connections are cut."""
+        """Kill a node as ``kill -9`` does: nothing more is written, connections are cut."""
         self._call(self._cluster.kill(node))
 
     def create_topic(
@@ -272,13 +272,13 @@ class Cluster:
         replication_factor: int | None = None,
         configs: Mapping[str, object] | None = None,
     ) -> None:
-        """Create a topic; raise :class:`ApiError` with Kafka's error code if it cannot be."""
+        """Create a topic; raise :class:`ApiError` with Kafka's error code if that fails."""
         self._call(self._cluster.create_topic(name, partitions, replication_factor, configs))
 
     def requests(
         self, api: str | None = None, *, client_id: str | None = None, node: int | None = None
     ) -> list[ReceivedRequest]:
-        """Return the last requests that arrived and match all that is given, oldest first."""
+        """Return the latest requests that match all given arguments, oldest first."""
         return self._cluster.requests(api, client_id=client_id, node=node)
 
     def _call(self, coroutine: Coroutine[Any, Any, R]) -> R:

@@ -1,4 +1,4 @@
-"""A reply that may come later: what a handler returns when it has to wait."""
+"""A response that may come later: what a handler returns when it has to wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ R = TypeVar("R")
 
 
 class Deferred(Generic[T]):
-    """A value to come, at most once.
+    """A value that comes later, at most once.
 
     Belongs to one event loop and knows nothing of it: listeners are called at once, by whoever
     completes the value.
@@ -41,7 +41,7 @@ class Deferred(Generic[T]):
         return True
 
     def abandon(self) -> None:
-        """Give up on the value: whoever asked is gone. What waits on its behalf is told."""
+        """Give up on the value: whoever asked is gone. Listeners for that are called."""
         if self.is_done:
             return
         self._is_abandoned = True
@@ -57,12 +57,12 @@ class Deferred(Generic[T]):
             self._listeners.append(listener)
 
     def when_abandoned(self, listener: Callable[[], object]) -> None:
-        """Call ``listener`` if the value is given up before it came."""
+        """Call ``listener`` if the value is abandoned before it came."""
         if not self.is_done:
             self._on_abandoned.append(listener)
 
     def then(self, change: Callable[[T], R]) -> Deferred[R]:
-        """Return what ``change`` makes of the value; to give that up is to give up the value."""
+        """Return what ``change`` makes of the value; abandoning that abandons the value."""
         changed: Deferred[R] = Deferred()
         self.when_done(lambda value: changed.complete(change(value)))
         changed.when_abandoned(self.abandon)

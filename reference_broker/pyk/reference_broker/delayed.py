@@ -2,9 +2,9 @@
 
 A produce with acks=all waits until the high watermarks have passed its batches, a fetch until there
 is enough to read. Each waits under the keys of all partitions it cares about. Whoever moves a
-partition checks its key, and what can be answered is answered at once; the deadline answers the
-rest with what there is. An operation that fails because of a bug concerns neither the others nor
-whoever moved the partition.
+partition checks its key, and what can be answered is answered at once; at the deadline the rest is
+answered with what there is. A bug in one operation affects neither the others nor whoever moved the
+partition.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class DelayedOperation(Protocol):
     """One waiting request."""
 
     def try_complete(self) -> bool:
-        """Answer if all that was waited for is there; return whether the request is answered."""
+        """Answer if everything is there that the request waits for; return whether it was."""
 
     def expire(self) -> None:
         """Answer with what there is."""
@@ -73,7 +73,7 @@ class Purgatory:
         return completed
 
     def forget(self, operation_id: int) -> None:
-        """Watch no longer; nothing is answered."""
+        """Stop watching for an operation; do not answer it."""
         for key in self._keys.pop(operation_id, ()):
             watchers = self._watchers[key]
             del watchers[operation_id]

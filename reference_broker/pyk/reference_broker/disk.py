@@ -1,4 +1,4 @@
-"""Where the waiting for a disk is done: in threads, or at once where nothing waits."""
+"""Run what waits for a disk: in threads, or at once where the file system never waits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ one."""
 
 
 class DiskThreads:
-    """Runs work in threads and tells its end on the loop. Belongs to the running event loop."""
+    """Runs work in threads and calls back on the loop. Belongs to the running event loop."""
 
     def __init__(self) -> None:
         self._executor: ThreadPoolExecutor | None = None

@@ -25,7 +25,7 @@ _APIS = {key.name.replace("_", ""): key for key in ApiKey}
 
 @slotted.frozen(kw_only=True)
 class RequestFacts:
-    """What rules can tell requests apart by."""
+    """The facts of a request that rules can match."""
 
     api_key: ApiKey
     node: int
@@ -38,7 +38,7 @@ class RequestFacts:
 
 @slotted.define(kw_only=True)
 class Effect:
-    """What shall happen to one request."""
+    """What happens to one request."""
 
     delay_ms: float = 0
     throttle_ms: int = 0
@@ -100,13 +100,13 @@ class FaultRule:
         self.remove()
 
     def remove(self) -> None:
-        """Apply to nothing any more."""
+        """Remove the rule from its cluster."""
         self._remove(self)
 
     # -- which -----------------------------------------------------------------------------------
 
     def times(self, count: int) -> Self:
-        """Apply to so many requests only."""
+        """Apply to ``count`` requests only."""
         self._remaining = count
         return self
 
@@ -115,7 +115,7 @@ class FaultRule:
         return self.times(1)
 
     def after(self, count: int) -> Self:
-        """Let so many requests through first."""
+        """Let ``count`` requests through first."""
         self._skip = count
         return self
 
@@ -134,12 +134,12 @@ class FaultRule:
         return self
 
     def throttle(self, milliseconds: int) -> Self:
-        """Tell the client that it was throttled for so long."""
+        """Tell the client that it was throttled for this long."""
         self._effect.throttle_ms = milliseconds
         return self
 
     def drop_before_apply(self) -> Self:
-        """Lose the request: nothing is carried out, and the open connection says no more."""
+        """Lose the request: nothing is carried out, and the connection stays open and silent."""
         self._effect.is_dropped = True
         return self
 
@@ -163,14 +163,14 @@ class FaultRule:
         return self
 
     def corrupt(self, position: int = -1) -> Self:
-        """Turn all bits of one byte of the response, by default the last."""
+        """Invert all bits of one byte of the response, by default the last."""
         self._effect.corrupt_at = position
         return self
 
     # -- applying --------------------------------------------------------------------------------
 
     def apply(self, facts: RequestFacts) -> Effect | None:
-        """Return what happens to a request by this rule, None if it does not concern it."""
+        """Return what this rule does to a request, None if it does not apply."""
         partitions = self._matches(facts)
         if partitions is None or self._remaining == 0:
             return None
@@ -233,7 +233,7 @@ class FaultRules:
         self._rules = ()
 
     def effect_on(self, facts: RequestFacts) -> Effect | None:
-        """Return what shall happen to a request, None if nothing."""
+        """Return what is to happen to a request, None for nothing."""
         applied = [effect for rule in self._rules if (effect := rule.apply(facts)) is not None]
         if not applied:
             return None

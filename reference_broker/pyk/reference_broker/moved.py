@@ -2,7 +2,7 @@
 
 Whoever moves a partition may be in the middle of a decision, so waiting requests are not answered
 there and then. They are checked when the requests at hand are handled and answered, in the same
-turn of the event loop; and in its next turn when something else than a request moved a partition.
+turn of the event loop; in its next turn if something other than a request moved a partition.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class MovedPartitions:
         self._is_held = False
 
     def add(self, name: TopicPartition) -> None:
-        """Have the requests checked that wait for a partition, soon."""
+        """Check the requests that wait for a partition, soon."""
         if not self._names and not self._is_held:
             self._call_soon(self._check_all)
         self._names.add(name)

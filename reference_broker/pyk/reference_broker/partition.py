@@ -1,9 +1,9 @@
 """One partition on this broker: who leads it, and how far its records may be read.
 
 The leader appends; the high watermark is the offset up to which all replicas in sync have the
-records, and only up to there consumers read. With one replica that is the end of what it has as
-safely as ``flush.messages`` demands: the log's end by default, so that the high watermark moves
-with the append itself.
+records, and consumers read only up to there. With one replica it follows the log's safe offset:
+the log end offset by default, so it moves with the append itself; with ``flush.messages``, what is
+on the disk.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ EARLIEST_LOCAL_TIMESTAMP = -4
 
 
 class Isolation(Enum):
-    """Up to where a reader may see."""
+    """Up to which offset a reader may read."""
 
     READ_UNCOMMITTED = auto()  # the high watermark
     READ_COMMITTED = auto()  # the last stable offset
@@ -101,7 +101,7 @@ class Partition:
 
     @property
     def failure(self) -> StorageError | None:
-        """Why the disk does not take its records any more, None if it does."""
+        """Why the disk takes no more records, None if it does."""
         return self.log.failure
 
     def acknowledged_offset(self, *, needs_all_replicas: bool) -> int:
@@ -117,7 +117,7 @@ class Partition:
     def become_leader(
         self, leader_epoch: int, replicas: tuple[int, ...], in_sync_replicas: tuple[int, ...]
     ) -> None:
-        """Lead from now on. An epoch that is not newer than the last changes only the replicas."""
+        """Become the leader. An epoch that is not newer than the last changes only the replicas."""
         self.replicas, self.in_sync_replicas = replicas, in_sync_replicas
         if leader_epoch > self.leader_epoch:
             self.leader_id, self.leader_epoch = self._node_id, leader_epoch
@@ -126,7 +126,7 @@ class Partition:
         self._notify()
 
     def resign(self, leader_id: int, leader_epoch: int) -> None:
-        """Lead no longer: ``leader_id`` does, nobody if it is -1."""
+        """Stop leading: ``leader_id`` leads now, nobody if it is -1."""
         self.leader_id, self.leader_epoch = leader_id, leader_epoch
         self._notify()
 
@@ -216,7 +216,7 @@ class Partition:
         return self.log.leader_epochs.end_offset_of(epoch, self.log.log_end_offset)
 
     def delete_records(self, offset: int) -> int:
-        """Let the log begin at ``offset``, -1 for the high watermark; return where it begins."""
+        """Move the log start offset to ``offset``, -1 for the high watermark; return it."""
         self._require_leader()
         if offset < -1:
             raise OffsetOutOfRangeError(f"cannot delete records of {self} up to offset {offset}")

@@ -3,14 +3,15 @@
 The order is always decide, commit, publish. The controller decides by its own image. When the
 high watermark of the metadata log has passed the records, they change the image that the broker
 shows to clients, which cannot fail. What follows from them (open a log, delete it, forget offsets)
-may fail, so each of it is a *step* with a name. A step looks at the image as it is and brings one
+may fail, so each is a *step* with a name. A step looks at the image as it is and brings one
 thing in line with it. So it can be repeated at any time, and is repeated until it succeeds.
 
 A start after a clean shutdown has nothing to repair, so most logs are opened when somebody uses
 them, or when the maintenance needs all of them.
 
 A topic of thousands of partitions is thousands of changes. A turn of the loop follows only some of
-them, so that clients are served in between; the partitions that are not open yet say so.
+them, so that clients are served in between. Partitions that are not open yet answer with an error
+that clients retry.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class MetadataPublisher:
             self._in_turn(partial(self._config_changed, change))
 
     def _retire(self, name: TopicPartition) -> None:
-        """Take in no more records, now: a topic of the same name may be created before the turn."""
+        """Stop taking records at once: a topic of this name may be created before its turn."""
         self._replicas.retire(name)
         if name.topic == GROUP_METADATA_TOPIC:
             self._groups().remove_shard(name.partition)
@@ -128,9 +129,9 @@ class MetadataPublisher:
         self._replicas.open_when_used(names, self.follow)
 
     def follow_unused(self, then: Callable[[], None]) -> None:
-        """Follow the partitions that nobody has used yet, in turns, and call ``then`` behind them.
+        """Follow the partitions that nobody has used yet, in turns, and call ``then`` after them.
 
-        One that fails is tried again later, and holds nothing up.
+        One that fails is tried again later, and delays nothing else.
         """
         for name in self._replicas.unopened():
             self._in_turn(partial(self.follow, name))

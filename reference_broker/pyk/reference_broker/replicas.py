@@ -17,7 +17,7 @@ from .topic_partition import TopicPartition
 class Replicas:
     """All partitions that have a replica here.
 
-    ``on_moved`` is told whenever one changes.
+    ``on_moved`` is called with each partition that changes.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Replicas:
         self._log_configs: dict[frozenset[tuple[str, str]], LogConfig] = {}
 
     def get(self, topic: str, number: int) -> Partition:
-        """Return a partition of this broker; raise :class:`ApiError` if it is none."""
+        """Return a partition of this broker; raise :class:`ApiError` if it holds none."""
         partition = self._partitions.get((topic, number))
         if partition is not None:
             return partition
@@ -65,11 +65,11 @@ class Replicas:
     def open_when_used(
         self, names: Iterable[TopicPartition], follow: Callable[[TopicPartition], None]
     ) -> None:
-        """Have ``follow`` open each of these when somebody asks for it for the first time."""
+        """Call ``follow`` for each of these when it is used for the first time."""
         self._unopened.update(dict.fromkeys(names, follow))
 
     def unopened(self) -> list[TopicPartition]:
-        """Return the partitions that nobody has asked for yet."""
+        """Return the partitions that nobody has used yet."""
         return [TopicPartition(*name) for name in self._unopened]
 
     def follow(self, name: TopicPartition, when_room: Callable[[], None]) -> bool:
@@ -106,12 +106,12 @@ class Replicas:
         return True
 
     def retire(self, name: TopicPartition) -> None:
-        """Serve a partition no longer; its log stays until ``follow`` deletes it."""
+        """Stop serving a partition; its log stays until ``follow`` deletes it."""
         self._unopened.pop(name, None)
         self._logs.give_up(name)
         partition = self._partitions.pop((name.topic, name.partition), None)
         if partition is not None:
-            # Whoever waits for it is told, and finds that it is gone.
+            # Requests that wait for it are checked, and find that it is gone.
             partition.resign(-1, partition.leader_epoch)
 
     def log_config(self, topic: str) -> LogConfig:
@@ -125,7 +125,7 @@ class Replicas:
         return config
 
     def update_config(self, topic: str | None = None) -> None:
-        """Let the logs of a topic, or of all, obey what is configured now."""
+        """Apply the current configuration to the logs of a topic, by default of all topics."""
         self._log_configs.clear()  # the defaults may have changed
         for (name, _), partition in self._partitions.items():
             if topic in (None, name):

@@ -1,4 +1,4 @@
-"""The partition under a shard: its records as one batch an append, and all of them for a replay."""
+"""A partition as the log of a shard: append records as one batch, read all of them to replay."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyk.reference_broker.storage import AppendOrigin, LogError, StorageError
 
 READ_BYTES = 1 << 20
 MAX_BATCH_BYTES = 64 << 20
-"""Only what a builder needs to be told: max.message.bytes of the topic is the limit that counts."""
+"""The builder needs a limit; the one that counts is max.message.bytes of the topic."""
 
 
 class PartitionLog:

@@ -88,7 +88,7 @@ def dump_transaction_index(data: bytes) -> Iterator[Dumped]:
 
 
 def sanity_problem(entry: Struct, data: bytes) -> str | None:
-    """Return why a broker would build the index anew when it starts, None if it would not."""
+    """Return why a broker would rebuild the index when it starts, None if it would not."""
     if len(data) % entry.size:
         return f"{len(data)} bytes are no whole number of entries of {entry.size} bytes"
     entries = list(_entries(entry, data))

@@ -26,7 +26,7 @@ METADATA_TOPICS = ("__cluster_metadata", "__remote_log_metadata")
 COORDINATOR_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 
 Decoder: TypeAlias = Callable[[Record], dict[str, Any]]
-"""From a record to what is to be shown of its key and value."""
+"""From a record to what is shown of its key and value."""
 
 
 def decoder_for(topic: str, style: Style) -> Decoder:
@@ -84,7 +84,7 @@ def _coordinator(topic: str, style: Style, record: Record) -> dict[str, Any]:
 
 
 def _open_members(group: dict[str, Any]) -> None:
-    """Show what the members of a classic group of consumers told each other, if it is that."""
+    """Show what members of a consumer group told each other, if this is such a group."""
     if group.get("protocolType") != "consumer":
         return
     members: Iterable[dict[str, Any]] = group.get("members", ())

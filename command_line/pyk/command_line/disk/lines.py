@@ -27,7 +27,7 @@ class Line:
 
 @attrs.frozen
 class Problem:
-    """A sentence about something that is wrong with the file."""
+    """A sentence that says what is wrong with the file."""
 
     text: str
 

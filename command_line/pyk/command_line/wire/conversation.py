@@ -1,7 +1,7 @@
 """One connection of a client with a broker: frames become requests and responses.
 
-A response says nothing but a number: which request it answers, and so its API and version, has to
-be remembered. Where the capture lacks the request, no more can be said of the response than that.
+A response names its request by a number only, so the API and version of each request are
+remembered. If the capture lacks the request, its response cannot be decoded.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Conversation:
             yield Note(f"not the Kafka protocol: {error}; looking for the next {direction.value}")
 
     def lose(self, direction: Direction, size: int) -> Note:
-        """Take note that ``size`` bytes are not in the capture."""
+        """Note that ``size`` bytes are not in the capture."""
         self._readers[direction].lose()
         return Note(f"{size} bytes of {direction.value}s are not in the capture")
 

@@ -2,7 +2,7 @@
 
 What was sent twice is taken once. What comes too early waits, until what is missing has come or is
 known not to come: the other end acknowledged it, so it was sent and not captured; or too much
-waits. The hole is then told as such, for whoever reads the bytes has lost its place.
+waits. The hole is then reported as a gap, because the reader of the bytes has lost its place.
 """
 
 from __future__ import annotations

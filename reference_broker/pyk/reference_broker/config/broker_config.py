@@ -95,11 +95,9 @@ class BrokerConfig:
         True, doc="Whether a topic that clients ask for is created if there is none."
     )
     delete_topic_enable: bool = boolean(True, doc="Whether topics can be deleted.")
-    num_partitions: int = integer(
-        1, minimum=1, doc="How many partitions a topic has when its creator does not say."
-    )
+    num_partitions: int = integer(1, minimum=1, doc="How many partitions a topic gets by default.")
     default_replication_factor: int = integer(
-        1, doc="How many replicas a partition has when its creator does not say."
+        1, doc="How many replicas a partition gets by default."
     )
     max_request_partition_size_limit: int = integer(
         2000, minimum=1, doc="How many partitions one DescribeTopicPartitions answer holds."
@@ -253,13 +251,13 @@ class BrokerConfig:
     log_flush_offset_checkpoint_interval_ms: int = integer(
         60_000,
         minimum=0,
-        doc="How often it is written down up to where logs are on the disk.",
+        doc="How often the recovery points of logs are written to their file.",
     )
     log_flush_scheduler_interval_ms: int = long(
-        MAX_INT64, doc="How often logs are looked through for what flush.ms wants on the disk."
+        MAX_INT64, doc="How often logs are checked for what flush.ms wants on the disk."
     )
     log_flush_start_offset_checkpoint_interval_ms: int = integer(
-        60_000, minimum=0, doc="How often it is written down where logs start."
+        60_000, minimum=0, doc="How often log start offsets are written to their file."
     )
     log_initial_task_delay_ms: int = long(
         30_000,
@@ -268,13 +266,13 @@ class BrokerConfig:
         doc="How long after its start the broker first looks for old segments.",
     )
     log_retention_check_interval_ms: int = long(
-        300_000, minimum=1, doc="How often logs are looked through for old segments."
+        300_000, minimum=1, doc="How often logs are checked for old segments."
     )
     producer_id_expiration_check_interval_ms: int = integer(
         600_000,
         minimum=1,
         is_internal=True,
-        doc="How often logs are looked through for producers that are gone.",
+        doc="How often logs are checked for producers that have expired.",
     )
     producer_id_expiration_ms: int = integer(
         DAY_MS,
@@ -283,7 +281,7 @@ class BrokerConfig:
         doc="After how long without a record an idempotent producer is forgotten.",
     )
     replica_high_watermark_checkpoint_interval_ms: int = long(
-        5_000, doc="How often high watermarks are written down."
+        5_000, doc="How often high watermarks are written to their file."
     )
 
     # Consumer groups
@@ -301,10 +299,10 @@ class BrokerConfig:
         6_000, doc="The shortest session timeout a member may ask for."
     )
     offset_metadata_max_bytes: int = integer(
-        4096, doc="The longest note a member may commit with an offset."
+        4096, doc="The longest metadata a member may commit with an offset."
     )
     offsets_retention_check_interval_ms: int = long(
-        600_000, minimum=1, doc="How often groups are looked through for offsets nobody needs."
+        600_000, minimum=1, doc="How often groups are checked for offsets that have expired."
     )
     offsets_retention_minutes: int = integer(
         10_080, minimum=1, doc="How long the offsets of an empty group are kept."

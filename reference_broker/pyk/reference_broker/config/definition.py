@@ -57,7 +57,7 @@ _BOUNDS = {
 
 @slotted.frozen(kw_only=True)
 class Fallback:
-    """A configuration that stands in when another is not set, and how many of its units one is."""
+    """A configuration that is used if another is not set; ``unit`` converts its value."""
 
     name: str
     unit: int = 1
@@ -67,7 +67,7 @@ class Fallback:
 class ConfigDefinition:
     """What one configuration is. ``fallbacks`` are asked in order while it is not set.
 
-    One that ``has_effect`` not is Kafka's, and only kept and shown here.
+    One with ``has_effect=False`` is known to Kafka, and only kept and shown here.
     """
 
     name: str = ""
@@ -88,11 +88,11 @@ class ConfigDefinition:
 
     @property
     def is_sensitive(self) -> bool:
-        """Whether nobody may see the value; Kafka keeps what it does not know from all eyes too."""
+        """Whether the value is hidden; Kafka hides those of unknown configurations, too."""
         return self.type in (ConfigType.PASSWORD, ConfigType.UNKNOWN)
 
     def parse(self, value: object) -> ConfigValue:
-        """Return the typed value of a text, or of a Python value; raise ``InvalidConfigError``."""
+        """Return the typed value of a str, or of a Python value; raise ``InvalidConfigError``."""
         if value is None:
             if self.default is None:
                 return None
@@ -195,7 +195,7 @@ def boolean(default: bool, **more: Any) -> Any:
 
 
 def string(default: str | None, **more: Any) -> Any:
-    """Declare a configuration that is a text, one of ``choices`` if they are given."""
+    """Declare a configuration that is a str, one of ``choices`` if they are given."""
     return _field(ConfigType.STRING, default, more)
 
 

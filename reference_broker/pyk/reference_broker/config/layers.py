@@ -111,14 +111,14 @@ def parse_broker_configs(values: Mapping[str, object]) -> dict[str, ConfigValue]
 def parse_dynamic_broker_config(name: str, value: str) -> ConfigValue:
     """Return the typed value of what is set while brokers run; raise ``InvalidConfigError``.
 
-    An unknown name is taken, as in Kafka, and its value as it is.
+    An unknown name is accepted, as in Kafka, and its value as it is.
     """
     definition = broker_definition(name)
     return value if definition is None else definition.parse(value)
 
 
 def stored_broker_configs(values: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """Return the typed values that the metadata log holds, without those that cannot be."""
+    """Return the typed values that the metadata log holds, without invalid ones."""
     parsed = {}
     for name, value in values.items():
         try:
@@ -182,7 +182,7 @@ class BrokerConfigLayers:
         ]
 
     def describe_all_brokers(self) -> list[ConfigEntry]:
-        """Return what is set for all brokers while they run, and nothing else of it."""
+        """Return what was set for all brokers while they run, and nothing else."""
         entries = []
         for name, value in self.dynamic_default.items():
             definition = broker_definition(name) or _unknown(name)

@@ -183,8 +183,8 @@ class LogConfig:
     segment_jitter_ms: int = long(
         0,
         minimum=0,
-        doc="At most how much earlier than segment.ms a segment ends, by chance, so that not all "
-        "logs begin one at the same time.",
+        doc="How much earlier than segment.ms a segment may end, at random, so that not all logs "
+        "begin one at the same time.",
         **_broker("log.roll.jitter.ms"),
     )
     segment_ms: int = long(

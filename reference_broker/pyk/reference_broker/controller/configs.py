@@ -1,4 +1,4 @@
-"""Change configurations of topics and brokers: which may change, to what."""
+"""Decide which configurations of topics and brokers may change, and to what."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ConfigOperation(IntEnum):
 
 
 class Alteration(Protocol):
-    """One config of a request: AlterConfigs sets, IncrementalAlterConfigs says."""
+    """One configuration in a request: AlterConfigs sets it, IncrementalAlterConfigs says how."""
 
     name: str
     value: str | None

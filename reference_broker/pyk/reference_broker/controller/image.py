@@ -77,7 +77,7 @@ class TopicDeleted:
 
 @slotted.frozen
 class ConfigChanged:
-    """A configuration of a resource has another value, or none of its own any more."""
+    """A configuration of a resource has a new value, or no value of its own any more."""
 
     resource_type: int
     resource_name: str
@@ -93,7 +93,7 @@ class MetadataImage:
     topics: dict[str, TopicImage] = slotted.field(factory=dict)
     topics_by_id: dict[UUID, TopicImage] = slotted.field(factory=dict)
     unified_names: dict[str, str] = slotted.field(factory=dict)
-    """The topic of each :func:`~.names.unified_name`: there is but one."""
+    """The topic of each :func:`~.names.unified_name`: there is at most one."""
     brokers: dict[int, BrokerImage] = slotted.field(factory=dict)
     configs: dict[tuple[int, str], dict[str, str]] = slotted.field(factory=dict)
     """Own values by resource type and name; the empty broker name means all brokers."""

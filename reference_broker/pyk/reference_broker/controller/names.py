@@ -35,7 +35,7 @@ def check_topic_name(name: str) -> None:
 
 
 def unified_name(name: str) -> str:
-    """Return what two names have in common that differ only in ``.`` and ``_``.
+    """Return the same text for all names that differ only in ``.`` and ``_``.
 
     The names of metrics hold no dots, so that two such topics would share theirs.
     """

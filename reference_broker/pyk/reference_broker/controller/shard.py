@@ -70,7 +70,7 @@ class ControllerShard:
         self._defaults = defaults
         self._describe_topic = describe_topic
 
-    # What takes requests apart is imported when the first comes: a broker shall start fast.
+    # The modules for whole requests are imported with the first one: a broker must start fast.
 
     # -- topics ----------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ class Topics:
     # -- creating --------------------------------------------------------------------------------
 
     def create(self, topic: CreatableTopic) -> NewTopic:
-        """Return the new topic with its records; raise :class:`ApiError` if it cannot be."""
+        """Return the new topic with its records; raise :class:`ApiError` if it is not allowed."""
         self._check_name(topic.name)
         configs = _configs(topic)
         if topic.assignments:
@@ -128,7 +128,7 @@ class Topics:
         return self._place(0, partitions, replication_factor)
 
     def _place(self, first: int, partitions: int, replication_factor: int) -> list[list[int]]:
-        """Deal replicas out to brokers in turn, each partition beginning one broker later."""
+        """Assign replicas to brokers in turn, each partition starting one broker later."""
         brokers = sorted(node for node, each in self._image.brokers.items() if not each.is_fenced)
         if replication_factor > len(brokers):
             raise ApiError(

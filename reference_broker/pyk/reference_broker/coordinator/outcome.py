@@ -1,4 +1,4 @@
-"""What a shard answers to an event: records to append, and who is told once they are safe."""
+"""What a shard returns for an event: records to append, and whom to tell once they are safe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyk.protocol.errors import ErrorCode
 
 
 class ShardRecord(Protocol):
-    """A record that a shard decides on and can be brought up to date with."""
+    """A record that a shard chooses to append, and replays."""
 
     def encode(self) -> tuple[bytes | None, bytes | None]:
         """Return key and value as they stand in the log."""

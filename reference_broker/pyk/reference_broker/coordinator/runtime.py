@@ -42,7 +42,7 @@ class ShardLog(Protocol):
     def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
         """Append records as one batch; return the offset after them; raise :class:`ApiError`.
 
-        They count when the high watermark has passed them.
+        They are committed when the high watermark has passed them.
         """
 
     @property
@@ -154,7 +154,7 @@ class ShardRuntime(Generic[S]):
         try:
             record = self.shard.decode(key, value)
         except ProtocolError as error:
-            # Types and versions that a newer broker wrote: it knows how to live without our answer.
+            # A type or version of a newer broker: after a downgrade Kafka skips these, too.
             log.warning("Skipped a record of %s while loading: %s", self._name, error)
             return
         self.shard.replay(record)
@@ -165,7 +165,7 @@ class ShardRuntime(Generic[S]):
         event: Callable[[S, Moment], tuple[R, Outcome]],
         on_error: Callable[[ErrorCode], R],
     ) -> Deferred[R]:
-        """Let the shard handle one request; return its answer, given once its records are safe."""
+        """Let the shard handle one request; return its response, sent once its records are safe."""
         reply: Deferred[R] = Deferred()
         try:
             answer, outcome = event(self.shard, self._moment())
@@ -181,7 +181,7 @@ class ShardRuntime(Generic[S]):
         return reply
 
     def tell(self, event: Callable[[S, Moment], Outcome]) -> None:
-        """Let the shard handle an event whose reply it completes itself."""
+        """Let the shard handle an event whose response it completes itself."""
         self.carry_out(event(self.shard, self._moment()))
 
     def carry_out(self, outcome: Outcome) -> None:
@@ -212,7 +212,7 @@ class ShardRuntime(Generic[S]):
         return next_offset
 
     def high_watermark_moved(self) -> None:
-        """Publish and answer what is below the high watermark, or what will never be."""
+        """Publish and answer what is below the high watermark; fail the rest if the log failed."""
         while self._waiting and self._waiting[0][0] <= self._log.high_watermark:
             _, outcome = self._waiting.popleft()
             self._publish(outcome.records)

@@ -37,7 +37,7 @@ OPERATIONS = get_args(Operation)
 
 @slotted.define(eq=False)
 class Fault:
-    """What happens at a point, from when it is told until its ``times`` are over."""
+    """What happens at a point, once that is set and until its ``times`` are used up."""
 
     operation: Operation
     pattern: str
@@ -99,7 +99,7 @@ class Fault:
 class FaultyFile:
     """An open file whose operations are points of its file system."""
 
-    has_descriptor = False  # reading through a descriptor would pass by every fault
+    has_descriptor = False  # reading through a descriptor would bypass every fault
 
     def __init__(self, file: File, filesystem: FaultyFileSystem) -> None:
         self._file = file
@@ -156,7 +156,7 @@ class FaultyFileSystem:
         return self._filesystem.max_open_files
 
     def on(self, operation: Operation, pattern: str = "*") -> Fault:
-        """Name a point; what happens there is told to the result."""
+        """Name a point; call a method of the returned fault to say what happens there."""
         if operation not in OPERATIONS:
             raise ValueError(f"no operation {operation!r}: use one of {', '.join(OPERATIONS)}")
         fault = Fault(operation, pattern)

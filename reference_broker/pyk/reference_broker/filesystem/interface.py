@@ -70,11 +70,11 @@ class Lock(Protocol):
 
 
 class FileSystem(Protocol):
-    """Files by path: made for their owner's eyes only, and never through a symbolic link."""
+    """Files by path: readable by their owner only, and never made through a symbolic link."""
 
     @property
     def waits_for_device(self) -> bool:
-        """Whether flushing takes the time of a device, so that it belongs into a thread."""
+        """Whether flushing takes the time of a device, so that it belongs in a thread."""
 
     @property
     def max_open_files(self) -> int:

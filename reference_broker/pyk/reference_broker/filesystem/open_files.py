@@ -38,5 +38,5 @@ class OpenFiles:
         return file
 
     def release(self, path: str) -> None:
-        """Keep a file open no longer: it is finished, or its path is about to mean another."""
+        """Forget a file: it is finished, or another is about to get its path."""
         self._files.pop(path, None)

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-_TOLD_WITH_A_LOWEST_LEVEL_OF_0 = 4
+_FIRST_VERSION_WITH_LOWEST_LEVEL_0 = 4
 
 
 def api_versions(
     broker: Broker, request: ApiVersionsRequest, context: RequestContext
 ) -> ApiVersionsResponse:
-    """Say what is served; refuse a client software that has no proper name (KIP-511)."""
+    """Return what is served; refuse a client without a valid software name (KIP-511)."""
     software = (request.client_software_name, request.client_software_version)
     if context.version >= 3 and not all(map(_SOFTWARE.fullmatch, software)):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
@@ -42,7 +42,7 @@ def api_versions(
             )
             for feature in FEATURES
             # Clients that speak version 3 fail on a lowest level of 0 (KAFKA-17011).
-            if feature.lowest > 0 or context.version >= _TOLD_WITH_A_LOWEST_LEVEL_OF_0
+            if feature.lowest > 0 or context.version >= _FIRST_VERSION_WITH_LOWEST_LEVEL_0
         ],
         finalized_features_epoch=image.record_count - 1,
         finalized_features=[
@@ -53,7 +53,7 @@ def api_versions(
 
 
 def unsupported_version() -> ApiVersionsResponse:
-    """Return the answer to a version that is not served: which are, in the form of version 0."""
+    """Return the response to a version that is not served: which are, in the form of version 0."""
     versions = SERVED[ApiKey.API_VERSIONS]
     return ApiVersionsResponse(
         error_code=ErrorCode.UNSUPPORTED_VERSION,

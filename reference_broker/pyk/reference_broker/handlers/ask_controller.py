@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def ask_controller(
     broker: Broker, request: Any, handle: Callable[[ControllerShard], tuple[Message, Outcome]]
 ) -> Reply:
-    """Return what the controller answers once its records are safe, or the error that it raised."""
+    """Return the response of the controller, sent once its records are committed, or its error."""
     return broker.controller.ask(
         lambda shard, _: handle(shard),
         lambda code: error_response(request.api_key, request, code),

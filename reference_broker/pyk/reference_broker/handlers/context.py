@@ -1,4 +1,4 @@
-"""What a handler knows of a request besides its body."""
+"""What a handler knows about a request besides its body."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyk.reference_broker.address import WILDCARDS
 from pyk.reference_broker.deferred import Deferred
 
 Reply = Message | Deferred[Any] | None
-"""The response, one to come, or None where the client expects none."""
+"""The response, one that comes later, or None where the client expects none."""
 
 NO_OPERATIONS = -2147483648
 """What stands for "not asked for" in fields of authorized operations."""
@@ -23,7 +23,7 @@ class RequestContext:
     version: int
     client_id: str
     client_host: str
-    """As Kafka tells it of group members: a slash and the address."""
+    """As Kafka shows it for group members: a slash and the address."""
     local_host: str = ""
     """The address at which the client has reached this broker."""
 

@@ -1,4 +1,4 @@
-"""FindCoordinator: which broker has a group."""
+"""FindCoordinator: which broker coordinates a group."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_TRANSACTIONS = (
 def find_coordinator(
     broker: Broker, request: FindCoordinatorRequest, context: RequestContext
 ) -> Reply:
-    """Return the coordinator of each key; the first to ask makes the topic that groups need."""
+    """Return the coordinator of each key; the first request creates the topic of groups."""
     if request.key_type == GROUP and GROUP_METADATA_TOPIC not in broker.image.topics:
         created = broker.auto_create_topic(GROUP_METADATA_TOPIC)
         return created.then(lambda _: _find(broker, request, context))

@@ -1,4 +1,4 @@
-"""Fetch: where the records lie, sent from there; waits until there are enough of them."""
+"""Fetch: send records from where they lie on the disk; wait until there are enough of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ReadPartitions = list[tuple[FetchedPartition, PartitionData]]
 
 
 def fetch(broker: Broker, request: FetchRequest, context: RequestContext) -> Reply:
-    """Return records at once if there are enough or anything is amiss, else wait for them."""
+    """Return records at once if there are enough or there is an error, otherwise wait for them."""
     uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
     moment = broker.moment()
     try:
@@ -156,8 +156,8 @@ class _Reader:
     def is_enough(self, read: ReadPartitions) -> bool:
         """Return whether there is nothing to wait for.
 
-        That is so where there are enough bytes, or something to be told, or where a partition is
-        read in a segment that nothing will be added to.
+        That is so if there are enough bytes, or an error or a diverging epoch to report, or if a
+        partition is read in a segment that nothing will be added to.
         """
         available = 0
         for _, data in read:
@@ -188,7 +188,7 @@ class _Reader:
     def _with_records(self, fetched: FetchedPartition, data: PartitionData) -> PartitionData:
         """Return what is sent for a partition; an error where the disk fails.
 
-        This may run while the request of somebody else is handled, whom it does not concern.
+        This may run while another client's request is handled, which must not fail because of it.
         """
         try:
             data.records = data.records.as_part() if len(data.records) else b""
@@ -202,7 +202,7 @@ class _Reader:
 
 
 def _diverging_epoch(partition: Partition, asked: FetchPartition) -> EpochEndOffset | None:
-    """Return where the client's log leaves the leader's, None if it does not (KIP-595)."""
+    """Return where the client's log diverges from the leader's, None if it does not (KIP-595)."""
     if asked.last_fetched_epoch < 0:
         return None
     end = partition.end_offset_of_epoch(

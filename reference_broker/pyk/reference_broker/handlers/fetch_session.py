@@ -2,7 +2,7 @@
 
 A client opens a session with a full fetch (epoch 0) and from then on names only what changed; the
 response holds only partitions with news. Session ids are hard to guess, epochs count the requests,
-and whoever loses count is told so and starts anew.
+and a client that has lost count is told so and starts again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 MAX_EPOCH = 2**31 - 1
 EVICTION_SECONDS = 120.0
-"""A session that was not used for so long, or is so old and smaller than a new one, makes room."""
+"""A session may be evicted if unused for this long, or this old and smaller than a new one."""
 
 PartitionKey = tuple[str, UUID, int]
 """Topic name, topic id and partition number; of name and id the version knows only one."""
@@ -69,7 +69,7 @@ class FetchSession:
     """The epoch that the next request must have."""
 
     def update(self, request: FetchRequest) -> None:
-        """Take over what an incremental request changes."""
+        """Apply the changes of an incremental request."""
         for forgotten in request.forgotten_topics_data:
             for number in forgotten.partitions:
                 self.partitions.pop((forgotten.topic, forgotten.topic_id, number), None)
@@ -100,7 +100,7 @@ class FetchContext:
     def select(
         self, read: Iterable[tuple[FetchedPartition, PartitionData]]
     ) -> list[tuple[FetchedPartition, PartitionData]]:
-        """Return the partitions that belong into the response."""
+        """Return the partitions that belong in the response."""
         if self.session is None:
             return list(read)
         selected = []

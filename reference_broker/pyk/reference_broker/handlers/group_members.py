@@ -32,7 +32,7 @@ LEAVES_IN_BATCHES = 3
 
 
 def join_group(broker: Broker, request: JoinGroupRequest, context: RequestContext) -> Reply:
-    """Join or rejoin a group; answered when its members are together."""
+    """Handle JoinGroup; the response comes when the join phase ends."""
     reply: Deferred[JoinGroupResponse] = Deferred()
 
     def for_version(response: JoinGroupResponse) -> JoinGroupResponse:
@@ -61,7 +61,7 @@ def join_group(broker: Broker, request: JoinGroupRequest, context: RequestContex
 
 
 def sync_group(broker: Broker, request: SyncGroupRequest, context: RequestContext) -> Reply:
-    """Ask for an assignment, as the leader: give it; answered when the leader has."""
+    """Handle SyncGroup: the leader submits the assignments, every member receives its own."""
     reply: Deferred[SyncGroupResponse] = Deferred()
     has_protocol = request.protocol_type is not None and request.protocol_name is not None
     if context.version >= REQUIRES_PROTOCOL and not has_protocol:
@@ -77,11 +77,11 @@ def sync_group(broker: Broker, request: SyncGroupRequest, context: RequestContex
 def heartbeat(
     broker: Broker, request: HeartbeatRequest, context: RequestContext
 ) -> HeartbeatResponse:
-    """Stay in the group, and hear whether a rebalance is on."""
+    """Handle Heartbeat: prolong the session, and tell the member of a rebalance."""
     try:
         runtime = broker.group(_not_empty(request.group_id))
     except ApiError as error:
-        # While groups are read from the log nobody's session ends, so that all is well.
+        # While groups are loaded no session expires, so the member may go on.
         is_loading = error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         return HeartbeatResponse(error_code=ErrorCode.NONE if is_loading else error.code)
     code = runtime.shard.membership.heartbeat(

@@ -44,7 +44,7 @@ BROKERS, CONTROLLERS = 1, 2
 
 
 def metadata(broker: Broker, request: MetadataRequest, context: RequestContext) -> MetadataResponse:
-    """Describe topics, creating those that do not exist where that is wanted."""
+    """Describe topics, and create those that do not exist if the request allows it."""
     image = broker.image
     wants_all = request.topics is None or (context.version == 0 and not request.topics)
     topics = (

@@ -1,4 +1,4 @@
-"""ListOffsets, OffsetForLeaderEpoch, DeleteRecords: where logs begin, end and have been."""
+"""ListOffsets, OffsetForLeaderEpoch, DeleteRecords: where logs and their epochs begin and end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _SINCE_VERSION = {
 def list_offsets(
     broker: Broker, request: ListOffsetsRequest, context: RequestContext
 ) -> ListOffsetsResponse:
-    """Return offsets for times, and for the ends of logs."""
+    """Return offsets by timestamp, and where logs start and end."""
     is_committed = request.isolation_level == READ_COMMITTED
     isolation = Isolation.READ_COMMITTED if is_committed else Isolation.READ_UNCOMMITTED
     times = Counter(
@@ -130,7 +130,7 @@ def _epoch_end(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> E
 def delete_records(
     broker: Broker, request: DeleteRecordsRequest, context: RequestContext
 ) -> DeleteRecordsResponse:
-    """Let logs begin later."""
+    """Move the start of logs forward."""
     response = DeleteRecordsResponse()
     for topic in request.topics:
         answered = DeleteRecordsTopicResult(name=topic.name)

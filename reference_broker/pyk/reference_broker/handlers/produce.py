@@ -99,7 +99,7 @@ def _answer(request: ProduceRequest, response: Message) -> Message | None:
         for partition in topic.partition_responses
     )
     if has_failed:
-        # Nobody waits for a response, so that a closed connection is the only way to say it.
+        # Nobody waits for a response, so a closed connection is the only way to report it.
         raise ConnectionClosedError
     return None
 
@@ -137,7 +137,7 @@ def _append(
 
 
 def _check_not_zstd(records: bytes | memoryview, partition: TopicPartition) -> None:
-    """Refuse what clients of the producer's age could not read (KIP-110)."""
+    """Refuse zstd in a version of Produce that is older than zstd (KIP-110)."""
     batch = parse_single_batch(records, partition)
     if batch.attributes & COMPRESSION_MASK == Compression.ZSTD.codec:
         raise UnsupportedCompressionTypeError(
@@ -170,7 +170,7 @@ def _failed(
 class _WaitingPartition:
     """A batch that was appended but is not yet as safe as its producer asked for.
 
-    With acks=all not all replicas in sync may have it; with acks=1 too ``flush.messages`` may want
+    With acks=all, replicas in sync may still lack it. With acks=1 too, ``flush.messages`` may want
     it on the disk first.
     """
 
@@ -235,6 +235,6 @@ def _wait(
     reply: Deferred[Message] = Deferred()
     operation = _DelayedProduce(response, waiting, reply)
     deadline = broker.moment().after(request.timeout_ms)
-    # Not forgotten when the client goes: the entry ends with the high watermark or the deadline.
+    # Kept when the client disconnects: the entry ends with the high watermark or the deadline.
     broker.delayed_produces.watch(operation, [each.key for each in waiting], deadline)
     return reply

@@ -26,8 +26,8 @@ def init_producer_id(
 ) -> Reply:
     """Give a producer an id that nobody had before, at epoch 0.
 
-    Like Kafka, also where the producer had one: without a transactional id there is nothing by
-    which to tell that it is the same, and a new id is as good as a new epoch (KIP-360).
+    As in Kafka, also if the producer had an id already: without a transactional id nothing shows
+    that it is the same producer, and a new id is as good as a new epoch (KIP-360).
     """
     if request.transactional_id is not None:
         # There are no transactions here: see FindCoordinator.
@@ -41,7 +41,7 @@ def init_producer_id(
 def describe_producers(
     broker: Broker, request: DescribeProducersRequest, context: RequestContext
 ) -> DescribeProducersResponse:
-    """Return which producers have written to partitions of late (KIP-664)."""
+    """Return which producers have written to partitions recently (KIP-664)."""
     return DescribeProducersResponse(
         topics=[
             TopicResponse(

@@ -1,1 +1,1 @@
-"""Listener and connections: frames in, replies out, in order and within limits."""
+"""Listener and connections: frames in, responses out, in order and within limits."""

@@ -1,7 +1,7 @@
-"""One client's connection: takes frames, has requests handled one after the other, sends replies.
+"""One client's connection: take frames, handle requests one after the other, send responses.
 
-Like Kafka, a connection handles its next request when the last is answered, so what is pipelined
-stays in order and a client that does not read its replies is not read from. Waiting frames are
+Like Kafka, a connection handles its next request when the last is answered. So pipelined requests
+stay in order, and a client that does not read its responses is not read from. Waiting frames are
 bounded by count and by a budget that all connections share.
 """
 
@@ -31,7 +31,7 @@ SEND_BUFFER_BYTES = 256 * 1024
 
 
 Reply = Message | Deferred[Any] | None
-"""What handling a request gives: the response, one to come, or None where none is expected."""
+"""What a handler returns: the response, one that comes later, or None where none is expected."""
 
 
 class RequestHandler(Protocol):
@@ -41,16 +41,16 @@ class RequestHandler(Protocol):
         """Carry a request out; raise :class:`ConnectionClosedError` to close the connection."""
 
     def requests_begin(self) -> None:
-        """Learn that requests of a connection are going to be handled."""
+        """Prepare: requests of a connection are going to be handled."""
 
     def requests_end(self) -> None:
-        """Learn that they are handled, and that those are answered that do not wait."""
+        """Finish: they are handled, and those that do not wait are answered."""
 
     def refuse(self, error: RequestError) -> Message | None:
         """Return the response to a request that cannot be taken, None to close the connection."""
 
     def outgoing(self, request: Request, connection: Connection, parts: list[Any]) -> list[Any]:
-        """Return the parts of a response as they shall be sent."""
+        """Return the parts of a response as they are to be sent."""
 
 
 class Connection:
@@ -116,7 +116,7 @@ class Connection:
         self._on_made(self)
 
     def frame_arriving(self, held_bytes: int) -> None:
-        """Learn how much memory the frame takes that is just arriving."""
+        """Count the memory of the frame that is arriving."""
         self._budget.take(held_bytes - self._arriving_bytes)
         self._arriving_bytes = held_bytes
         if self._budget.is_overdrawn:
@@ -131,7 +131,7 @@ class Connection:
         self._budget.take(len(frame))
 
     def frames_received(self) -> None:
-        """Go on once all frames are cut that have arrived together."""
+        """Handle the frames that have arrived together."""
         if self._frames and self._is_idle:
             self._handle_waiting()
         if self._frames and (len(self._frames) >= MAX_WAITING_FRAMES or self._budget.is_exhausted):
@@ -266,7 +266,7 @@ class Connection:
             self._send_in_task([])
 
     def _send_in_task(self, parts: list[Any]) -> None:
-        """Send ``parts`` behind what is on its way; take the next request when the peer has them.
+        """Send ``parts`` after what is on its way; take the next request when the peer has them.
 
         Until then, what is in memory counts against the budget.
         """
@@ -304,7 +304,7 @@ class Connection:
 
 
 class _ServerTransport(FrameTransport):
-    """Tells its connection when it is there, and what it holds before there is a whole frame."""
+    """Tells its connection when it is connected, and how much it holds of an incomplete frame."""
 
     def __init__(self, connection: Connection, *, max_frame_bytes: int) -> None:
         super().__init__(connection, max_frame_bytes=max_frame_bytes)

@@ -1,4 +1,4 @@
-"""What keeps one peer from taking all: a byte budget, deadlines, log lines that cannot flood."""
+"""Limits for each peer: a byte budget, deadlines, log lines that cannot flood."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pyk.protocol import slotted
 
 PATIENCE = 30.0
 SLOWEST_BYTES_PER_SECOND = 10_000
-"""What has begun to arrive or to be sent must get on this fast, or it only holds memory."""
+"""What is arriving or being sent must progress this fast: otherwise it only holds memory."""
 
 
 @slotted.define
 class Progress:
-    """When a connection last got on, in monotonic seconds."""
+    """When a connection last made progress, in monotonic seconds."""
 
     last_active: float
     receiving_since: float | None = None
@@ -27,7 +27,7 @@ class Progress:
         self.receiving_since = None
 
     def sending(self, now: float, size: int) -> None:
-        """Note that so many bytes are on their way to a peer that has to take them."""
+        """Note that ``size`` bytes are on their way to a peer that has to take them."""
         self.sending_since, self.sending_bytes = now, size
 
     def sent(self, now: float) -> None:

@@ -1,4 +1,4 @@
-"""Accepts connections, counts them, and closes those that are idle or do not get on."""
+"""Accepts connections, counts them, and closes those that are idle or make no progress."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ListenerLimits:
     max_connections: int = 2_147_483_647
     max_connections_per_ip: int = 2_147_483_647
     budget_bytes: int = 512 * 1024 * 1024
-    """Of all requests that wait or are handled."""
+    """For all requests that wait or are being handled."""
 
 
 class BrokerListener:
@@ -68,7 +68,7 @@ class BrokerListener:
         return len(self._connections)
 
     async def open(self, network: Network, host: str, port: int) -> None:
-        """Begin to accept connections; raise ``OSError`` if the port cannot be had."""
+        """Begin to accept connections; raise ``OSError`` if the port cannot be opened."""
         self._open_port = await network.listen(self._accept, host, port)
         self._sweep_later()
 

@@ -6,7 +6,7 @@
    far from the broker's clock.
 4. Its size again where the topic stores it with another codec: it may have grown.
 
-The batch is stored byte for byte; only its place (base offset, leader epoch) is set. Where the
+The batch is stored byte for byte; only its base offset and leader epoch are set. Where the
 topic wants other timestamps or another codec, the header or the whole batch is rebuilt.
 
 Like Apache Kafka, a leader counts one offset for each record. It stores an uncompressed batch with
@@ -76,7 +76,7 @@ class AppendOrigin(Enum):
 
 @slotted.define
 class ValidatedBatch:
-    """A batch as it will be stored, but for its place. ``header`` begins at byte 16."""
+    """A batch as it will be stored, from byte 16 on: without base offset and leader epoch."""
 
     header: Buffer
     records: Buffer
@@ -88,7 +88,7 @@ class ValidatedBatch:
         return _PLACE_BYTES + len(self.header) + len(self.records)
 
     def parts_at(self, base_offset: int, leader_epoch: int) -> tuple[Buffer, ...]:
-        """Return the bytes to write when the batch gets this place."""
+        """Return the bytes to write for a batch with this base offset and leader epoch."""
         place = _PLACE.pack(base_offset, self.size - LENGTH_END, leader_epoch)
         return (place, self.header, self.records)
 

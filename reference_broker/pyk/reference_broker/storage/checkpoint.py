@@ -30,7 +30,7 @@ _VERSION = "0"
 class OffsetCheckpoint:
     """One offset for each partition of a data directory, in one file.
 
-    Opening it raises ``StorageError`` if the file makes no sense.
+    Opening it raises ``StorageError`` if the file is damaged.
     """
 
     def __init__(self, filesystem: FileSystem, path: str) -> None:

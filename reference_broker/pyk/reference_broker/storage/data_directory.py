@@ -33,7 +33,7 @@ _LOG_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})")
 
 @slotted.define
 class DataDirectory:
-    """A data directory that is locked for one broker. ``close`` lets others in."""
+    """A data directory that is locked for one broker. ``close`` unlocks it."""
 
     filesystem: FileSystem
     path: str
@@ -84,7 +84,7 @@ class DataDirectory:
         return found
 
     def rename(self, partition: TopicPartition, unique_id: UUID, suffix: str) -> str:
-        """Take the name from a log, so that a new one can have it; return its new path.
+        """Rename a log, so that a new one can have its name; return its new path.
 
         Not synced: after a power failure the log may have its old name again, and the id of its
         topic tells that it is not the new one.
@@ -96,7 +96,7 @@ class DataDirectory:
         return target
 
     def set_aside(self, partition: TopicPartition, unique_id: UUID) -> None:
-        """Take the name from a log of an unknown topic, and say where it is; raise ``OSError``."""
+        """Rename a log of an unknown topic, and log where it is; raise ``OSError``."""
         _warn_of_stray(self.rename(partition, unique_id, STRAY_SUFFIX))
 
     def name_strays(self) -> None:
@@ -112,7 +112,7 @@ class DataDirectory:
                 self.filesystem.remove_tree(f"{self.path}/{name}")
 
     def close(self, broker_epoch: int | None) -> None:
-        """Unlock the directory; with a broker epoch, everything in it has been written down."""
+        """Unlock the directory; with a broker epoch, mark that everything in it was written."""
         try:
             if broker_epoch is not None:
                 mark_clean_shutdown(self.filesystem, self.path, broker_epoch)

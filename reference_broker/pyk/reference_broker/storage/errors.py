@@ -1,4 +1,4 @@
-"""Why a log refuses, each with the error code that answers the request.
+"""Why a log refuses a request, each with the error code of the response.
 
 LogError
 ├── InvalidRecordError         a batch or a record that breaks a rule; lists the records

@@ -14,7 +14,7 @@ SEND_FROM_FILE_ABOVE_BYTES = 16 * 1024
 
 @slotted.frozen
 class FileRecords:
-    """A stretch of a segment: whole batches, the last one possibly cut. ``len()`` is its size."""
+    """A region of a segment file: batches, the last one possibly cut. ``len()`` is its size."""
 
     file: File | None
     position: int

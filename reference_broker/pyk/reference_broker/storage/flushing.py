@@ -27,7 +27,7 @@ from pyk.reference_broker.storage.errors import StorageError
 log = logging.getLogger(__name__)
 
 FLUSHES_AT_ONCE = 8
-"""Each holds four files open, so that there must not be one for each log."""
+"""Each holds four files open, so there must not be one for each log."""
 
 
 @slotted.frozen(eq=False)
@@ -98,7 +98,7 @@ class FlushQueue:
         return waiting
 
     def hurry(self, waiting: WaitingFlush) -> None:
-        """Let somebody wait for a flush that nobody waited for when it was added."""
+        """Move a flush forward because somebody waits for it now."""
         if waiting in self._others:
             self._others.remove(waiting)
             self._urgent.append(waiting)
@@ -134,7 +134,7 @@ class FlushQueue:
 
 @slotted.frozen(eq=False)
 class WaitingFlush:
-    """One log's place in the queue."""
+    """A flush of one log that waits for its turn."""
 
     prepare: Callable[[], Flush | None]
     done: Callable[[Flush | None, BaseException | None], None]
@@ -176,7 +176,7 @@ class LogFlusher:
         self._when_flushed: Callable[[], object] | None = None
 
     def appended(self, end_offset: int, flush_messages: int) -> None:
-        """Learn that the log has grown; flush it if so many records are not on the disk."""
+        """Note that the log has grown; flush it if ``flush_messages`` records are not flushed."""
         self._end_offset = end_offset
         if end_offset - self.recovery_point >= flush_messages:
             self._required = end_offset
@@ -184,7 +184,7 @@ class LogFlusher:
         self._move_safe_offset()
 
     def truncated(self, end_offset: int) -> None:
-        """Learn that the log ends here now. What is being flushed may be other records."""
+        """Note that the log ends here now. What is being flushed may be other records."""
         self._changes += 1
         self._end_offset = end_offset
         self.recovery_point = min(self.recovery_point, end_offset)
@@ -193,7 +193,7 @@ class LogFlusher:
         self.safe_offset = min(self.safe_offset, end_offset)
 
     def changed_from(self, offset: int) -> None:
-        """Learn that files of the log that are on the disk changed again, from an offset on.
+        """Note that files of the log that were flushed changed again, from an offset on.
 
         What is being flushed may not include that, so it counts for nothing.
         """
@@ -201,7 +201,7 @@ class LogFlusher:
         self.recovery_point = min(self.recovery_point, offset)
 
     def request(self, up_to_offset: int, *, is_urgent: bool = False) -> None:
-        """Have the log flushed up to an offset, when its turn comes."""
+        """Flush the log up to an offset, when its turn comes."""
         self._wanted = max(self._wanted, up_to_offset)
         is_needed = self._wanted > self.recovery_point and self.failure is None
         if not is_needed or self._is_closed:
@@ -240,7 +240,7 @@ class LogFlusher:
         self._tell_if_flushed()
 
     def close(self) -> None:
-        """Begin no flush any more."""
+        """Start no more flushes."""
         self._is_closed = True
 
     def _next(self, up_to_offset: int) -> Flush | None:

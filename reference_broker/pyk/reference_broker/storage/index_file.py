@@ -3,7 +3,7 @@
 New entries stay in memory until ``write``, so an append costs no system call. A process that dies
 before loses them, and the recovery of its log makes them again from the records.
 
-The file is open only while it is used: an index is asked seldom, and there are very many of them.
+The file is open only while it is used: an index is rarely read, and there are very many of them.
 """
 
 from __future__ import annotations

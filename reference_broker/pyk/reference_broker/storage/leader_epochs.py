@@ -30,7 +30,7 @@ class EpochEntry(NamedTuple):
 class LeaderEpochs:
     """The leader epochs of one log, both epochs and offsets rising.
 
-    They last when what ``begin_write`` returns has run and ``written`` was told.
+    They are on the disk once the result of ``begin_write`` has run; call ``written`` then.
     """
 
     def __init__(self, filesystem: FileSystem, path: str) -> None:
@@ -90,7 +90,7 @@ class LeaderEpochs:
         return begin_write_lines(self._filesystem, self._path, lines, suffix)
 
     def written(self, entries: list[EpochEntry]) -> None:
-        """Learn that the file holds ``entries``, what ``self.entries`` was when it was begun."""
+        """Note that the file holds ``entries``, what ``self.entries`` was when it was begun."""
         self._written = entries
 
     def _replace(self, entries: list[EpochEntry]) -> None:

@@ -1,7 +1,7 @@
 """Open the files of a log, and repair what a crash left of them.
 
-After a clean shutdown everything is believed but an index that is missing or cannot be one. After
-any other stop, the segment with the recovery point and all behind it are read whole: the first
+After a clean shutdown everything is believed, except an index that is missing or damaged. After any
+other stop, the segment with the recovery point and all behind it are read whole: the first
 batch that is torn, damaged or out of order ends the log, and the indexes are rebuilt.
 
 A gap between offsets ends the log too. A power failure leaves one when it takes the end of a
@@ -107,7 +107,7 @@ def restore_producers(
     log_start_offset: int,
     log_end_offset: int,
 ) -> None:
-    """Make ``producers`` know who wrote the log: from a snapshot, then from what is behind it."""
+    """Restore the producers of a log from a snapshot and from the batches after it."""
     snapshots.load_latest(producers, log_start_offset, log_end_offset)
     known_to = producers.map_end_offset
     for segment in segments.from_offset(known_to) if known_to < log_end_offset else ():
@@ -119,7 +119,7 @@ def restore_producers(
 
 
 class _Repair:
-    """Brings the segments of one log back to what their records say."""
+    """Repairs the segments of one log by their records."""
 
     def __init__(
         self, segments: LogSegments, leader_epochs: LeaderEpochs, config: LogConfig
@@ -267,7 +267,7 @@ def _refuse_old_format(segment: LogSegment, data: memoryview) -> None:
 
 
 def _remove_leftovers(filesystem: FileSystem, directory: str) -> list[str]:
-    """Remove what a crash left of deletions and of pending replacements; return what stays."""
+    """Remove what a crash left of deletions and pending writes; return the other names."""
     try:
         names = filesystem.list_directory(directory)
     except FileNotFoundError:

@@ -44,7 +44,7 @@ from pyk.reference_broker.topic_partition import TopicPartition
 
 @slotted.frozen
 class LogAppendResult:
-    """Where an append went. For a retry that was appended before: where it went then."""
+    """The offsets of an append; for a retry those of the first time."""
 
     base_offset: int
     last_offset: int
@@ -122,9 +122,9 @@ class Log:
         log_start_offset: int = 0,
         was_shut_down_cleanly: bool = False,
     ) -> Log:
-        """Open the log in ``directory``, repaired where it needs it; begin it if there is none.
+        """Open the log in ``directory`` and repair it if needed; create it if there is none.
 
-        ``recovery_point`` and ``log_start_offset`` are what was last written down of it.
+        ``recovery_point`` and ``log_start_offset`` are those of the last checkpoints.
         """
         loaded = load_log(
             files,
@@ -358,7 +358,7 @@ class Log:
         self._last_flush = self._clock.now()
 
     def begin_close(self) -> None:
-        """Write everything but wait for nothing; raise ``OSError`` or ``StorageError``.
+        """Write everything, without waiting for the disk; raise ``OSError`` or ``StorageError``.
 
         The log is not appended to any more.
         """
@@ -382,7 +382,7 @@ class Log:
             self.flusher.changed_from(active.base_offset)
 
     def close(self) -> None:
-        """Bring everything onto the disk and let go of the files."""
+        """Flush everything and close the files."""
         if self._is_closed:
             return
         self.begin_close()
@@ -390,7 +390,7 @@ class Log:
         self.release()
 
     def release(self) -> None:
-        """Let go of the files and write nothing: the log is deleted, or the disk is gone."""
+        """Close the files and write nothing: the log is deleted, or the disk is gone."""
         self._is_closed = True
         self.flusher.close()
         for segment in self._segments:
@@ -399,7 +399,7 @@ class Log:
     # Deleting
 
     def advance_log_start_offset(self, offset: int) -> None:
-        """Let the log begin at ``offset`` (DeleteRecords); its segments go with the next clean-up.
+        """Move the log start offset to ``offset`` (DeleteRecords); segments are deleted later.
 
         Raises ``OffsetOutOfRangeError`` beyond the high watermark.
         """
@@ -413,7 +413,7 @@ class Log:
             self.leader_epochs.truncate_from_start(offset)
 
     def delete_old_segments(self, now_ms: int) -> int:
-        """Delete what retention and DeleteRecords let go, and return how many segments that is.
+        """Delete the segments that retention and DeleteRecords allow to; return how many.
 
         Their files stay for ``file.delete.delay.ms``, see ``take_deleted_files``.
         """
@@ -461,7 +461,7 @@ class Log:
         self._end_at(offset)
 
     def truncate_fully(self, offset: int) -> None:
-        """Remove all records and let the log begin at ``offset``."""
+        """Remove all records and start the log at ``offset``."""
         self._require_open()
         for segment in self._segments:
             self._segments.remove(segment)

@@ -103,7 +103,7 @@ class LogManager:
         cluster_id: str | None = None,
         disk: Disk | None = None,
     ) -> LogManager:
-        """Take hold of the data directory at ``path``; logs are opened one by one, when needed.
+        """Lock the data directory at ``path``; logs are opened one by one, when needed.
 
         ``disk`` waits for the device, by default at once. Raises ``StorageError`` if another broker
         uses the directory, it belongs to another, or its files are damaged.
@@ -132,7 +132,7 @@ class LogManager:
 
     @property
     def was_shut_down_cleanly(self) -> bool:
-        """Whether the last broker wrote everything down. Otherwise records may have been lost."""
+        """Whether the last broker stopped cleanly. Otherwise records may have been lost."""
         return self.data_directory.was_shut_down_cleanly
 
     def stored_partitions(self) -> list[TopicPartition]:
@@ -202,7 +202,7 @@ class LogManager:
         return False
 
     def give_up(self, partition: TopicPartition) -> None:
-        """Have ``make_room`` delete the log of a deleted topic, opened or not; it is no stray."""
+        """Mark the log of a deleted topic: ``make_room`` deletes it and does not set it aside."""
         self._unopened.discard(partition)
 
     def delete(self, partition: TopicPartition) -> None:
@@ -244,7 +244,7 @@ class LogManager:
                 log.warning("Could not tell which topic %s belongs to: %s", directory, error)
 
     def _set_aside(self, partition: TopicPartition) -> None:
-        """Take its name from a log that nobody uses; raise ``OSError``."""
+        """Rename a log that nobody uses, so that its name is free; raise ``OSError``."""
         self.data_directory.set_aside(partition, self._new_id())
         self._unopened.discard(partition)
         self._topic_ids.pop(partition, None)
@@ -260,15 +260,15 @@ class LogManager:
         )
 
     def due(self) -> list[Task]:
-        """Return what is to be done now."""
+        """Return the tasks that are due now."""
         return self._schedule.due(self._clock.now())
 
     def next_due(self) -> float:
-        """Return when, in monotonic seconds, something is to be done again."""
+        """Return when, in monotonic seconds, the next task is due."""
         return self._schedule.next_due()
 
     def perform(self, task: Task) -> None:
-        """Do it for all logs. What fails is logged, and tried again the next time."""
+        """Perform a task for all logs. A failure is logged; the next time it is tried again."""
         try:
             self._tasks[task]()
         except Exception:
@@ -279,7 +279,7 @@ class LogManager:
         broker_epoch: int = UNKNOWN_BROKER_EPOCH,
         when_closed: Callable[[StorageError | None], object] = _ignore,
     ) -> None:
-        """Write everything down, let others use the directory, then call ``when_closed``.
+        """Write everything to the disk, unlock the directory, then call ``when_closed``.
 
         It is told what could not be written, if anything. The next start believes what it finds
         only if there was nothing; otherwise it recovers the logs.
@@ -389,7 +389,7 @@ class LogManager:
         )
 
     def _for_each(self, task: Task, action: Callable[[Log], object]) -> None:
-        """Do something with every log that is in use, whatever happens with the others."""
+        """Do something with every log in use; a failure of one does not stop the others."""
         for opened in self:
             if opened.failure is None:
                 try:

@@ -41,7 +41,7 @@ def read_meta_properties(filesystem: FileSystem, directory: str) -> MetaProperti
 def write_meta_properties(
     filesystem: FileSystem, directory: str, properties: MetaProperties
 ) -> None:
-    """Write down whom the directory belongs to, durably."""
+    """Write down which node and cluster the directory belongs to, durably."""
     content = (
         f"cluster.id={properties.cluster_id}\n"
         f"directory.id={properties.directory_id}\n"
@@ -52,7 +52,7 @@ def write_meta_properties(
 
 
 def take_clean_shutdown(filesystem: FileSystem, directory: str) -> int | None:
-    """Return the broker epoch of a clean shutdown, None if the last stop was none.
+    """Return the broker epoch of a clean shutdown, None if the last stop was not clean.
 
     The mark is removed: from now on only another clean shutdown makes one.
     """

@@ -34,7 +34,7 @@ class OffsetIndex(SegmentIndex):
         self._last = (offset, position)
 
     def position_at_or_before(self, offset: int) -> int:
-        """Return where a batch begins, from which on to look for ``offset``."""
+        """Return the position of a batch from which on to look for ``offset``."""
         last_offset, last_position = self.last_entry()
         if offset >= last_offset:
             return last_position

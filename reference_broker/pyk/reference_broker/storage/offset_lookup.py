@@ -1,4 +1,4 @@
-"""Find records by their time."""
+"""Find records by their timestamps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyk.reference_broker.storage.stored_batches import StoredBatch
 
 
 class OffsetAndTimestamp(NamedTuple):
-    """A record that was found: its offset, its timestamp, and the epoch of who wrote it."""
+    """A record that was found: its offset, its timestamp, and the epoch of its leader."""
 
     offset: int
     timestamp: int

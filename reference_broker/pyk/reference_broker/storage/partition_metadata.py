@@ -36,7 +36,7 @@ def read_topic_id(filesystem: FileSystem, directory: str) -> UUID | None:
 def write_topic_id(filesystem: FileSystem, directory: str, topic_id: UUID) -> None:
     """Write down which topic the log in ``directory`` belongs to.
 
-    It is not waited for the disk: a new log holds nothing worth waiting for. The first flush of its
+    Does not wait for the disk: a new log holds nothing worth waiting for. The first flush of its
     records flushes the file too, see ``open_topic_id``.
     """
     content = f"version: 0\ntopic_id: {encode_id(topic_id)}".encode()

@@ -24,7 +24,7 @@ from pyk.reference_broker.storage.segment import offsets_of_files
 if TYPE_CHECKING:
     from pyk.protocol.messages.producer_snapshot import ProducerEntry as StoredEntry
 
-# The messages are imported when they are needed: a broker shall start fast.
+# The messages are imported when they are needed: a broker must start fast.
 
 SNAPSHOT_SUFFIX = ".snapshot"
 
@@ -46,9 +46,9 @@ class ProducerSnapshots:
     def take(self, producers: ProducerStates) -> None:
         """Write a snapshot of all that is known up to ``map_end_offset``, if there is none.
 
-        One of the same offset knows the same; Kafka keeps it, too. A file that takes the name of
-        another is flushed by many file systems, which would cost a stop a wait for each log.
-        Nothing here waits for the disk: a snapshot that a power failure damages is not used.
+        One of the same offset holds the same; Kafka keeps it, too. Many file systems flush a file
+        that replaces another, which would cost a shutdown one wait for each log. Nothing here waits
+        for the disk: a snapshot that a power failure damages is not used.
         """
         if producers.map_end_offset in self._offsets:
             return
@@ -58,7 +58,7 @@ class ProducerSnapshots:
         insort(self._offsets, producers.map_end_offset)
 
     def load_latest(self, producers: ProducerStates, log_start_offset: int, up_to: int) -> None:
-        """Restore the latest sound snapshot of at most ``up_to``; with none know nothing.
+        """Restore the latest sound snapshot of at most ``up_to``; without one forget everything.
 
         Snapshots beyond it, and damaged ones, are removed.
         """

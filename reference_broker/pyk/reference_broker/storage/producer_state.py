@@ -132,7 +132,7 @@ class ProducerStates:
     def add(self, batch: ProducedBatch, last_offset: int, timestamp: int) -> None:
         """Remember a batch of a producer that was appended up to ``last_offset``.
 
-        ``timestamp`` is its largest, from which on the producer is silent.
+        ``timestamp`` is its largest; the producer expires some time after it.
         """
         entry = self._producers.get(batch.producer_id)
         if entry is None:
@@ -145,7 +145,7 @@ class ProducerStates:
         self.map_end_offset = map_end_offset
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
-        """Forget who has written nothing for so long (``producer.id.expiration.ms``).
+        """Forget producers that wrote nothing for that long (``producer.id.expiration.ms``).
 
         Returns how many are forgotten. A producer inside a transaction is kept.
         """

@@ -9,7 +9,7 @@ from pyk.reference_broker.config import LogConfig
 
 
 class SegmentFacts(NamedTuple):
-    """What counts of a segment. ``end_offset`` is where the next one begins."""
+    """What retention looks at in a segment. ``end_offset`` is where the next one begins."""
 
     size: int
     end_offset: int

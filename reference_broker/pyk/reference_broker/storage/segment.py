@@ -22,7 +22,7 @@ SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
 
 
 class BatchPlace(NamedTuple):
-    """What a segment must know of a batch that is appended."""
+    """What a segment must know about a batch that is appended."""
 
     size: int
     last_offset: int
@@ -158,7 +158,7 @@ class LogSegment:
             self.note(place, index_interval_bytes)
 
     def note(self, place: BatchPlace, index_interval_bytes: int) -> None:
-        """Take a batch that lies at the end of the file into the segment and its indexes."""
+        """Add a batch that lies at the end of the file to the segment and its indexes."""
         if self.size == 0:
             self._first_timestamp = place.max_timestamp
             self._end_offset = self.base_offset
@@ -223,12 +223,12 @@ class LogSegment:
             self._first_timestamp = None
 
     def _forget_last_batch(self) -> None:
-        """Know neither where the last batch begins nor the offset behind it."""
+        """Forget where the last batch begins, and the offset after it."""
         self._last_batch_from = self._end_offset = MAX_OFFSET
         self._last_batch_position = 0
 
     def clear_indexes(self) -> None:
-        """Empty both indexes, to be filled again by ``index``."""
+        """Empty both indexes, to be filled again by ``note``."""
         self.offset_index.clear()
         self.time_index.clear()
         self._newest = (NO_TIMESTAMP, self.base_offset)
@@ -256,7 +256,7 @@ class LogSegment:
         return [self.file, self.offset_index.entries.write(), self.time_index.entries.write()]
 
     def release(self) -> None:
-        """Let go of the file. Whoever sends from it keeps it open until it is done."""
+        """Release the file. A fetch that sends from it keeps it open until it is done."""
         self._files.release(self.log_path)
 
     def mark_deleted(self) -> list[str]:

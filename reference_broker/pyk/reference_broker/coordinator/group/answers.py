@@ -1,4 +1,4 @@
-"""What members of a classic group are answered."""
+"""Responses to the members of a classic group."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 ``Empty`` has no members, and lives on until its offsets expire. ``PreparingRebalance`` collects
 JoinGroups; the phase ends when all known members have joined or time is up. ``CompletingRebalance``
 waits for the leader's assignment by SyncGroup. ``Stable`` hands that assignment to whoever asks.
-``Dead`` is what DescribeGroups calls a group that does not exist: none of these is ever in it.
+``Dead`` is what DescribeGroups calls a group that does not exist; no group here is ever in it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NO_GENERATION = -1
 
 
 class GroupState(enum.Enum):
-    """The states of a classic group, under the names that DescribeGroups tells."""
+    """The states of a classic group, under the names that DescribeGroups shows."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -137,7 +137,7 @@ class ClassicGroup:
             self.leader_id = next(iter(self.members), None)
 
     def replace_static_member(self, group_instance_id: str, new_member_id: str) -> Member:
-        """Give a static member a new id, and fence who still waits under the old (KIP-345)."""
+        """Give a static member a new id; fence requests that wait under the old one (KIP-345)."""
         old_member_id = self.static_members[group_instance_id]
         member = self.members.pop(old_member_id)
         fenced = ErrorCode.FENCED_INSTANCE_ID
@@ -227,7 +227,7 @@ class ClassicGroup:
             try:
                 self.topics = frozenset().union(*map(subscribed_topics, metadata))
             except ProtocolError:
-                self.topics = None  # metadata of another making; the group works all the same
+                self.topics = None  # metadata in another format; the group works all the same
 
     def is_subscribed_to(self, topic: str) -> bool:
         if self.protocol_type is None:
@@ -235,7 +235,7 @@ class ClassicGroup:
         return self.uses_consumer_protocol if self.topics is None else topic in self.topics
 
     def join_members(self) -> list[JoinGroupResponseMember]:
-        """Return what the leader is told of all members."""
+        """Return what the leader is told about all members."""
         assert self.protocol_name is not None
         return [
             JoinGroupResponseMember(
@@ -266,7 +266,7 @@ class ClassicGroup:
     def check_offset_delete(self) -> None:
         """Raise unless offsets may be deleted.
 
-        Of a group of consumers they may at any time, else only when it is empty.
+        Those of a consumer group may at any time, those of others only while the group is empty.
         """
         if self.state is not GroupState.EMPTY and not self.uses_consumer_protocol:
             raise ApiError(ErrorCode.NON_EMPTY_GROUP)

@@ -88,14 +88,14 @@ class GroupCoordinator:
         runtime.carry_out(runtime.shard.forget_deleted_topics(topic_id_of))
 
     def remove_shard(self, number: int) -> None:
-        """Coordinate the groups of a partition no longer, and send their members elsewhere."""
+        """Stop coordinating the groups of a partition, and send their members elsewhere."""
         runtime = self._shards.pop(number, None)
         if runtime is not None:
             runtime.close(ErrorCode.NOT_COORDINATOR)
             runtime.shard.membership.unload()
 
     def runtime_for(self, group_id: str, partition_count: int) -> GroupRuntime:
-        """Return the shard of a group; raise :class:`ApiError` if it is not here."""
+        """Return the shard of a group; raise :class:`ApiError` if this broker has none for it."""
         if not partition_count:
             raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         number = partition_for(group_id, partition_count)
@@ -127,7 +127,7 @@ class GroupCoordinator:
             raise ApiError(code)
 
     def expire_offsets(self) -> None:
-        """Forget offsets and groups that nobody needs any more."""
+        """Forget offsets past their retention, and empty groups that have none left."""
         for runtime in self._shards.values():
             runtime.carry_out(runtime.shard.expire_offsets(self._moment()))
 

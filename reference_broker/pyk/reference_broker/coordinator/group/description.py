@@ -1,4 +1,4 @@
-"""Groups as DescribeGroups and ListGroups tell them."""
+"""Groups as DescribeGroups and ListGroups show them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def list_groups(
 ) -> list[ListedGroup]:
     """Return the groups in one of ``states`` and of one of ``types``.
 
-    Upper and lower case are the same, and nothing named means any.
+    Case does not matter; an empty filter takes all.
     """
     states = {state.lower() for state in states}
     types = {kind.lower() for kind in types}

@@ -17,13 +17,13 @@ metadata for it.
 
 
 def join_error(error: ErrorCode, member_id: str = "") -> JoinGroupResponse:
-    """Return the answer to a JoinGroup that is refused."""
+    """Return the response to a JoinGroup that is refused."""
     return JoinGroupResponse(member_id=member_id, protocol_name=None, error_code=error)
 
 
 @slotted.define(kw_only=True, eq=False)
 class Member:
-    """A member, and the replies it is waiting for: at most one JoinGroup and one SyncGroup."""
+    """A member, and the responses it waits for: at most one JoinGroup and one SyncGroup."""
 
     member_id: str
     group_instance_id: str | None = None
@@ -56,14 +56,14 @@ class Member:
         return dict(self.protocols)[protocol_name]
 
     def vote(self, candidates: Collection[str]) -> str:
-        """Return what this member likes best of ``candidates``, one of which it supports."""
+        """Return the protocol that this member prefers among ``candidates``; it supports one."""
         return next(name for name in self.protocol_names if name in candidates)
 
     def satisfies_heartbeat(self) -> bool:
-        """Return whether the member is alive without a heartbeat: it waits for an answer of ours.
+        """Return whether the member counts as alive without a heartbeat: it waits for a response.
 
-        A new member may expire even so: its JoinGroup is bounded, lest retries of lost connections
-        pile up.
+        A new member may expire all the same: otherwise clients that retry after lost connections
+        would leave members behind.
         """
         return not self.is_new and (
             self.awaiting_join is not None or self.awaiting_sync is not None

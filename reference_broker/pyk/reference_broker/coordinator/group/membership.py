@@ -1,7 +1,7 @@
 """The classic group protocol: what JoinGroup, SyncGroup, Heartbeat and LeaveGroup do to a group.
 
 Each operation takes the moment it happens at and returns an :class:`Outcome`. JoinGroup and
-SyncGroup mostly have to wait for other members: their replies are kept with the member and
+SyncGroup mostly have to wait for other members: their responses are kept with the member and
 completed when the phase ends (:mod:`.rebalance`).
 """
 
@@ -175,10 +175,10 @@ class GroupMembership:
     def _rejoin(self, group: ClassicGroup, member: Member, join: Join) -> Outcome:
         is_unchanged = member.protocols == join.protocols
         is_leader = group.is_leader(member.member_id)
-        # 1. Waiting for the assignment: it probably lost our answer, so it gets that again.
+        # 1. Waiting for the assignment: it probably lost our response, so it gets that again.
         # 2. Stable: a follower with nothing new may sync at once, while the leader rejoins to have
         # a rebalance.
-        # 3. All else takes part in a rebalance.
+        # 3. Everything else takes part in a rebalance.
         if group.is_in(GroupState.COMPLETING_REBALANCE) and is_unchanged:
             join.reply.complete(joined(group, member, tells_members=is_leader))
             return NOTHING
@@ -201,8 +201,8 @@ class GroupMembership:
             group, new_member_id, member.session_timeout_ms, join.moment
         )
         if group.is_in(GroupState.COMPLETING_REBALANCE):
-            # The leader may have assigned to the old id already, so the new one would come away
-            # with nothing.
+            # The leader may have assigned to the old id already, so the new one would get
+            # nothing.
             reason = f"static member {new_member_id} replaces its old id"
             return self._rebalancer.prepare_rebalance(group, reason, join.moment)
         if not group.is_in(GroupState.STABLE):
@@ -271,7 +271,7 @@ class GroupMembership:
         generation_id: int,
         moment: Moment,
     ) -> ErrorCode:
-        """Prolong a member's session; return what it should know: to rejoin, that it was fenced."""
+        """Prolong a member's session; return the error it must act on: rejoin, or it was fenced."""
         group = self._groups.get(group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
@@ -330,7 +330,7 @@ class GroupMembership:
         return self._rebalancer.expect_heartbeats(group, moment)
 
     def unload(self) -> None:
-        """Send all members elsewhere: this broker coordinates their groups no longer."""
+        """Send all members elsewhere: this broker has stopped coordinating their groups."""
         for group in self._groups.values():
             self._rebalancer.forget(group)
             for member in list(group.members.values()):
@@ -355,7 +355,7 @@ def _update(member: Member, join: Join) -> None:
 def _keep_generation(
     group: ClassicGroup, member: Member, join: Join, leader_before: str | None
 ) -> Outcome:
-    """Answer a static member that is back with the generation it left: no rebalance (KIP-345)."""
+    """Give a returning static member the generation it left: no rebalance (KIP-345)."""
 
     def when_written(error: ErrorCode) -> None:
         if error:

@@ -2,8 +2,8 @@
 
 A rebalance has two phases. In the *join phase* members announce themselves; it ends when all have,
 or after the longest rebalance timeout among them, without those who have not. In the *sync phase*
-the leader sends the assignment, which everybody fetches by SyncGroup; who does not within the same
-time is removed, which begins the next rebalance.
+the leader sends the assignment, which every member fetches by SyncGroup. Members that do not within
+the same time are removed, which begins the next rebalance.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ShardTimers(Protocol):
 
 
 class Rebalancer:
-    """Moves groups between generations, when members or time ask for it."""
+    """Moves groups between generations, because of a member or of a deadline."""
 
     def __init__(self, config: GroupConfig, timers: ShardTimers) -> None:
         self._config = config
@@ -110,7 +110,7 @@ class Rebalancer:
         return NOTHING
 
     def _complete_join(self, group: ClassicGroup, moment: Moment) -> Outcome:
-        """End the join phase: drop who did not rejoin, begin the next generation, tell all."""
+        """End the join phase: remove who did not rejoin, begin the next generation, tell all."""
         self._timers.cancel(_join_key(group))
         for member in group.not_yet_rejoined:
             if not member.is_static:  # a static member keeps its place until its session ends
@@ -217,8 +217,8 @@ class Rebalancer:
 
     def remove(self, group: ClassicGroup, member: Member) -> None:
         self._timers.cancel(_heartbeat_key(group, member.member_id))
-        # A new member may still wait for its first JoinGroup: this answer makes it try again if it
-        # lives.
+        # A new member may still wait for its first JoinGroup: this error makes it try again if it
+        # is alive.
         member.complete_join(join_error(ErrorCode.UNKNOWN_MEMBER_ID))
         member.complete_sync(SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
         group.remove(member.member_id)

@@ -1,4 +1,4 @@
-"""What a consumer's metadata says it subscribes to: all that a broker looks at in it."""
+"""Read the topics out of a consumer's metadata: all that a broker looks at in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _VERSION = struct.Struct(">h")
 
 
 def subscribed_topics(metadata: bytes) -> frozenset[str]:
-    """Return the topics in a subscription; raise :class:`MalformedMessageError` if it is none."""
+    """Return the topics in a subscription; raise :class:`MalformedMessageError` for others."""
     if len(metadata) < _VERSION.size:
         raise MalformedMessageError("a consumer's subscription begins with its version")
     (version,) = _VERSION.unpack_from(metadata)
