@@ -255,13 +255,13 @@ def _bytes_of(words: tuple[str, ...]) -> bytes:
 def _all_bytes(file: BinaryIO, start: bytes = b"") -> bytes:
     data = start + file.read(LARGEST_INPUT)
     if len(data) >= LARGEST_INPUT:
-        raise click.ClickException(f"more than {LARGEST_INPUT} bytes, and no capture")
+        raise click.ClickException(f"more than {LARGEST_INPUT} bytes, and not a capture")
     if not _is_hex(data):
         return data
     try:
         return bytes.fromhex(data.decode())
     except ValueError as error:
-        raise click.ClickException(f"half a byte in the hex text: {error}") from None
+        raise click.ClickException(f"the hex text has an odd number of digits: {error}") from None
 
 
 def _is_hex(text: bytes) -> bool:

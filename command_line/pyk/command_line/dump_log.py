@@ -129,7 +129,7 @@ class _Dump:
         log = path.with_suffix(".log")
         batches = _batches(log) if log.exists() else None
         if batches is None:
-            yield Problem(f"there is no {log.name} beside it to hold it against")
+            yield Problem(f"there is no {log.name} beside it to compare it with")
         for dumped in dump(data, int(path.stem), batches):
             if isinstance(dumped, Problem) or not self.verify_index_only:
                 yield dumped

@@ -125,7 +125,7 @@ class AsyncCluster:
     async def start(self, node: int = 0) -> None:
         """Start a node, on the port it had before."""
         if node in self._brokers:
-            raise RuntimeError(f"node {node} runs already")
+            raise RuntimeError(f"node {node} is already running")
         layers = BrokerConfigLayers.of({**self._config, "node.id": str(node)})
         broker = Broker(
             layers,
@@ -176,7 +176,7 @@ class AsyncCluster:
 
     def _controller(self) -> Broker:
         if not self._brokers:
-            raise RuntimeError("no node runs")
+            raise RuntimeError("no node is running: start one first")
         return next(iter(self._brokers.values()))
 
     def _take(self, node: int) -> Broker:

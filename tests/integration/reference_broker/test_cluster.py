@@ -48,7 +48,7 @@ def test_only_one_broker_runs_for_now() -> None:
         Cluster(brokers=3)
 
 
-def test_a_topic_that_cannot_be_is_an_error_with_its_code() -> None:
+def test_an_invalid_topic_is_an_error_with_its_code() -> None:
     with Cluster() as cluster, pytest.raises(ApiError) as error:
         cluster.create_topic("a/b")
 
@@ -140,7 +140,7 @@ async def test_another_port_may_be_advertised() -> None:
         ("0.0.0.0", r"advertise: clients cannot connect to '0\.0\.0\.0'"),
     ],
 )
-def test_what_cannot_be_advertised_is_refused(advertise: str, words: str) -> None:
+def test_an_invalid_advertised_address_is_refused(advertise: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Cluster(advertise=advertise)
 

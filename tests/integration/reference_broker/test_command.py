@@ -84,7 +84,7 @@ def test_a_data_directory_has_one_broker(tmp_path: Path) -> None:
         (["--host", "256.0.0.1"], "cannot listen on 256.0.0.1"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line(options: list[str], text: str) -> None:
+def test_a_failed_start_is_explained_in_one_line(options: list[str], text: str) -> None:
     failed = run("--port", "0", *options)
 
     assert failed.returncode != 0
@@ -92,7 +92,7 @@ def test_what_cannot_be_is_said_in_one_line(options: list[str], text: str) -> No
     assert "Traceback" not in failed.stderr
 
 
-def test_configuration_counts(tmp_path: Path) -> None:
+def test_configuration_takes_effect(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path, "--config", "num.partitions=3") as broker:
         assert broker.terminate()[0] == 0
 

@@ -78,7 +78,9 @@ async def test_offsets_are_stored_with_the_codec_of_their_topic() -> None:
     assert {each.compression_type for each in read_batches(stored)} == {Compression.LZ4}
 
 
-async def test_what_has_no_effect_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_configuration_without_effect_is_named_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.WARNING)
     async with AsyncCluster(config={"num.io.threads": "4"}) as cluster:
         await change(cluster, "num.network.threads", "2")
@@ -93,12 +95,12 @@ async def test_what_has_no_effect_is_named_once(caplog: pytest.LogCaptureFixture
 
 
 @pytest.mark.parametrize("name", ["listeners", "log.dirs", "node.id", "broker.id"])
-def test_what_arguments_say_is_no_configuration(name: str) -> None:
+def test_what_arguments_set_is_refused_as_configuration(name: str) -> None:
     with pytest.raises(InvalidConfigError, match=f"{name} is set by "):
         AsyncCluster(config={name: "7"})
 
 
-async def test_a_stored_configuration_that_cannot_be_does_not_keep_a_broker_from_starting(
+async def test_an_invalid_stored_configuration_does_not_keep_a_broker_from_starting(
     cluster: AsyncCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     await change(cluster, "num.io.threads", "4")

@@ -11,7 +11,7 @@ from support.broker_requests import find_coordinator, join
 from support.raw_client import RawClient
 
 
-async def test_members_that_wait_are_sent_elsewhere_when_the_offsets_topic_is_deleted() -> None:
+async def test_waiting_members_get_not_coordinator_when_the_offsets_topic_is_deleted() -> None:
     config = {"group.initial.rebalance.delay.ms": 60_000}
     async with (
         AsyncCluster(config=config) as cluster,

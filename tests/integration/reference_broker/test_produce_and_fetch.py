@@ -88,7 +88,7 @@ async def test_a_fetch_waits_for_records_and_no_longer(
     assert fetched.responses[0].partitions[0].high_watermark == 1
 
 
-async def test_a_fetch_that_waits_in_vain_is_answered_at_its_deadline(client: RawClient) -> None:
+async def test_a_fetch_without_records_is_answered_at_its_deadline(client: RawClient) -> None:
     fetched = await client.ask(fetch(0, max_wait_ms=20), 12)
 
     assert fetched.responses[0].partitions[0].records == b""
@@ -106,7 +106,7 @@ async def test_a_fetch_waits_for_min_bytes(cluster: AsyncCluster, client: RawCli
     assert fetched.responses[0].partitions[0].high_watermark == 2
 
 
-async def test_a_fetch_is_answered_when_its_topic_goes(
+async def test_a_fetch_is_answered_when_its_topic_is_deleted(
     cluster: AsyncCluster, client: RawClient
 ) -> None:
     from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -168,7 +168,7 @@ async def test_acks_0_that_fails_closes_the_connection(client: RawClient) -> Non
         (produce(b"\0" * 61), ErrorCode.CORRUPT_MESSAGE),
     ],
 )
-async def test_a_produce_that_cannot_be_is_refused(
+async def test_an_invalid_produce_is_refused(
     client: RawClient, request_: ProduceRequest, error: ErrorCode
 ) -> None:
     produced = await client.ask(request_, 12)

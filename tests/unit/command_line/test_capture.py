@@ -138,7 +138,7 @@ def test_a_capture_may_begin_in_the_middle_of_a_message() -> None:
     assert answered.body == HeartbeatResponse(throttle_time_ms=1)
 
 
-def test_what_was_never_answered_is_told_at_the_end() -> None:
+def test_unanswered_requests_are_named_at_the_end() -> None:
     flow, ([request, other], _) = Flow(), heartbeats(2)
 
     *_, note = listen([*flow.open(), flow.client(request), flow.client(other)])
@@ -154,7 +154,7 @@ def test_of_many_unanswered_requests_the_oldest_are_named() -> None:
     assert str(note).endswith("Heartbeat 8, Heartbeat 9, 2 more")
 
 
-def test_nobody_waits_for_an_answer_to_acks_0() -> None:
+def test_no_response_is_expected_to_acks_0() -> None:
     flow = Flow()
 
     [asked] = listen([*flow.open(), flow.client(Ends().request(ProduceRequest(acks=0), 9))])

@@ -136,7 +136,7 @@ def test_a_capture_that_breaks_off_is_shown_as_far_as_it_goes() -> None:
         (["HeartbeatRequest", "4", "00"], "HeartbeatRequest v4: "),
     ],
 )
-def test_what_cannot_be_is_said_in_one_sentence(words: list[str], problem: str) -> None:
+def test_invalid_input_is_explained_in_one_sentence(words: list[str], problem: str) -> None:
     done = decode(*words)
 
     assert done.exit_code != 0

@@ -192,7 +192,7 @@ def test_offsets_that_fall_are_told(tmp_path: Path) -> None:
     assert "begins at offset 1, not at 2" in done.stderr
 
 
-def test_so_much_is_read(tmp_path: Path) -> None:
+def test_max_bytes_limits_what_is_read(tmp_path: Path) -> None:
     one = sealed(b"one")
 
     done = dump("--max-bytes", str(len(one) + 5), segment(tmp_path, one, one))
@@ -252,7 +252,7 @@ def test_what_is_allocated_in_advance_is_no_entry(tmp_path: Path) -> None:
     [(bytes(9), "9 bytes are no whole number of entries of 8 bytes"),
      (struct.pack(">iiii", 5, 50, 3, 30), "the last entry, (3, 30), is not behind the first")],
 )  # fmt: skip
-def test_what_makes_a_broker_build_an_index_anew_is_told(
+def test_damage_that_makes_a_broker_rebuild_an_index_is_reported(
     tmp_path: Path, data: bytes, problem: str
 ) -> None:
     (index := tmp_path / f"{FIRST}.index").write_bytes(data)
@@ -375,7 +375,9 @@ def test_records_that_are_not_known_are_shown_as_they_are(
     [(f"{FIRST}.log", "No such file or directory"), (f"{FIRST}.index", "No such file"),
      ("copy.index", "its name does not begin with an offset")],
 )  # fmt: skip
-def test_what_cannot_be_is_said_in_one_sentence(tmp_path: Path, name: str, problem: str) -> None:
+def test_invalid_input_is_explained_in_one_sentence(
+    tmp_path: Path, name: str, problem: str
+) -> None:
     (tmp_path / "copy.index").write_bytes(b"")
     (tmp_path / "copy.log").write_bytes(b"")
 

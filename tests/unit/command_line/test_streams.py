@@ -66,7 +66,7 @@ def test_bytes_cut_from_one_packet_may_come_with_another() -> None:
     assert stream.push(100, b"abcdefg") == [b"abcdefg"]
 
 
-def test_only_so_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bytes_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "MOST_WAITING_BYTES", 5)
     stream = opened()
     stream.push(110, b"klm")
@@ -75,7 +75,7 @@ def test_only_so_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stream.waiting_bytes == 3
 
 
-def test_giving_up_tells_of_each_gap() -> None:
+def test_giving_up_reports_each_gap() -> None:
     stream = opened()
     stream.push(102, b"c")
     stream.push(105, b"f")

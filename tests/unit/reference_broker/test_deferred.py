@@ -27,7 +27,7 @@ def test_none_is_a_value() -> None:
     assert seen == [None]
 
 
-def test_what_is_abandoned_tells_who_works_for_it_and_nobody_else() -> None:
+def test_abandoning_calls_only_listeners_for_that() -> None:
     deferred: Deferred[int] = Deferred()
     told: list[Any] = []
     deferred.when_done(told.append)
@@ -40,7 +40,7 @@ def test_what_is_abandoned_tells_who_works_for_it_and_nobody_else() -> None:
     assert not deferred.complete(1)
 
 
-def test_abandoning_what_was_made_of_a_value_abandons_the_value() -> None:
+def test_abandoning_a_derived_value_abandons_its_source() -> None:
     deferred: Deferred[int] = Deferred()
     changed = deferred.then(str)
 

@@ -64,7 +64,7 @@ def test_the_deadline_answers_with_what_there_is() -> None:
     assert purgatory.check("a") == 0
 
 
-def test_what_is_forgotten_is_neither_tried_nor_expired() -> None:
+def test_a_forgotten_operation_is_neither_tried_nor_expired() -> None:
     purgatory, timers = new_purgatory()
     operation = Waiting()
     watched = purgatory.watch(operation, ["a"], 5)
@@ -77,7 +77,7 @@ def test_what_is_forgotten_is_neither_tried_nor_expired() -> None:
     assert not operation.has_expired
 
 
-def test_an_answer_may_forget_another_operation_of_the_same_key() -> None:
+def test_a_response_may_cancel_another_operation_of_the_same_key() -> None:
     purgatory, _ = new_purgatory()
     second = Waiting(is_ready=False)
     ids: list[int] = []

@@ -24,12 +24,12 @@ def test_apis_go_by_any_of_their_names(name: str) -> None:
     assert rule.hits == 1
 
 
-def test_an_api_that_does_not_exist_is_the_callers_mistake() -> None:
+def test_an_unknown_api_is_refused_with_an_example() -> None:
     with pytest.raises(ValueError, match="no API 'Prodoose'"):
         FaultRules().on("Prodoose")
 
 
-def test_an_error_that_does_not_exist_is_the_callers_mistake() -> None:
+def test_an_unknown_error_is_refused_with_an_example() -> None:
     with pytest.raises(ValueError, match="no error 'NOT_A_LEADER'"):
         FaultRules().on("Produce").error("NOT_A_LEADER")
 
@@ -108,7 +108,7 @@ def test_rules_end_with_their_block_or_with_all() -> None:
     assert rules.rules == ()
 
 
-def test_a_rule_that_was_told_nothing_only_counts() -> None:
+def test_a_rule_without_a_verb_only_counts() -> None:
     rules = FaultRules()
     rule = rules.on("Produce")
 

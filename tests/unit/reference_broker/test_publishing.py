@@ -38,7 +38,7 @@ async def test_a_topic_of_many_partitions_is_opened_turn_by_turn() -> None:
 
 
 @virtual_time
-async def test_a_topic_that_goes_before_it_is_open_leaves_nothing() -> None:
+async def test_a_topic_that_is_deleted_before_it_is_open_leaves_nothing() -> None:
     async with running_broker() as broker:
         topic = CreatableTopic(name="wide", num_partitions=500, replication_factor=1)
         create_topics(broker, CreateTopicsRequest(topics=[topic]), context(7))
@@ -73,7 +73,7 @@ async def test_a_topic_of_many_partitions_is_deleted_turn_by_turn() -> None:
 
 
 @virtual_time
-async def test_whoever_creates_a_topic_here_finds_it_open() -> None:
+async def test_create_topic_returns_when_its_partitions_are_open() -> None:
     async with running_broker(partitions=300) as broker:
         assert len(broker.replicas.of_topic("orders")) == 300
 

@@ -45,7 +45,7 @@ def test_scheduling_again_moves_the_deadline_either_way() -> None:
     assert timers.ran == [("earlier", 4), ("later", 5)]
 
 
-def test_a_cancelled_event_does_not_run_even_if_it_is_scheduled_anew_for_later() -> None:
+def test_a_cancelled_event_does_not_run_even_if_scheduled_again_for_later() -> None:
     timers = Recorder()
     timers.schedule("a", 1)
 

@@ -74,7 +74,7 @@ class _Reader:
     def read(self, size: int) -> bytes:
         if size > LARGEST_BLOCK:
             raise CaptureError(
-                f"behind packet {self.packet_count} stands a length of {size} bytes: "
+                f"after packet {self.packet_count} comes a length of {size} bytes: "
                 "the capture is damaged"
             )
         data = self.read_or_end(size) if size else b""

@@ -292,7 +292,7 @@ def _unknown(name: str) -> ConfigDefinition:
         type=ConfigType.UNKNOWN,
         default=None,
         has_effect=False,
-        doc="No broker configuration of Apache Kafka.",
+        doc="Not a broker configuration of Apache Kafka.",
     )
 
 

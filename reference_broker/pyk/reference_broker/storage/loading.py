@@ -170,7 +170,7 @@ class _Repair:
             try:
                 return active.next_offset()
             except StorageError as error:
-                log.warning("Recovering a log in spite of a clean shutdown: %s", error)
+                log.warning("Recovering a log although the shutdown was clean: %s", error)
         return self._recover_from(suspect_from)
 
     def _recover_from(self, recovery_point: int) -> int:
@@ -187,7 +187,7 @@ class _Repair:
             next_offset, lost_bytes = self._scan(segment, recovery_point)
             if lost_bytes:
                 log.warning(
-                    "Cut %d bytes off %s that are no whole batch or lie behind a gap",
+                    "Cut %d bytes off %s: they are not a whole batch, or come after a gap",
                     lost_bytes,
                     segment,
                 )
@@ -203,7 +203,7 @@ class _Repair:
 
     def _remove(self, segments: Iterable[LogSegment]) -> None:
         for segment in segments:
-            log.warning("Removing %s: it lies behind the end of what could be recovered", segment)
+            log.warning("Removing %s: it comes after the end of what could be recovered", segment)
             self._segments.remove(segment)
 
     def _scan(self, segment: LogSegment, recovery_point: int) -> tuple[int, int]:
@@ -261,8 +261,8 @@ def _refuse_old_format(segment: LogSegment, data: memoryview) -> None:
     stored_crc = int.from_bytes(data[LENGTH_END : LENGTH_END + 4])
     if size > 4 and zlib.crc32(data[LENGTH_END + 4 : LENGTH_END + size]) == stored_crc:
         raise StorageError(
-            f"{segment.path}{LOG_SUFFIX} has messages of a format of before Kafka 0.11, which is "
-            "not read; let a Kafka of 3.x rewrite the topic"
+            f"{segment.path}{LOG_SUFFIX} has messages of a format of before Kafka 0.11, which "
+            "cannot be read; let a Kafka 3.x rewrite the topic"
         )
 
 

@@ -61,4 +61,4 @@ def decode_id(text: str) -> UUID:
     try:
         return UUID(bytes=base64.b64decode(text + "==", altchars=b"-_", validate=True))
     except binascii.Error as error:
-        raise ValueError(f"{text[:100]!r} is no id of 22 letters") from error
+        raise ValueError(f"{text[:100]!r} is not an id of 22 characters") from error

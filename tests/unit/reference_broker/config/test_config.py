@@ -156,7 +156,7 @@ def test_described_broker_configuration_says_whether_it_can_change():
     assert not entry(described, "message.max.bytes").is_read_only
 
 
-def test_what_stands_in_for_a_configuration_is_shown_behind_it_layer_by_layer():
+def test_fallbacks_of_a_configuration_are_shown_after_it_layer_by_layer():
     layers = BrokerConfigLayers.of({"log.roll.ms": 5, "log.roll.hours": 2})
     layers.dynamic = {"log.roll.ms": 9}
 
@@ -198,7 +198,7 @@ def test_own_configurations_are_those_of_kafka():
         assert rows[name] == expected, name
 
 
-def test_what_is_set_while_brokers_run_is_kept_though_nobody_knows_it():
+def test_unknown_dynamic_configurations_are_kept():
     layers = BrokerConfigLayers.of({})
     layers.dynamic_default = stored_broker_configs({"foo.bar": "1", "max.connections": "-1"})
 

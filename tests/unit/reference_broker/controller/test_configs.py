@@ -81,7 +81,7 @@ def test_validating_changes_nothing(controllers: Controllers) -> None:
         (32, "group", (SET, "consumer.session.timeout.ms", "1"), ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_what_may_not_change_is_refused(
+def test_configurations_that_may_not_change_are_refused(
     controllers: Controllers,
     kind: int,
     name: str,
@@ -113,7 +113,7 @@ def test_a_broker_and_all_brokers_are_configured_apart(controllers: Controllers)
     assert everywhere == {"min.insync.replicas": "1", "log.retention.ms": "2"}
 
 
-def test_a_broker_keeps_configurations_that_nobody_knows(controllers: Controllers) -> None:
+def test_a_broker_keeps_unknown_configurations(controllers: Controllers) -> None:
     altered = controllers.alter(BROKER_RESOURCE, "0", (SET, "foo.bar", "1"))
 
     assert altered.error_code == ErrorCode.NONE

@@ -34,7 +34,7 @@ def test_brokers_learn_of_each_partition() -> None:
     assert created[0].partition.leader == 0
 
 
-def test_a_creator_who_does_not_say_gets_the_defaults() -> None:
+def test_a_topic_gets_the_default_partitions_and_replicas() -> None:
     (created,) = Controllers().create(topic("orders", -1, -1))
 
     assert (created.num_partitions, created.replication_factor) == (2, 1)
@@ -149,7 +149,7 @@ def test_a_name_of_legal_characters_is_taken(name: str) -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused_in_kafkas_words(
+def test_an_invalid_topic_is_refused_in_kafkas_words(
     wanted: CreatableTopic, error: ErrorCode, text: str
 ) -> None:
     controllers = Controllers()
@@ -179,7 +179,7 @@ def test_assigned_partitions_have_to_be_numbered_from_0(numbers: list[int], reas
     assert reason in (refused.error_message or "")
 
 
-def test_an_assignment_leaves_no_room_for_numbers() -> None:
+def test_an_assignment_excludes_numbers_of_partitions_and_replicas() -> None:
     wanted = topic("new", assignments=[[0]])
     wanted.num_partitions = 1
 
@@ -240,7 +240,7 @@ def test_partitions_are_added_behind_those_that_are_there() -> None:
         ("orders", 2**31 - 1, ErrorCode.POLICY_VIOLATION, "Excessively"),
     ],
 )
-def test_a_number_of_partitions_that_cannot_be_is_refused(
+def test_an_invalid_number_of_partitions_is_refused(
     name: str, count: int, error: ErrorCode, text: str
 ) -> None:
     controllers = Controllers()

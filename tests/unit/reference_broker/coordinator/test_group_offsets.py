@@ -18,7 +18,7 @@ def expire(groups: Groups) -> None:
     groups.runtime.carry_out(groups.shard.expire_offsets(groups.moment()))
 
 
-def test_a_member_commits_and_the_offset_lives_through_a_restart() -> None:
+def test_a_committed_offset_survives_a_restart() -> None:
     groups = Groups()
     (member_id,) = groups.stable()
 
@@ -38,7 +38,7 @@ def test_anybody_may_commit_for_a_group_without_members() -> None:
     assert groups.state == "Empty"
 
 
-def test_nobody_but_members_may_commit_for_a_group_that_has_some() -> None:
+def test_only_members_may_commit_for_a_group_that_has_members() -> None:
     groups = Groups()
     groups.stable()
 
@@ -71,7 +71,7 @@ def test_a_member_may_still_commit_while_others_rejoin() -> None:
     assert groups.commit(offset(7), member=(follower, None, 1)) == OK
 
 
-def test_a_commit_is_as_good_as_a_heartbeat() -> None:
+def test_a_commit_prolongs_the_session_as_a_heartbeat_does() -> None:
     groups = Groups()
     (member_id,) = groups.stable(session_s=10)
 
@@ -90,7 +90,7 @@ def test_a_member_of_a_group_that_does_not_exist_is_refused(version: int, error:
     assert Groups().commit(offset(7), member=("a", None, 1), version=version) is error
 
 
-def test_a_note_that_is_too_long_is_refused_and_the_rest_is_committed() -> None:
+def test_metadata_that_is_too_long_is_refused_and_the_rest_is_committed() -> None:
     groups = Groups(metadata_max_bytes=4)
 
     committed = groups.commit(offset(1, metadata="12345"), offset(2, partition=1, metadata="1234"))
@@ -126,7 +126,7 @@ def test_offsets_can_be_deleted_but_not_of_topics_the_group_reads() -> None:
     assert groups.committed("payments") is None
 
 
-def test_a_deleted_topic_takes_its_offsets_along() -> None:
+def test_offsets_of_a_deleted_topic_are_deleted() -> None:
     groups = Groups()
     groups.commit(offset(1, "orders"), offset(2, "payments"))
 

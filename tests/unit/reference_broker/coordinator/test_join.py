@@ -6,7 +6,7 @@ from pyk.protocol.errors import ErrorCode
 from support.groups import GROUP, Groups
 
 
-def test_a_new_member_is_told_its_id_and_has_to_come_back_with_it() -> None:
+def test_a_new_member_gets_an_id_and_has_to_join_again_with_it() -> None:
     groups = Groups()
 
     told = groups.join(client_id="app")
@@ -115,7 +115,7 @@ def test_a_follower_with_other_topics_begins_a_rebalance() -> None:
     assert groups.state == "PreparingRebalance"
 
 
-def test_a_member_that_lost_its_answer_gets_it_again() -> None:
+def test_a_member_that_lost_its_response_gets_it_again() -> None:
     groups = Groups()
     member_id, _ = groups.join_dynamic()
     groups.advance(3)
@@ -126,7 +126,7 @@ def test_a_member_that_lost_its_answer_gets_it_again() -> None:
     assert len(again.response.members) == 1
 
 
-def test_who_does_not_rejoin_in_time_is_out() -> None:
+def test_a_member_that_does_not_rejoin_in_time_is_removed() -> None:
     groups = Groups()
     leader, follower = groups.stable(2, session_s=100, rebalance_s=30)
 
@@ -160,7 +160,7 @@ def test_a_rebalance_waits_for_ids_that_were_handed_out() -> None:
     assert groups.join(told.response.member_id).error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_an_id_nobody_handed_out_is_refused() -> None:
+def test_an_unknown_member_id_is_refused() -> None:
     groups = Groups()
     assert groups.join("invented").error is ErrorCode.UNKNOWN_MEMBER_ID
     assert groups.shard.groups == {}
@@ -208,7 +208,7 @@ def test_the_protocol_with_most_votes_among_the_common_ones_is_chosen() -> None:
     assert joined.response.protocol_name == "roundrobin"
 
 
-def test_a_full_group_takes_nobody_more() -> None:
+def test_a_full_group_refuses_new_members() -> None:
     groups = Groups(max_size=2)
     leader, _ = groups.stable(2)
 
@@ -228,7 +228,7 @@ def test_a_member_of_a_full_group_may_rejoin() -> None:
     assert groups.state == "PreparingRebalance"
 
 
-def test_the_last_to_rejoin_is_turned_away_after_the_maximum_was_lowered() -> None:
+def test_the_last_to_rejoin_is_refused_after_the_maximum_was_lowered() -> None:
     before = Groups()
     first, second, third = before.stable(3, session_s=100)
     groups = Groups(before.log, max_size=2)
@@ -258,7 +258,7 @@ def test_a_member_that_joined_later_does_not_prolong_the_delay_of_a_new_start() 
     assert joined.is_answered
 
 
-def test_a_follower_that_lost_its_answer_is_not_told_the_members() -> None:
+def test_a_follower_that_lost_its_response_is_not_told_the_members() -> None:
     groups = Groups()
     (leader, _), (follower, _) = groups.join_dynamic(), groups.join_dynamic()
     groups.advance(6)

@@ -37,7 +37,7 @@ def test_leaving_a_group_that_does_not_exist_is_refused() -> None:
     assert Groups().leave(("anybody", None)) == [ErrorCode.UNKNOWN_MEMBER_ID]
 
 
-def test_who_waits_for_a_join_and_is_removed_is_told() -> None:
+def test_a_removed_member_that_waits_to_join_is_answered() -> None:
     groups = Groups()
     leader, _ = groups.stable(2)
     rejoined = groups.join(leader)
@@ -47,7 +47,7 @@ def test_who_waits_for_a_join_and_is_removed_is_told() -> None:
     assert rejoined.error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_rebalance_goes_on_without_who_leaves() -> None:
+def test_a_rebalance_goes_on_without_members_that_leave() -> None:
     groups = Groups()
     leader, follower = groups.stable(2)
     rejoined = groups.join(leader)
@@ -57,7 +57,7 @@ def test_a_rebalance_goes_on_without_who_leaves() -> None:
     assert rejoined.response.generation_id == 2
 
 
-def test_a_stranger_that_leaves_disturbs_nobody() -> None:
+def test_an_unknown_member_that_leaves_changes_nothing() -> None:
     groups = Groups()
     (member_id,) = groups.stable()
 

@@ -80,7 +80,7 @@ def test_a_duplicate_that_waits_is_fenced_at_once() -> None:
     assert first.error is ErrorCode.FENCED_INSTANCE_ID
 
 
-def test_a_static_member_that_is_back_and_falls_silent_is_out() -> None:
+def test_a_returned_static_member_without_heartbeats_is_removed() -> None:
     groups = Groups()
     stable_static(groups, "one")
 
@@ -144,7 +144,7 @@ def test_a_change_of_the_protocol_begins_a_rebalance() -> None:
     assert groups.shard.groups[GROUP].protocol_name == "sticky"
 
 
-def test_a_static_member_that_does_not_rejoin_keeps_its_place() -> None:
+def test_a_static_member_that_does_not_rejoin_stays_a_member() -> None:
     groups = Groups()
     one = groups.join(instance="one", session_s=100, rebalance_s=20)
     two = groups.join(instance="two", session_s=100, rebalance_s=20)

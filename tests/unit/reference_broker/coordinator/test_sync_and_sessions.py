@@ -21,7 +21,7 @@ def test_followers_wait_for_the_leaders_assignment() -> None:
     assert groups.state == "Stable"
 
 
-def test_who_was_not_assigned_anything_gets_an_empty_assignment() -> None:
+def test_a_member_without_partitions_gets_an_empty_assignment() -> None:
     groups = Groups()
     member_id, _ = groups.join_dynamic()
     groups.advance(3)
@@ -31,7 +31,7 @@ def test_who_was_not_assigned_anything_gets_an_empty_assignment() -> None:
     assert synced.response.assignment == b""
 
 
-def test_a_stable_group_tells_its_assignment_to_who_asks_again() -> None:
+def test_a_member_of_a_stable_group_may_ask_for_its_assignment_again() -> None:
     groups = Groups()
     _, follower = groups.stable(2)
 
@@ -49,7 +49,7 @@ def test_a_sync_of_another_generation_or_member_or_protocol_is_refused() -> None
         assert refused.error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_a_sync_during_a_rebalance_is_told_so() -> None:
+def test_a_sync_during_a_rebalance_gets_rebalance_in_progress() -> None:
     groups = Groups()
     leader, follower = groups.stable(2)
     groups.join(leader)
@@ -57,7 +57,7 @@ def test_a_sync_during_a_rebalance_is_told_so() -> None:
     assert groups.sync(follower, 1).error is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_a_rebalance_takes_waiting_followers_along() -> None:
+def test_a_rebalance_answers_followers_that_wait_for_the_assignment() -> None:
     groups = Groups()
     (leader, _), (follower, _) = groups.join_dynamic(), groups.join_dynamic()
     groups.advance(6)
@@ -68,7 +68,7 @@ def test_a_rebalance_takes_waiting_followers_along() -> None:
     assert waiting.error is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_who_does_not_sync_in_time_is_out() -> None:
+def test_a_member_that_does_not_sync_in_time_is_removed() -> None:
     groups = Groups()
     joined = [groups.join_dynamic(session_s=100, rebalance_s=20) for _ in range(2)]
     groups.advance(6)
@@ -81,7 +81,7 @@ def test_who_does_not_sync_in_time_is_out() -> None:
     assert groups.heartbeat(follower, 1) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_an_assignment_counts_only_when_it_is_safe() -> None:
+def test_an_assignment_takes_effect_only_when_it_is_committed() -> None:
     groups = Groups()
     member_id, _ = groups.join_dynamic()
     groups.advance(3)
@@ -95,7 +95,7 @@ def test_an_assignment_counts_only_when_it_is_safe() -> None:
     assert synced.response.assignment == b"0"
 
 
-def test_an_assignment_that_is_safe_after_the_next_rebalance_began_does_not_count() -> None:
+def test_an_assignment_committed_after_the_next_rebalance_began_has_no_effect() -> None:
     groups = Groups()
     leader, _ = groups.join_dynamic()
     groups.advance(3)
@@ -112,7 +112,7 @@ def test_an_assignment_that_is_safe_after_the_next_rebalance_began_does_not_coun
     assert groups.sync(new, 2).response is None
 
 
-def test_an_assignment_that_is_safe_in_the_next_generation_does_not_count() -> None:
+def test_an_assignment_committed_in_the_next_generation_has_no_effect() -> None:
     groups = Groups()
     leader, _ = groups.join_dynamic()
     groups.advance(3)
@@ -162,7 +162,7 @@ def test_an_assignment_that_cannot_be_stored_begins_a_rebalance(
     assert groups.state == "PreparingRebalance"
 
 
-def test_heartbeats_keep_a_member() -> None:
+def test_heartbeats_keep_a_member_in_the_group() -> None:
     groups = Groups()
     (member_id,) = groups.stable(session_s=10)
 
@@ -171,7 +171,7 @@ def test_heartbeats_keep_a_member() -> None:
         assert groups.heartbeat(member_id, 1) is ErrorCode.NONE
 
 
-def test_a_member_that_falls_silent_is_out() -> None:
+def test_a_member_without_heartbeats_is_removed() -> None:
     groups = Groups()
     leader, follower = groups.stable(2, session_s=10)
 
@@ -195,7 +195,7 @@ def test_a_group_is_empty_when_its_last_member_has_failed() -> None:
     assert groups.shard.groups[GROUP].generation_id == 2
 
 
-def test_heartbeats_of_strangers_and_of_the_past_are_refused() -> None:
+def test_heartbeats_of_unknown_members_and_old_generations_are_refused() -> None:
     groups = Groups()
     assert groups.heartbeat("anybody", 1) is ErrorCode.UNKNOWN_MEMBER_ID
     (member_id,) = groups.stable()
@@ -216,7 +216,7 @@ def test_a_waiting_member_needs_no_heartbeat() -> None:
     assert rejoined.error is ErrorCode.NONE
 
 
-def test_members_live_through_a_restart_and_have_a_whole_session_again() -> None:
+def test_members_survive_a_restart_and_their_sessions_begin_again() -> None:
     groups = Groups()
     leader, follower = groups.stable(2, session_s=10)
     groups.advance(9)
@@ -240,7 +240,7 @@ def test_a_group_over_a_lowered_maximum_rebalances_when_it_is_loaded() -> None:
     assert smaller.state == "PreparingRebalance"
 
 
-def test_all_that_wait_are_sent_elsewhere_when_their_coordinator_moves() -> None:
+def test_waiting_members_get_not_coordinator_when_their_coordinator_moves() -> None:
     groups = Groups()
     (leader, _), (follower, _) = groups.join_dynamic(), groups.join_dynamic()
     groups.advance(6)

@@ -56,7 +56,7 @@ def fill(broker: Broker, *sizes: int) -> None:
 
 
 @virtual_time
-async def test_the_broker_has_a_limit_of_its_own() -> None:
+async def test_fetch_max_bytes_of_the_broker_limits_a_fetch() -> None:
     async with running_broker(fetch_max_bytes=1024) as broker:
         fill(broker, 600, 600, 600)
 
@@ -105,7 +105,7 @@ async def test_a_waiting_fetch_that_meets_a_bug_is_answered_and_the_others_are_t
 
 @pytest.mark.parametrize("max_wait_ms", [0, -1])
 @virtual_time
-async def test_a_fetch_that_may_not_wait_does_not(max_wait_ms: int) -> None:
+async def test_a_fetch_without_max_wait_does_not_wait(max_wait_ms: int) -> None:
     async with running_broker() as broker:
         assert offsets(answered(ask(broker, max_wait_ms=max_wait_ms))) == []
 
@@ -170,7 +170,7 @@ async def test_a_fetch_that_nobody_waits_for_any_more_is_forgotten() -> None:
 
 
 @virtual_time
-async def test_a_fetch_that_waits_in_vain_tells_what_there_is() -> None:
+async def test_a_fetch_whose_wait_is_over_returns_what_there_is() -> None:
     async with running_broker() as broker:
         fill(broker, 10)
         reply = ask(broker, min_bytes=1000)
@@ -204,7 +204,7 @@ async def test_no_other_replica_may_fetch(replica_id: int) -> None:
     ],
 )
 @virtual_time
-async def test_a_log_that_left_the_leaders_is_told_where(
+async def test_a_diverged_log_is_told_where_it_diverges(
     epoch: int, offset: int, diverges_at: tuple[int, int] | None
 ) -> None:
     async with running_broker() as broker:
@@ -222,7 +222,7 @@ async def test_a_log_that_left_the_leaders_is_told_where(
 
 
 @virtual_time
-async def test_divergence_is_told_by_a_leader_of_the_clients_epoch_only() -> None:
+async def test_only_a_leader_in_the_clients_epoch_reports_divergence() -> None:
     async with running_broker() as broker:
         fill(broker, 10)
 
@@ -234,7 +234,7 @@ async def test_divergence_is_told_by_a_leader_of_the_clients_epoch_only() -> Non
 
 
 @virtual_time
-async def test_an_answer_tells_the_offsets_of_the_partition() -> None:
+async def test_a_response_holds_the_offsets_of_the_partition() -> None:
     async with running_broker() as broker:
         fill(broker, 10, 10, 10)
         broker.partition(TOPIC, 0).delete_records(1)
@@ -260,7 +260,7 @@ async def test_a_refusal_names_the_new_leader() -> None:
 
 
 @virtual_time
-async def test_a_full_fetch_opens_a_session_that_the_next_one_goes_on_with() -> None:
+async def test_a_full_fetch_opens_a_session_that_the_next_fetch_uses() -> None:
     async with running_broker() as broker:
         fill(broker, 10)
         first = ask(broker, session_epoch=0)

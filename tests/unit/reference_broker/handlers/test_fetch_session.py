@@ -117,7 +117,7 @@ def test_an_error_is_news_and_so_is_its_end() -> None:
     assert answer(recovered, high_watermark=5) == [0]
 
 
-def test_who_was_read_comes_last_next_time() -> None:
+def test_a_partition_that_was_read_comes_last_next_time() -> None:
     sessions = new_sessions()
     opened = begin(sessions, request(0, 0, 0, 1, 2))
     data = [PartitionData(partition_index=n, records=b"x" if n == 0 else b"") for n in range(3)]
@@ -128,7 +128,7 @@ def test_who_was_read_comes_last_next_time() -> None:
     assert numbers(context) == [1, 2, 0]
 
 
-def test_a_session_that_lost_count_or_is_unknown_is_refused() -> None:
+def test_a_session_with_a_wrong_epoch_or_an_unknown_id_is_refused() -> None:
     sessions = new_sessions()
     session_id = begin(sessions, request(0, 0, 0)).session_id
 
@@ -231,7 +231,7 @@ def test_records_are_news_also_below_a_high_watermark_that_was_told() -> None:
     assert answer(context, high_watermark=5, records=b"second half") == [0]
 
 
-def test_an_error_that_lasts_is_told_each_time() -> None:
+def test_an_error_that_lasts_is_in_every_response() -> None:
     sessions = new_sessions()
     opened = begin(sessions, request(0, 0, 0))
     failed = {"high_watermark": -1, "error_code": ErrorCode.NOT_LEADER_OR_FOLLOWER}
@@ -292,7 +292,7 @@ def test_without_slots_there_are_no_sessions() -> None:
     assert begin(new_sessions(slots=0), request(0, 0, 0)).session_id == 0
 
 
-def test_a_session_gets_an_id_that_no_other_has_and_that_does_not_mean_none() -> None:
+def test_a_session_gets_an_unused_id_that_is_not_zero() -> None:
     ids = iter((0, 5, 0, 5, 6))
     sessions = FetchSessions(10, lambda: next(ids))
 

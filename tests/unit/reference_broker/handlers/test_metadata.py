@@ -177,7 +177,7 @@ async def test_an_id_of_a_version_without_ids_is_refused_and_so_is_a_topic_witho
     [(True, True, True), (True, False, False), (False, True, False)],
 )
 @virtual_time
-async def test_a_missing_topic_is_created_where_both_sides_want_that(
+async def test_a_missing_topic_is_created_if_request_and_broker_allow_it(
     asked: bool, config: bool, is_created: bool
 ) -> None:
     async with running_broker(auto_create_topics_enable=config) as broker:
@@ -188,7 +188,7 @@ async def test_a_missing_topic_is_created_where_both_sides_want_that(
 
 
 @virtual_time
-async def test_a_name_that_no_topic_can_have_is_said_to_be_one() -> None:
+async def test_an_invalid_topic_name_is_reported_as_invalid() -> None:
     async with running_broker() as broker:
         response = ask(broker, "a/b", allow_auto_topic_creation=True)
 
@@ -223,7 +223,7 @@ async def test_authorized_operations_are_told_to_those_who_ask() -> None:
 
 
 @virtual_time
-async def test_partitions_without_a_leader_say_so() -> None:
+async def test_partitions_without_a_leader_have_an_error() -> None:
     async with running_broker(partitions=2) as broker:
         lose_leader(broker, 1)
 
@@ -261,7 +261,7 @@ async def test_a_broker_that_listens_on_all_addresses_is_where_the_client_reache
 
 
 @virtual_time
-async def test_describe_cluster_tells_of_fenced_brokers_only_if_asked() -> None:
+async def test_describe_cluster_lists_fenced_brokers_only_if_asked() -> None:
     async with running_broker() as broker:
         fence(broker, 7)
 
@@ -390,7 +390,7 @@ async def test_a_response_holds_at_least_one_partition_and_no_more_than_the_brok
 
 
 @virtual_time
-async def test_topics_that_cannot_be_described_say_why_and_take_no_room() -> None:
+async def test_topics_that_cannot_be_described_have_an_error_and_count_for_no_partition() -> None:
     async with running_broker(partitions=2) as broker:
         response = describe(broker, "a/b", "missing", TOPIC, limit=2)
 

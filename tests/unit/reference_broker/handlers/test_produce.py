@@ -128,7 +128,7 @@ async def test_a_leader_that_resigns_does_not_acknowledge_what_waits() -> None:
 
 
 @virtual_time
-async def test_a_partition_that_is_safe_stays_so_while_another_waits() -> None:
+async def test_a_batch_that_is_replicated_stays_so_while_another_waits() -> None:
     async with running_broker(partitions=2) as broker:
         first, second = (LaggingReplica(broker.partition(TOPIC, n)) for n in range(2))
         reply = send(broker, 0, 1)
@@ -143,7 +143,7 @@ async def test_a_partition_that_is_safe_stays_so_while_another_waits() -> None:
 
 
 @virtual_time
-async def test_what_is_not_safe_in_time_is_unknown() -> None:
+async def test_a_batch_that_is_not_replicated_in_time_is_unknown() -> None:
     async with running_broker(partitions=2) as broker:
         first, _ = (LaggingReplica(broker.partition(TOPIC, n)) for n in range(2))
         reply = send(broker, 0, 1, timeout_ms=500)
@@ -175,7 +175,7 @@ async def test_zstd_needs_a_producer_that_knows_it() -> None:
 
 
 @virtual_time
-async def test_an_answer_tells_where_the_batch_is_and_where_the_log_starts() -> None:
+async def test_a_response_holds_the_base_offset_and_the_log_start_offset() -> None:
     async with running_broker(topic_configs={"message.timestamp.type": "LogAppendTime"}) as broker:
         await answer(send(broker, records=batch(b"one", b"two")))
         broker.partition(TOPIC, 0).delete_records(1)

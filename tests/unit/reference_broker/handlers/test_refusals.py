@@ -45,7 +45,9 @@ async def test_records_of_an_internal_topic_cannot_be_deleted() -> None:
     [(3, ErrorCode.TOPIC_DELETION_DISABLED), (2, ErrorCode.INVALID_REQUEST)],
 )
 @virtual_time
-async def test_a_broker_that_may_not_delete_topics_says_so(version: int, code: ErrorCode) -> None:
+async def test_a_broker_that_may_not_delete_topics_refuses_to(
+    version: int, code: ErrorCode
+) -> None:
     async with running_broker(delete_topic_enable=False) as broker:
         request = DeleteTopicsRequest(topic_names=[TOPIC])
 

@@ -29,7 +29,7 @@ def test_no_version_is_served_that_the_protocol_does_not_have(api_key: ApiKey) -
     assert SERVED[api_key].highest <= api_key.stable_versions.highest
 
 
-def test_what_is_advertised_is_what_is_served_but_for_old_produces() -> None:
+def test_advertised_versions_are_those_served_except_for_old_produces() -> None:
     told = {each.api_key: (each.min_version, each.max_version) for each in advertised()}
 
     assert told.pop(ApiKey.PRODUCE) == (0, 13)
@@ -38,7 +38,7 @@ def test_what_is_advertised_is_what_is_served_but_for_old_produces() -> None:
     }
 
 
-def test_no_transactions_are_promised() -> None:
+def test_no_transactions_are_advertised() -> None:
     transactional = {ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.END_TXN, ApiKey.TXN_OFFSET_COMMIT}
 
     assert not transactional & set(SERVED)

@@ -114,7 +114,7 @@ async def listening(handler: Answers, **limits: int) -> AsyncIterator[tuple[Brok
 
 
 @virtual_time
-async def test_one_that_sends_many_requests_at_once_does_not_hold_up_others() -> None:
+async def test_a_client_with_many_requests_at_once_does_not_delay_others() -> None:
     handler = Answers()
     handler.seconds = 0.1
     async with listening(handler) as (_, connect):
@@ -138,7 +138,7 @@ async def test_the_handler_learns_when_what_arrived_together_is_handled_and_answ
 
 
 @virtual_time
-async def test_a_slow_reader_gets_what_it_asked_for() -> None:
+async def test_a_slow_reader_gets_its_whole_response() -> None:
     async with listening(Answers(bytes(8 * MB))) as (_, connect):
         slow = await connect(94_000)
         slow.send(fetch(0))
@@ -148,7 +148,7 @@ async def test_a_slow_reader_gets_what_it_asked_for() -> None:
 
 
 @virtual_time
-async def test_a_reader_below_what_is_promised_is_cut_off() -> None:
+async def test_a_reader_that_is_slower_than_the_limit_is_cut_off() -> None:
     async with listening(Answers(bytes(8 * MB))) as (_, connect):
         slow = await connect(5_000)
         slow.send(fetch(0))
@@ -158,7 +158,7 @@ async def test_a_reader_below_what_is_promised_is_cut_off() -> None:
 
 
 @virtual_time
-async def test_what_nobody_reads_counts_against_the_budget() -> None:
+async def test_unread_responses_count_against_the_budget() -> None:
     async with listening(Answers(bytes(2 * MB)), budget_bytes=5 * MB) as (listener, connect):
         deaf = [await connect(0) for _ in range(3)]
         for peer in deaf:
@@ -172,7 +172,9 @@ async def test_what_nobody_reads_counts_against_the_budget() -> None:
 
 
 @virtual_time
-async def test_too_much_that_nobody_reads_is_cut_off(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_client_with_too_many_unread_bytes_is_cut_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.WARNING)
     async with listening(Answers(bytes(2 * MB)), budget_bytes=2 * MB) as (listener, connect):
         deaf = [await connect(0) for _ in range(3)]

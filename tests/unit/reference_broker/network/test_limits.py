@@ -64,7 +64,7 @@ def test_a_large_request_may_take_longer() -> None:
     assert overdue(progress, 1036, receiving=10_000_000) is not None
 
 
-def test_a_request_that_arrives_begins_the_count_anew() -> None:
+def test_a_request_that_arrives_resets_the_idle_time() -> None:
     progress = Progress(last_active=0)
     overdue(progress, 5, receiving=100)
 

@@ -59,7 +59,7 @@ def test_retry_of_one_of_the_last_five_batches_gets_its_first_offsets():
         produce(log, 0, count=3)
 
 
-def test_retry_that_was_regrouped_is_no_retry():
+def test_retry_with_other_batch_borders_is_refused():
     log = open_log()
     produce(log, 0, count=3)
 
@@ -103,7 +103,7 @@ def test_producers_do_not_know_each_other():
     assert produce(log, 1, producer_id=1).base_offset == 2
 
 
-def test_silent_producer_is_forgotten():
+def test_producer_that_writes_nothing_expires():
     log = open_log()
     produce(log, 0)
 
@@ -167,7 +167,7 @@ def test_snapshot_is_read_as_it_was_written():
     assert entries[0].batches == log.producers.get(7).batches[-1:]
 
 
-def test_snapshot_of_nobody_is_read_too():
+def test_snapshot_without_producers_is_read():
     assert decode_snapshot(encode_snapshot(ProducerStates())) == []
 
 
