@@ -154,6 +154,15 @@ class TestDataLoss:
 
         assert read_offsets(consumer, offset_range(2, 9), settings=SKIP_LOST_DATA) == []
 
+    def test_the_error_for_a_range_below_the_log_start_ends_with_the_range(self) -> None:
+        consumer = consumer_of(range(60, 70))
+        consumer.logs[PARTITION_0].start = 60
+
+        with pytest.raises(
+            DataLossError, match="offsets 2 to 8 are gone: the log now starts at 60"
+        ):
+            read_offsets(consumer, offset_range(2, 9))
+
     def test_offsets_behind_the_log_end_fail_the_task(self) -> None:
         consumer = consumer_of(range(5))
 

@@ -275,26 +275,6 @@ def offset_delete(broker: Broker, request: OffsetDeleteRequest, context: Request
         if topic.name in broker.image.topics
     ]
 
-    def respond(results: OffsetResults) -> OffsetDeleteResponse:
-        return OffsetDeleteResponse(
-            topics=[
-                OffsetDeleteResponseTopic(
-                    name=topic.name,
-                    partitions=[
-                        OffsetDeleteResponsePartition(
-                            partition_index=each.partition_index,
-                            error_code=results.get(
-                                (topic.name, each.partition_index),
-                                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                            ),
-                        )
-                        for each in topic.partitions
-                    ],
-                )
-                for topic in request.topics
-            ]
-        )
-
     try:
         runtime = broker.group(request.group_id)
     except ApiError as error:
@@ -302,10 +282,22 @@ def offset_delete(broker: Broker, request: OffsetDeleteRequest, context: Request
     deleted: Deferred[OffsetResults | ErrorCode] = runtime.ask(
         lambda shard, _: shard.delete_offsets(request.group_id, known), lambda code: code
     )
-    return deleted.then(
-        lambda results: (
-            OffsetDeleteResponse(error_code=results)
-            if isinstance(results, ErrorCode)
-            else respond(results)
-        )
-    )
+    return deleted.then(lambda results: _delete_response(request, results))
+
+
+def _delete_response(
+    request: OffsetDeleteRequest, results: OffsetResults | ErrorCode
+) -> OffsetDeleteResponse:
+    if isinstance(results, ErrorCode):
+        return OffsetDeleteResponse(error_code=results)
+    response = OffsetDeleteResponse()
+    for topic in request.topics:
+        answered = OffsetDeleteResponseTopic(name=topic.name)
+        response.topics.append(answered)
+        for asked in topic.partitions:
+            number = asked.partition_index
+            code = results.get((topic.name, number), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            answered.partitions.append(
+                OffsetDeleteResponsePartition(partition_index=number, error_code=code)
+            )
+    return response

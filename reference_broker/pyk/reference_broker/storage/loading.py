@@ -73,7 +73,6 @@ def load_log(
     segments = LogSegments(files, directory)
     segments.load(names)
     leader_epochs = LeaderEpochs(filesystem, f"{directory}/{LEADER_EPOCH_FILE}")
-
     log_end_offset = log_start_offset
     if len(segments):
         repair = _Repair(segments, leader_epochs, config)
@@ -84,20 +83,20 @@ def load_log(
     log_start_offset = max(log_start_offset, segments.first.base_offset)
     leader_epochs.truncate_from_end(log_end_offset)
     leader_epochs.truncate_from_start(log_start_offset)
-
-    snapshots = ProducerSnapshots(filesystem, directory, names)
-    producers = ProducerStates()
-    restore_producers(producers, snapshots, segments, log_start_offset, log_end_offset)
-    snapshots.keep(segments.base_offsets)
-    return LoadedLog(
+    loaded = LoadedLog(
         segments,
-        producers,
-        snapshots,
+        ProducerStates(),
+        ProducerSnapshots(filesystem, directory, names),
         leader_epochs,
         log_start_offset,
         log_end_offset,
         recovery_point=min(recovery_point, log_end_offset),
     )
+    restore_producers(
+        loaded.producers, loaded.snapshots, segments, log_start_offset, log_end_offset
+    )
+    loaded.snapshots.keep(segments.base_offsets)
+    return loaded
 
 
 def restore_producers(

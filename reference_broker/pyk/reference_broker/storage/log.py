@@ -88,21 +88,19 @@ class Log:
         self._snapshots = loaded.snapshots
         self._is_closed = False
         self._roll_jitter_ms = self._next_jitter()
+        self.flusher = self._new_flusher(files, flushes, loaded)
+        self.flusher.appended(loaded.log_end_offset, config.flush_messages)
+
+    def _new_flusher(self, files: OpenFiles, flushes: FlushQueue, loaded: LoadedLog) -> LogFlusher:
         planner = FlushPlanner(
             files.filesystem,
-            directory,
+            self.directory,
             loaded.segments,
             loaded.leader_epochs,
             when_flushed=self._flushed,
             above=flushes.directory,
         )
-        self.flusher = LogFlusher(
-            flushes,
-            planner.next_flush,
-            loaded.recovery_point,
-            topic_partition,
-        )
-        self.flusher.appended(loaded.log_end_offset, config.flush_messages)
+        return LogFlusher(flushes, planner.next_flush, loaded.recovery_point, self.topic_partition)
 
     def __repr__(self) -> str:
         return f"Log({self.topic_partition}, {self.log_start_offset}..{self.log_end_offset})"

@@ -12,17 +12,12 @@ from pyk.protocol.io import Clock
 from pyk.reference_broker.config import BrokerConfig, LogConfig
 from pyk.reference_broker.filesystem import FileSystem
 from pyk.reference_broker.filesystem.open_files import OpenFiles
-from pyk.reference_broker.storage.checkpoint import (
-    HIGH_WATERMARK_FILE,
-    LOG_START_OFFSET_FILE,
-    RECOVERY_POINT_FILE,
-    OffsetCheckpoint,
-)
 from pyk.reference_broker.storage.data_directory import DELETE_SUFFIX, DataDirectory
 from pyk.reference_broker.storage.disk import Disk, InlineDisk, Work, run_all
 from pyk.reference_broker.storage.errors import LogError, StorageError
 from pyk.reference_broker.storage.flushing import FlushQueue
 from pyk.reference_broker.storage.log import Log
+from pyk.reference_broker.storage.log_checkpoints import LogCheckpoints
 from pyk.reference_broker.storage.maintenance import MaintenanceSchedule, Task
 from pyk.reference_broker.storage.meta_properties import UNKNOWN_BROKER_EPOCH
 from pyk.reference_broker.storage.partition_metadata import read_topic_id, write_topic_id
@@ -64,29 +59,14 @@ class LogManager:
         self._topic_ids: dict[TopicPartition, UUID | None] = {}
         self._waiting_for_room: dict[TopicPartition, Callable[[], object]] = {}
         self._deleted_directories: list[tuple[float, str]] = []
-        self._recovery_points = OffsetCheckpoint(filesystem, f"{path}/{RECOVERY_POINT_FILE}")
-        self._log_starts = OffsetCheckpoint(filesystem, f"{path}/{LOG_START_OFFSET_FILE}")
-        self._high_watermarks = OffsetCheckpoint(filesystem, f"{path}/{HIGH_WATERMARK_FILE}")
-        self._checkpoints: dict[
-            Task, tuple[OffsetCheckpoint, Callable[[], dict[TopicPartition, int]]]
-        ] = {
-            Task.CHECKPOINT_RECOVERY_POINTS: (
-                self._recovery_points,
-                lambda: {each.topic_partition: each.recovery_point for each in self},
-            ),
-            Task.CHECKPOINT_LOG_START_OFFSETS: (self._log_starts, self._log_starts_to_write),
-            Task.CHECKPOINT_HIGH_WATERMARKS: (
-                self._high_watermarks,
-                lambda: {each.topic_partition: each.high_watermark for each in self},
-            ),
-        }
+        self._checkpoints = LogCheckpoints(filesystem, path, self._logs)
         self._schedule = MaintenanceSchedule(config, clock.now())
         self._tasks: dict[Task, Callable[[], None]] = {
             Task.DELETE_OLD_SEGMENTS: self._delete_old_segments,
             Task.REMOVE_DELETED_FILES: self._remove_deleted_files,
             Task.FLUSH: self._flush,
             Task.EXPIRE_PRODUCERS: self._expire_producers,
-            **{task: partial(self._checkpoint, task) for task in self._checkpoints},
+            **{task: partial(self._checkpoint, task) for task in self._checkpoints.tasks},
         }
         self._unopened = set(data_directory.partitions())
         data_directory.remove_deleted()
@@ -162,7 +142,7 @@ class LogManager:
         except OSError as error:
             raise StorageError(f"cannot open the log of {partition}: {error}") from error
         opened.high_watermark = min(
-            max(self._high_watermarks.get(partition), opened.log_start_offset),
+            max(self._checkpoints.high_watermarks.get(partition), opened.log_start_offset),
             opened.log_end_offset,
         )
         self._logs[partition] = opened
@@ -193,10 +173,9 @@ class LogManager:
             else:
                 log.warning("%s has a log of another topic of that name; deleting it", partition)
                 self.delete(partition)
-        for checkpoint, _ in self._checkpoints.values():
-            checkpoint.forget(partition)
+        self._checkpoints.forget(partition)
         self._write_checkpoints_of_forgotten()
-        if self._is_forgotten(partition):
+        if not self._checkpoints.may_name(partition):
             return True
         self._waiting_for_room[partition] = when_made
         return False
@@ -216,8 +195,7 @@ class LogManager:
             deleted.release()
             delay_ms = deleted.config.file_delete_delay_ms
         self._topic_ids.pop(partition, None)
-        for checkpoint, _ in self._checkpoints.values():
-            checkpoint.forget(partition)
+        self._checkpoints.forget(partition)
         if not self._filesystem.is_directory(self.data_directory.path_of(partition)):
             return
         path = self.data_directory.rename(partition, self._new_id(), DELETE_SUFFIX)
@@ -314,9 +292,9 @@ class LogManager:
         when_closed: Callable[[StorageError | None], object],
     ) -> None:
         begun = []
-        for task, (checkpoint, offsets) in self._checkpoints.items():
+        for task in self._checkpoints.tasks:
             try:
-                write = checkpoint.begin_update(offsets())
+                write = self._checkpoints.begin_update(task)
             except OSError:
                 log.exception("%s failed in %s", task.name, self.data_directory.path)
                 failures.append(task.name)
@@ -383,8 +361,8 @@ class LogManager:
             clock=self._clock,
             random=self._random,
             flushes=self._flushes,
-            recovery_point=self._recovery_points.get(partition),
-            log_start_offset=self._log_starts.get(partition),
+            recovery_point=self._checkpoints.recovery_points.get(partition),
+            log_start_offset=self._checkpoints.log_start_offsets.get(partition),
             was_shut_down_cleanly=self.was_shut_down_cleanly,
         )
 
@@ -446,44 +424,30 @@ class LogManager:
 
     def _checkpoint(self, task: Task) -> None:
         """Write a checkpoint file, if it would change."""
-        checkpoint, offsets = self._checkpoints[task]
-        write = checkpoint.begin_update(offsets())
+        write = self._checkpoints.begin_update(task)
         if write is not None:
 
             def written(error: BaseException | None) -> None:
-                checkpoint.end_update(error)
+                self._checkpoints.end_update(task, error)
                 if error is None:
                     self._tell_of_room()
 
             self._run(task.name, write.finish, written)
 
-    def _is_forgotten(self, partition: TopicPartition) -> bool:
-        """Whether no checkpoint on the disk has an entry of a partition."""
-        return not any(each.may_name(partition) for each, _ in self._checkpoints.values())
-
     def _write_checkpoints_of_forgotten(self) -> None:
-        for task, (checkpoint, _) in self._checkpoints.items():
-            if checkpoint.may_name_forgotten:
-                self._checkpoint(task)
+        for task in self._checkpoints.tasks_with_forgotten():
+            self._checkpoint(task)
 
     def _tell_of_room(self) -> None:
         """Open the logs that were waiting; a write that began before they did was too early.
 
         One that failed is repeated when the next checkpoint is due.
         """
-        made = [name for name in self._waiting_for_room if self._is_forgotten(name)]
+        made = [name for name in self._waiting_for_room if not self._checkpoints.may_name(name)]
         for when_made in [self._waiting_for_room.pop(name) for name in made]:
             when_made()
         if self._waiting_for_room:
             self._write_checkpoints_of_forgotten()
-
-    def _log_starts_to_write(self) -> dict[TopicPartition, int]:
-        # Where a log begins with its first segment, the name of that says it.
-        return {
-            each.topic_partition: each.log_start_offset
-            for each in self
-            if each.log_start_offset > each.first_segment_offset
-        }
 
 
 def _closing_error(path: str, failures: list[object]) -> StorageError | None:

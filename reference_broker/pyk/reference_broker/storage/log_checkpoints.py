@@ -1,0 +1,85 @@
+"""The checkpoint files of a data directory: what is written down of each of its logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pyk.reference_broker.filesystem import FileSystem, PendingWrite
+from pyk.reference_broker.storage.checkpoint import (
+    HIGH_WATERMARK_FILE,
+    LOG_START_OFFSET_FILE,
+    RECOVERY_POINT_FILE,
+    OffsetCheckpoint,
+)
+from pyk.reference_broker.storage.log import Log
+from pyk.reference_broker.storage.maintenance import Task
+from pyk.reference_broker.topic_partition import TopicPartition
+
+
+class LogCheckpoints:
+    """Recovery points, log start offsets and high watermarks of ``logs``, a file each.
+
+    Opening them raises ``StorageError`` if a file is damaged. A file is named by the maintenance
+    task that writes it.
+    """
+
+    def __init__(
+        self, filesystem: FileSystem, directory: str, logs: Mapping[TopicPartition, Log]
+    ) -> None:
+        def opened(file_name: str) -> OffsetCheckpoint:
+            return OffsetCheckpoint(filesystem, f"{directory}/{file_name}")
+
+        self.recovery_points = opened(RECOVERY_POINT_FILE)
+        self.log_start_offsets = opened(LOG_START_OFFSET_FILE)
+        self.high_watermarks = opened(HIGH_WATERMARK_FILE)
+        self._logs = logs
+        self._files = {
+            Task.CHECKPOINT_RECOVERY_POINTS: self.recovery_points,
+            Task.CHECKPOINT_LOG_START_OFFSETS: self.log_start_offsets,
+            Task.CHECKPOINT_HIGH_WATERMARKS: self.high_watermarks,
+        }
+        self._offsets: dict[Task, Callable[[], dict[TopicPartition, int]]] = {
+            Task.CHECKPOINT_RECOVERY_POINTS: self._recovery_points,
+            Task.CHECKPOINT_LOG_START_OFFSETS: self._log_start_offsets,
+            Task.CHECKPOINT_HIGH_WATERMARKS: self._high_watermarks,
+        }
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks that write a file, each a name of one."""
+        return tuple(self._files)
+
+    def begin_update(self, task: Task) -> PendingWrite | None:
+        """Return what writes a file; None if it would not change, or is being written."""
+        return self._files[task].begin_update(self._offsets[task]())
+
+    def end_update(self, task: Task, error: BaseException | None) -> None:
+        """Learn how the last write of a file went."""
+        self._files[task].end_update(error)
+
+    def forget(self, partition: TopicPartition) -> None:
+        """Leave a partition out of all files, each from its next write on."""
+        for file in self._files.values():
+            file.forget(partition)
+
+    def may_name(self, partition: TopicPartition) -> bool:
+        """Return whether a file on the disk may have an entry of a partition."""
+        return any(file.may_name(partition) for file in self._files.values())
+
+    def tasks_with_forgotten(self) -> list[Task]:
+        """Return the tasks whose file may still have an entry that was forgotten."""
+        return [task for task, file in self._files.items() if file.may_name_forgotten]
+
+    def _recovery_points(self) -> dict[TopicPartition, int]:
+        return {partition: log.recovery_point for partition, log in self._logs.items()}
+
+    def _log_start_offsets(self) -> dict[TopicPartition, int]:
+        # Where a log begins with its first segment, the name of that says it.
+        return {
+            partition: log.log_start_offset
+            for partition, log in self._logs.items()
+            if log.log_start_offset > log.first_segment_offset
+        }
+
+    def _high_watermarks(self) -> dict[TopicPartition, int]:
+        return {partition: log.high_watermark for partition, log in self._logs.items()}
