@@ -18,7 +18,7 @@ from pyk.protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from pyk.reference_broker.broker import Broker, Seams
+from pyk.reference_broker.broker import Broker, Environment
 from pyk.reference_broker.config import BrokerConfigLayers
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.coordinator.group.offsets import OffsetToCommit
@@ -52,13 +52,13 @@ class Node:
                 **names,
             }
         )
-        seams = Seams(
+        environment = Environment(
             clock=current_clock(),
             random=random or Random(5),
             network=MemoryNetwork(),
             filesystem=filesystem,
         )
-        self.broker = Broker(layers, DATA, seams)
+        self.broker = Broker(layers, DATA, environment)
 
     @property
     def image(self) -> MetadataImage:

@@ -20,8 +20,8 @@ from pyk.command_line.disk.indexes import (
 )
 from pyk.command_line.disk.internal_topics import decoder_for
 from pyk.command_line.disk.lines import Dumped, Problem
+from pyk.command_line.disk.log_segment import StoredBatch, dump_segment, read_segment
 from pyk.command_line.disk.producers import dump_producer_snapshot
-from pyk.command_line.disk.segment import StoredBatch, dump_segment, read_segment
 from pyk.command_line.readable import Style
 
 _INDEXES: dict[str, Any] = {

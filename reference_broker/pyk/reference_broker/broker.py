@@ -85,7 +85,7 @@ is one batch, however large: all of it or nothing."""
 
 
 @slotted.frozen(kw_only=True)
-class Seams:
+class Environment:
     """Clock, randomness, network and file system: what tests replace."""
 
     clock: Clock
@@ -101,7 +101,7 @@ class Broker:
         self,
         layers: BrokerConfigLayers,
         data_path: str,
-        seams: Seams,
+        environment: Environment,
         wrap_handler: Callable[[Dispatcher, Broker], RequestHandler] = lambda inner, _: inner,
     ) -> None:
         self.layers = layers
@@ -109,20 +109,20 @@ class Broker:
         self.node_id = self.config.node_id
         self._warn_of_ineffective()
         layers.static |= {"broker.id": self.node_id, "log.dirs": (data_path,)}
-        self._seams = seams
-        self._timers = TimerDriver(seams.clock)
+        self._environment = environment
+        self._timers = TimerDriver(environment.clock)
         self.delayed_produces = Purgatory("produce", self._timers.queue)
         self.delayed_fetches = Purgatory("fetch", self._timers.queue)
         self.moved = MovedPartitions(
             self._check_moved, lambda check: asyncio.get_running_loop().call_soon(check)
         )
         self._data_path = data_path
-        self._disk = disk_for(seams.filesystem)
-        self._disk_errors = LogLimiter(log, seams.clock.now)
+        self._disk = disk_for(environment.filesystem)
+        self._disk_errors = LogLimiter(log, environment.clock.now)
         self._publisher: MetadataPublisher | None = None
         self.image = MetadataImage()
         self._listener = BrokerListener(
-            seams.clock,
+            environment.clock,
             wrap_handler(Dispatcher(self), self),
             lambda: ServerConnection(SERVED),
             _listener_limits(self.config),
@@ -136,7 +136,7 @@ class Broker:
 
         return FetchSessions(
             self.config.max_incremental_fetch_session_cache_slots,
-            lambda: self._seams.random.getrandbits(31),
+            lambda: self._environment.random.getrandbits(31),
         )
 
     @cached_property
@@ -167,10 +167,10 @@ class Broker:
         return None if opened is None else opened.failure
 
     def time_ms(self) -> int:
-        return self._seams.clock.time_ms()
+        return self._environment.clock.time_ms()
 
     def moment(self) -> Moment:
-        return Moment(self._seams.clock.now(), self._seams.clock.time_ms())
+        return Moment(self._environment.clock.now(), self._environment.clock.time_ms())
 
     def partition(self, topic: str, number: int) -> Partition:
         """Return a partition that this broker holds; raise :class:`ApiError` if it holds none."""
@@ -240,7 +240,7 @@ class Broker:
         self._logs = self._open_logs()
         try:
             await self._load()
-            await self._listener.open(self._seams.network, host, port)
+            await self._listener.open(self._environment.network, host, port)
             told_host, told_port = advertised_host or host, advertised_port or self.port
             self.layers.static |= {
                 "listeners": (f"PLAINTEXT://{format_address(host, self.port)}",),
@@ -275,11 +275,11 @@ class Broker:
 
     def _open_logs(self) -> LogManager:
         return LogManager.open(
-            self._seams.filesystem,
+            self._environment.filesystem,
             self._data_path,
             self.config,
-            clock=self._seams.clock,
-            random=self._seams.random,
+            clock=self._environment.clock,
+            random=self._environment.random,
             disk=self._disk,
         )
 
@@ -435,7 +435,7 @@ class Broker:
     # -- parts -----------------------------------------------------------------------------------
 
     def _new_uuid(self) -> UUID:
-        return UUID(int=self._seams.random.getrandbits(128), version=4)
+        return UUID(int=self._environment.random.getrandbits(128), version=4)
 
     async def _open_controller(self) -> ShardRuntime[ControllerShard]:
         opened = self._logs.get_or_create(

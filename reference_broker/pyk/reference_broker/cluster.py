@@ -15,7 +15,7 @@ from pyk.protocol.io import Clock, Network, SystemClock, SystemNetwork
 from pyk.protocol.io.host_name import reachable_host
 
 from .address import WILDCARDS, format_address, parse_address
-from .broker import Broker, Seams
+from .broker import Broker, Environment
 from .config import BrokerConfigLayers, InvalidConfigError
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
@@ -74,7 +74,7 @@ class AsyncCluster:
         clock = clock or SystemClock()
         if filesystem is None:
             filesystem = OsFileSystem() if data_dir is not None else _memory(clock)
-        self._seams = Seams(
+        self._environment = Environment(
             clock=clock,
             random=random or SystemRandom(),
             network=network or SystemNetwork(),
@@ -130,7 +130,7 @@ class AsyncCluster:
         broker = Broker(
             layers,
             f"{self._data_dir}/node{node}",
-            self._seams,
+            self._environment,
             lambda inner, broker: FaultInjector(inner, broker, self.faults, self._request_log),
         )
         await broker.start(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
 
 from pyk.command_line.disk.lines import Dumped, Line, Problem
-from pyk.command_line.disk.segment import StoredBatch
+from pyk.command_line.disk.log_segment import StoredBatch
 from pyk.protocol import ProtocolError
 from pyk.protocol.messages.transaction_index import AbortedTxn
 from pyk.protocol.persisted import decode_versioned

@@ -17,8 +17,8 @@ from pyk.command_line.wire.conversation import (
 )
 from pyk.command_line.wire.frames import DEFAULT_MAX_FRAME_BYTES
 from pyk.command_line.wire.packet_files import Packet
-from pyk.command_line.wire.segments import Endpoint, Segment, tcp_segment
 from pyk.command_line.wire.streams import ByteStream, Gap
+from pyk.command_line.wire.tcp_segments import Endpoint, Segment, tcp_segment
 
 MOST_CONNECTIONS = 10_000
 """Connections followed at the same time. Of more, the one silent longest is dropped."""

@@ -34,7 +34,7 @@ from pyk.reference_broker.storage.segment import (
     DELETED_SUFFIX,
     LOG_SUFFIX,
     SUFFIXES,
-    BatchPlace,
+    BatchExtent,
     LogSegment,
 )
 from pyk.reference_broker.storage.segments import LogSegments
@@ -216,8 +216,8 @@ class _Repair:
                 break
             if self._is_gap(next_offset, batch.base_offset, recovery_point):
                 break
-            place = BatchPlace(batch.size_in_bytes, batch.last_offset, batch.max_timestamp)
-            segment.note(place, self._config.index_interval_bytes)
+            extent = BatchExtent(batch.size_in_bytes, batch.last_offset, batch.max_timestamp)
+            segment.note(extent, self._config.index_interval_bytes)
             self._leader_epochs.assign(batch.partition_leader_epoch, batch.base_offset)
             next_offset = batch.next_offset
         lost_bytes = file_size - segment.size

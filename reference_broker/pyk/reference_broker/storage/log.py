@@ -38,7 +38,7 @@ from pyk.reference_broker.storage.offset_lookup import (
 from pyk.reference_broker.storage.producer_state import BatchMetadata, ProducerStates
 from pyk.reference_broker.storage.retention import count_deletable
 from pyk.reference_broker.storage.rolling import must_roll
-from pyk.reference_broker.storage.segment import BatchPlace
+from pyk.reference_broker.storage.segment import BatchExtent
 from pyk.reference_broker.topic_partition import TopicPartition
 
 
@@ -202,8 +202,8 @@ class Log:
         validated = validate_records(batch, self.topic_partition, self.config, now_ms)
         base_offset = self.log_end_offset
         last_offset = base_offset + batch.last_offset_delta
-        place = BatchPlace(validated.size, last_offset, validated.max_timestamp)
-        self._write(validated.parts_at(base_offset, leader_epoch), [place], base_offset, now_ms)
+        extent = BatchExtent(validated.size, last_offset, validated.max_timestamp)
+        self._write(validated.parts_at(base_offset, leader_epoch), [extent], base_offset, now_ms)
         self._remember(batch, validated, leader_epoch, base_offset)
         self.flusher.appended(self.log_end_offset, self.config.flush_messages)
         return LogAppendResult(
@@ -220,9 +220,9 @@ class Log:
         batches = parse_replicated_batches(records, self.topic_partition, self.log_end_offset)
         if not batches:
             return None
-        places = [BatchPlace(b.size_in_bytes, b.last_offset, b.max_timestamp) for b in batches]
+        extents = [BatchExtent(b.size_in_bytes, b.last_offset, b.max_timestamp) for b in batches]
         first, last = batches[0], batches[-1]
-        self._write([b.data for b in batches], places, first.base_offset, self._clock.time_ms())
+        self._write([b.data for b in batches], extents, first.base_offset, self._clock.time_ms())
         for batch in batches:
             self.leader_epochs.assign(batch.partition_leader_epoch, batch.base_offset)
             if batch.producer_id >= 0 and not batch.is_control:
@@ -233,11 +233,11 @@ class Log:
         )
 
     def _write(
-        self, parts: Sequence[Buffer], places: Sequence[BatchPlace], base_offset: int, now_ms: int
+        self, parts: Sequence[Buffer], extents: Sequence[BatchExtent], base_offset: int, now_ms: int
     ) -> None:
         """Write batches into the active segment, or into a new one if it is full."""
-        size = sum(place.size for place in places)
-        last = places[-1]
+        size = sum(extent.size for extent in extents)
+        last = extents[-1]
         if size > self.config.max_segment_bytes:
             raise SegmentTooSmallError(
                 f"{size} bytes for {self.topic_partition} exceed segment.bytes="
@@ -245,10 +245,10 @@ class Log:
             )
         if self._must_roll(size, last, now_ms):
             self.roll(base_offset)
-        self._segments.active.append(parts, places, self.config.index_interval_bytes)
+        self._segments.active.append(parts, extents, self.config.index_interval_bytes)
         self.log_end_offset = last.last_offset + 1
 
-    def _must_roll(self, size: int, last: BatchPlace, now_ms: int) -> bool:
+    def _must_roll(self, size: int, last: BatchExtent, now_ms: int) -> bool:
         active, jitter_ms = self._segments.active, self._roll_jitter_ms
         try:
             return must_roll(active, size, last, self.config, now_ms=now_ms, jitter_ms=jitter_ms)

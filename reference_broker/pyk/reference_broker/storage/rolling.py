@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pyk.reference_broker.config import LogConfig
-from pyk.reference_broker.storage.segment import BatchPlace, LogSegment
+from pyk.reference_broker.storage.segment import BatchExtent, LogSegment
 
 
 def must_roll(
     active: LogSegment,
     size: int,
-    last: BatchPlace,
+    last: BatchExtent,
     config: LogConfig,
     *,
     now_ms: int,

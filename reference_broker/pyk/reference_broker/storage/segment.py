@@ -21,7 +21,7 @@ MAX_OFFSET = (1 << 63) - 1
 SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
 
 
-class BatchPlace(NamedTuple):
+class BatchExtent(NamedTuple):
     """What a segment must know about a batch that is appended."""
 
     size: int
@@ -147,31 +147,31 @@ class LogSegment:
         )
 
     def append(
-        self, parts: Sequence[Buffer], places: Sequence[BatchPlace], index_interval_bytes: int
+        self, parts: Sequence[Buffer], extents: Sequence[BatchExtent], index_interval_bytes: int
     ) -> None:
-        """Write batches, described by ``places``, with one call.
+        """Write batches, described by ``extents``, with one call.
 
         Raises ``StorageError`` when the disk refuses; what it took of them is cut off again.
         """
         self._write(parts)
-        for place in places:
-            self.note(place, index_interval_bytes)
+        for extent in extents:
+            self.note(extent, index_interval_bytes)
 
-    def note(self, place: BatchPlace, index_interval_bytes: int) -> None:
+    def note(self, extent: BatchExtent, index_interval_bytes: int) -> None:
         """Add a batch that lies at the end of the file to the segment and its indexes."""
         if self.size == 0:
-            self._first_timestamp = place.max_timestamp
+            self._first_timestamp = extent.max_timestamp
             self._end_offset = self.base_offset
-        if place.max_timestamp > self.newest[0]:
-            self._newest = (place.max_timestamp, place.last_offset)
+        if extent.max_timestamp > self.newest[0]:
+            self._newest = (extent.max_timestamp, extent.last_offset)
         if self._bytes_since_entry > index_interval_bytes:
-            self.offset_index.append(place.last_offset, self.size)
+            self.offset_index.append(extent.last_offset, self.size)
             self.time_index.append_if_newer(*self.newest)
             self._bytes_since_entry = 0
         self._last_batch_from, self._last_batch_position = self._end_offset, self.size
-        self._end_offset = place.last_offset + 1
-        self.size += place.size
-        self._bytes_since_entry += place.size
+        self._end_offset = extent.last_offset + 1
+        self.size += extent.size
+        self._bytes_since_entry += extent.size
 
     def locate(self, offset: int) -> StoredBatch | None:
         """Return the first batch that ends at or behind ``offset``, None if all end before."""

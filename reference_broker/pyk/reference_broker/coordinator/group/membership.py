@@ -18,7 +18,11 @@ from pyk.reference_broker.coordinator.outcome import NOTHING, Outcome
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.timers import Moment
 
-from .answers import (
+from .classic_group import ClassicGroup, GroupState
+from .member import Member, Protocols, join_error
+from .rebalance import GroupConfig, Rebalancer, ShardTimers
+from .records import empty_group_record, group_record
+from .responses import (
     JoinReply,
     SyncReply,
     joined,
@@ -26,10 +30,6 @@ from .answers import (
     refuse_sync,
     synced,
 )
-from .classic_group import ClassicGroup, GroupState
-from .member import Member, Protocols, join_error
-from .rebalance import GroupConfig, Rebalancer, ShardTimers
-from .records import empty_group_record, group_record
 
 UNKNOWN_MEMBER_ID = ""
 

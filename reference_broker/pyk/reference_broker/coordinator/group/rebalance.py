@@ -18,10 +18,10 @@ from pyk.protocol.messages.sync_group import SyncGroupResponse
 from pyk.reference_broker.coordinator.outcome import NOTHING, Outcome
 from pyk.reference_broker.timers import Moment
 
-from .answers import joined
 from .classic_group import ClassicGroup, GroupState
 from .member import Member, join_error
 from .records import group_record
+from .responses import joined
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from pyk.command_line.wire.packet_files import CaptureError, Packet
-from pyk.command_line.wire.segments import Endpoint, Segment, tcp_segment
+from pyk.command_line.wire.tcp_segments import Endpoint, Segment, tcp_segment
 from support.captures import ETHERNET, RAW_IP, SYN, ipv4, ipv6, tcp
 
 SEGMENT = tcp(b"hello", 7, acknowledged=9)

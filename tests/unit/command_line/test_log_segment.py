@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 
 from pyk.command_line.disk.lines import Problem
-from pyk.command_line.disk.segment import read_segment
+from pyk.command_line.disk.log_segment import read_segment
 from support.record_batches import sealed
 
 
