@@ -30,7 +30,9 @@ async def reference_cluster(
 
 
 def network_of(cluster: Any) -> MemoryNetwork:
-    network = cluster.network if isinstance(cluster, ScriptedCluster) else cluster._environment.network
+    network = (
+        cluster.network if isinstance(cluster, ScriptedCluster) else cluster._environment.network
+    )
     assert isinstance(network, MemoryNetwork)
     return network
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from pyk.protocol import slotted
 
-PATIENCE = 30.0
+GRACE_SECONDS = 30.0
 SLOWEST_BYTES_PER_SECOND = 10_000
 """What is arriving or being sent must progress this fast: otherwise it only holds memory."""
 
@@ -56,7 +56,7 @@ class Progress:
 
 
 def _allowance(size: int) -> float:
-    return PATIENCE + size / SLOWEST_BYTES_PER_SECOND
+    return GRACE_SECONDS + size / SLOWEST_BYTES_PER_SECOND
 
 
 class ByteBudget:
