@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -65,7 +66,14 @@ Made = Callable[[str], Message]
 
 @pytest.fixture(scope="module")
 def name(kafka: Kafka) -> str:
+    asyncio.run(create_offsets_topic(kafka))
     return make_topic_of_node_0(kafka, "answers", partitions=2)
+
+
+async def create_offsets_topic(kafka: Kafka) -> None:
+    """Look for a coordinator: the first such request creates ``__consumer_offsets``."""
+    async with RawClient(kafka.bootstrap) as node_0:
+        await coordinator_of(node_0, "answers")
 
 
 async def answer(kafka: Kafka, request: Message, version: int) -> Any:
