@@ -209,29 +209,15 @@ async def test_a_record_that_may_not_be_written_fails_for_certain():
         assert cluster.values() == [b"next"]
 
 
-def deny(cluster, *topics):
-    """Let brokers refuse to describe topics."""
-
-    def metadata(request):
-        answer = cluster.metadata(request)
-        for topic in answer.topics:
-            if topic.name in topics:
-                topic.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-                topic.partitions = []
-        return answer
-
-    cluster.on(MetadataRequest, metadata)
-
-
 @virtual_time
 async def test_who_may_not_use_a_topic_hears_it_and_after_a_grant_goes_on():
     async with producing() as (cluster, producer):
-        deny(cluster, "orders")
+        cluster.deny("orders")
         with pytest.raises(TopicAuthorizationFailedError):
             await producer.send("orders", b"one")
         with pytest.raises(TopicAuthorizationFailedError):
             await producer.partitions_for("orders")
-        deny(cluster)
+        cluster.deny()
 
         await asyncio.wait_for(producer.send_and_wait("orders", b"two"), 2)
 
@@ -241,7 +227,7 @@ async def test_who_may_not_use_a_topic_hears_it_and_after_a_grant_goes_on():
 @virtual_time
 async def test_a_topic_that_is_denied_is_asked_for_with_backoff():
     async with producing() as (cluster, producer):
-        deny(cluster, "orders")
+        cluster.deny("orders")
         before = len(cluster.requests(MetadataRequest))
         end = current_clock().now() + 30
         while current_clock().now() < end:

@@ -10,7 +10,6 @@ import pytest
 from pyk.clients import AsyncAdmin, TopicPartition
 from pyk.clients.errors import TopicAuthorizationFailedError
 from pyk.clients.offsets import OffsetSpec
-from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata import MetadataRequest
 from support.consuming import P0, fetching, make_consumer, reference_cluster
 from support.virtual_time import current_clock, virtual_time
@@ -50,18 +49,6 @@ async def test_a_topic_whose_offsets_were_looked_up_is_not_asked_for_again():
         assert "payments" not in topics_asked_for(cluster)
 
 
-def deny(cluster, *topics):
-    def metadata(request):
-        answer = cluster.metadata(request)
-        for topic in answer.topics:
-            if topic.name in topics:
-                topic.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-                topic.partitions = []
-        return answer
-
-    cluster.on(MetadataRequest, metadata)
-
-
 @virtual_time
 async def test_an_admin_client_hears_of_a_grant_and_forgets_the_topic():
     async with fetching() as (cluster, _):
@@ -73,10 +60,10 @@ async def test_an_admin_client_hears_of_a_grant_and_forgets_the_topic():
             metadata_max_age_ms=1_000,
         )
         async with admin:
-            deny(cluster, "orders")
+            cluster.deny("orders")
             with pytest.raises(TopicAuthorizationFailedError):
                 await admin.list_offsets({P0: OffsetSpec.LATEST})
-            deny(cluster)
+            cluster.deny()
 
             await admin.list_offsets({P0: OffsetSpec.LATEST})
 

@@ -155,6 +155,19 @@ class ScriptedCluster:
         await self._listeners[node_id].close()
         self.network.cut(self.nodes[node_id], PORT)
 
+    def deny(self, *topics: str) -> None:
+        """Refuse to describe these topics, and only these, from now on."""
+
+        def metadata(request: MetadataRequest) -> MetadataResponse:
+            answer = self.metadata(request)
+            for topic in answer.topics:
+                if topic.name in topics:
+                    topic.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                    topic.partitions = []
+            return answer
+
+        self.on(MetadataRequest, metadata)
+
     # -- answering ---------------------------------------------------------------------------------
 
     def spawn(self, waiting: Awaitable[None]) -> None:

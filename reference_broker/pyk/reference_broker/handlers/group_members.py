@@ -19,6 +19,7 @@ from pyk.reference_broker.coordinator.group.membership import Join
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
 
+from .ask_group import ask_group
 from .context import Reply, RequestContext
 
 if TYPE_CHECKING:
@@ -96,11 +97,15 @@ def heartbeat(
 
 def leave_group(broker: Broker, request: LeaveGroupRequest, context: RequestContext) -> Reply:
     """Leave a group, or remove others from it."""
+    if not request.group_id:
+        return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     is_batch = context.version >= LEAVES_IN_BATCHES
     identities = request.members if is_batch else [MemberIdentity(member_id=request.member_id)]
     leavers = [(each.member_id, each.group_instance_id) for each in identities]
 
-    def respond(results: list[ErrorCode]) -> LeaveGroupResponse:
+    def respond(results: list[ErrorCode] | ErrorCode) -> LeaveGroupResponse:
+        if isinstance(results, ErrorCode):
+            return LeaveGroupResponse(error_code=results)
         if not is_batch:
             return LeaveGroupResponse(error_code=results[0])
         return LeaveGroupResponse(
@@ -114,21 +119,11 @@ def leave_group(broker: Broker, request: LeaveGroupRequest, context: RequestCont
             ]
         )
 
-    try:
-        runtime = broker.group(_not_empty(request.group_id))
-    except ApiError as error:
-        return LeaveGroupResponse(error_code=error.code)
-    left: Deferred[list[ErrorCode] | ErrorCode] = runtime.ask(
+    return ask_group(
+        broker,
+        request.group_id,
         lambda shard, moment: shard.leave_group(request.group_id, leavers, moment),
-        lambda code: code,
-    )
-    return left.then(
-        lambda results: (
-            LeaveGroupResponse(error_code=results)
-            if isinstance(results, ErrorCode)
-            else respond(results)
-        )
-    )
+    ).then(respond)
 
 
 def _not_empty(group_id: str) -> str:

@@ -35,9 +35,9 @@ from pyk.reference_broker.controller.image import TopicImage
 from pyk.reference_broker.coordinator.group.offsets import GroupOffsets, OffsetToCommit
 from pyk.reference_broker.coordinator.group.records import CommittedOffset
 from pyk.reference_broker.coordinator.group.shard import OffsetResults
-from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
 
+from .ask_group import ask_group
 from .context import Reply, RequestContext
 
 if TYPE_CHECKING:
@@ -69,11 +69,9 @@ def offset_commit(broker: Broker, request: OffsetCommitRequest, context: Request
     if not offsets:
         return respond({})
     member = (request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)
-    try:
-        runtime = broker.group(request.group_id)
-    except ApiError as error:
-        return respond(error.code)
-    committed: Deferred[OffsetResults | ErrorCode] = runtime.ask(
+    return ask_group(
+        broker,
+        request.group_id,
         lambda shard, moment: shard.commit_offsets(
             request.group_id,
             member,
@@ -82,9 +80,7 @@ def offset_commit(broker: Broker, request: OffsetCommitRequest, context: Request
             retention_ms=request.retention_time_ms,
             moment=moment,
         ),
-        lambda code: code,
-    )
-    return committed.then(respond)
+    ).then(respond)
 
 
 def _topic(
@@ -275,14 +271,9 @@ def offset_delete(broker: Broker, request: OffsetDeleteRequest, context: Request
         if topic.name in broker.image.topics
     ]
 
-    try:
-        runtime = broker.group(request.group_id)
-    except ApiError as error:
-        return OffsetDeleteResponse(error_code=error.code)
-    deleted: Deferred[OffsetResults | ErrorCode] = runtime.ask(
-        lambda shard, _: shard.delete_offsets(request.group_id, known), lambda code: code
-    )
-    return deleted.then(lambda results: _delete_response(request, results))
+    return ask_group(
+        broker, request.group_id, lambda shard, _: shard.delete_offsets(request.group_id, known)
+    ).then(lambda results: _delete_response(request, results))
 
 
 def _delete_response(

@@ -22,6 +22,7 @@ from pyk.reference_broker.coordinator.group.description import list_groups as li
 from pyk.reference_broker.deferred import Deferred, gather
 from pyk.reference_broker.errors import ApiError
 
+from .ask_group import ask_group
 from .context import Reply, RequestContext
 
 if TYPE_CHECKING:
@@ -73,16 +74,10 @@ def delete_groups(broker: Broker, request: DeleteGroupsRequest, context: Request
 
 
 def _delete(broker: Broker, group_id: str) -> Deferred[DeletableGroupResult]:
-    def result(code: ErrorCode) -> DeletableGroupResult:
+    def result(codes: dict[str, ErrorCode] | ErrorCode) -> DeletableGroupResult:
+        code = codes if isinstance(codes, ErrorCode) else codes[group_id]
         return DeletableGroupResult(group_id=group_id, error_code=code)
 
-    try:
-        runtime = broker.group(group_id)
-    except ApiError as error:
-        refused: Deferred[DeletableGroupResult] = Deferred()
-        refused.complete(result(error.code))
-        return refused
-    deleted: Deferred[dict[str, ErrorCode]] = runtime.ask(
-        lambda shard, _: shard.delete_groups([group_id]), lambda code: {group_id: code}
+    return ask_group(broker, group_id, lambda shard, _: shard.delete_groups([group_id])).then(
+        result
     )
-    return deleted.then(lambda codes: result(codes[group_id]))
