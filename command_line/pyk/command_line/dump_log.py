@@ -46,7 +46,9 @@ def _decoder(name: str, topic: str) -> Callable[[Callable[..., Any]], Callable[.
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--print-data-log", is_flag=True, help="Print the records, with key and value.")
 @click.option("--deep-iteration", is_flag=True, help="Print the records, without key and value.")
-@click.option("--max-bytes", type=click.IntRange(min=0), help="Read so many bytes of a segment.")
+@click.option(
+    "--max-bytes", type=click.IntRange(min=0), help="Read at most this much of a segment."
+)
 @click.option("--verify-index-only", is_flag=True, help="Check indexes, print no entries.")
 @click.option(
     "--index-sanity-check", is_flag=True, help="Make only the check that a starting broker makes."

@@ -41,7 +41,7 @@ class Deferred(Generic[T]):
         return True
 
     def abandon(self) -> None:
-        """Give up on the value: whoever asked is gone. Listeners for that are called."""
+        """Give up on the value: the caller is gone. Calls listeners of ``when_abandoned``."""
         if self.is_done:
             return
         self._is_abandoned = True

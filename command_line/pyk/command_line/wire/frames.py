@@ -1,6 +1,6 @@
 """From the bytes of one direction to frames, and back into step after bytes were lost.
 
-A frame has nothing but its length in front, so whoever comes in the middle can only guess where one
+Nothing but its length marks a frame, so a reader that starts in the middle can only guess where one
 begins: at the start of a segment that looks like it. Programs write a frame at a time, so the guess
 is soon right.
 """
@@ -38,8 +38,8 @@ class FrameReader:
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield the frames, without their lengths, that ``data`` completes.
 
-        Bytes that belong to no frame are dropped. Raises NoFrameError when what should be a length
-        is none; the reader then looks for the next frame.
+        Bytes that belong to no frame are dropped. Raises NoFrameError when a length is
+        invalid; the reader then looks for the next frame.
         """
         if not self._in_step and not self._looks_like_frame(data):
             return

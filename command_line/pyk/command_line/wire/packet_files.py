@@ -1,7 +1,7 @@
 """The packets in a capture file: pcap and pcapng, as tcpdump, tshark and Wireshark write them.
 
-Nothing in the file is trusted: a length is checked before so much is read, and a file that breaks
-off is an error that comes after all packets before the break have been yielded.
+Nothing in the file is trusted: a length is checked before that many bytes are read. A file that
+breaks off raises an error after all packets before the break have been yielded.
 """
 
 from __future__ import annotations

@@ -159,13 +159,13 @@ class LogConfig:
     )
     retention_bytes: int = long(
         -1,
-        doc="Above which size of the log its oldest segments are deleted; -1 is no limit.",
+        doc="The size of a log above which its oldest segments are deleted; -1 means no limit.",
         **_broker("log.retention.bytes"),
     )
     retention_ms: int = long(
         7 * DAY_MS,
         minimum=-1,
-        doc="After how long a segment is deleted; -1 is never.",
+        doc="After how long a segment is deleted; -1 means never.",
         **_broker("log.retention.ms"),
     )
     segment_bytes: int = integer(

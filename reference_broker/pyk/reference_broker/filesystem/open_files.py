@@ -7,7 +7,7 @@ from collections import OrderedDict
 from pyk.reference_broker.filesystem.interface import File, FileSystem
 
 SHARE_OF_DESCRIPTORS = 4
-"""One in so many descriptors of the process is for files; connections need the others."""
+"""Files get a quarter of the descriptors of the process; connections need the others."""
 
 
 class OpenFiles:

@@ -176,7 +176,7 @@ if sys.platform == "win32":  # pragma: no cover
     import msvcrt
 
     def _descriptor_limit() -> int:
-        return 8192  # of the C library; there is no call that tells
+        return 8192  # the limit of the C library, which has no call to ask for it
 
     def _lock_exclusively(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)

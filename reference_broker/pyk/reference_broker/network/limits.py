@@ -109,7 +109,7 @@ class LogLimiter:
         self._suppressed = 0
 
     def warning(self, message: str, *arguments: object) -> None:
-        """Log a warning, unless there were too many of late."""
+        """Log a warning, unless there were too many recently."""
         now = self._now()
         refilled = self._allowed + (now - self._last) / self._period
         self._allowed, self._last = min(float(self._burst), refilled), now

@@ -91,7 +91,7 @@ def walk_batches(
 
 
 def parse_header(window: bytes | memoryview, at: int, position: int) -> StoredBatch | None:
-    """Return the batch whose header is at ``at`` of ``window``, None if that is no header."""
+    """Return the batch whose header is at ``at`` of ``window``, None if that is not one."""
     (
         base_offset,
         length,

@@ -2,7 +2,7 @@
 
 ``Empty`` has no members, and lives on until its offsets expire. ``PreparingRebalance`` collects
 JoinGroups; the phase ends when all known members have joined or time is up. ``CompletingRebalance``
-waits for the leader's assignment by SyncGroup. ``Stable`` hands that assignment to whoever asks.
+waits for the leader's assignment by SyncGroup. ``Stable`` gives each member that asks its part.
 ``Dead`` is what DescribeGroups calls a group that does not exist; no group here is ever in it.
 """
 

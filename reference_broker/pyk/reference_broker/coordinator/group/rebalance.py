@@ -110,7 +110,7 @@ class Rebalancer:
         return NOTHING
 
     def _complete_join(self, group: ClassicGroup, moment: Moment) -> Outcome:
-        """End the join phase: remove who did not rejoin, begin the next generation, tell all."""
+        """End the join phase: remove members that did not rejoin, begin the next generation."""
         self._timers.cancel(_join_key(group))
         for member in group.not_yet_rejoined:
             if not member.is_static:  # a static member keeps its place until its session ends
