@@ -133,8 +133,8 @@ class SocketTransport:
     def _send_unsent(self) -> None:
         try:
             left = self._socket.send_parts(self._unsent)
-        except OSError as error:
-            self._end(error)
+        except Exception as error:
+            self._fail(error)
             return
         if left < self._unsent_bytes:
             self._unsent, self._unsent_bytes = _last_bytes(self._unsent, left), left
@@ -164,7 +164,7 @@ class SocketTransport:
         """End because of an error of the network, or because of a bug, which is reported."""
         if not isinstance(error, OSError):
             self._loop.call_exception_handler(
-                {"message": "A receiver of frames failed", "exception": error, "transport": self}
+                {"message": "A transport of frames failed", "exception": error, "transport": self}
             )
         self._end(error)
 

@@ -129,6 +129,19 @@ async def test_a_write_that_fails_halfway_ends_the_connection(ends: Ends) -> Non
     assert b"next" not in await ends.read(1000)
 
 
+async def test_a_later_write_that_fails_ends_the_connection_and_is_told_once(ends: Ends) -> None:
+    told: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    parts: list[Any] = ["text"]
+
+    ends.frames.write([LARGE])
+    ends.frames.write(parts)
+    await ends.read(len(LARGE))
+    await ends.receiver.lost.wait()
+
+    assert [type(one["exception"]) for one in told] == [TypeError]
+
+
 async def test_many_parts_arrive_in_their_order(ends: Ends) -> None:
     parts = [b"%04d" % number for number in range(2000)]
 
