@@ -77,27 +77,38 @@ class IndexFile:
     def write(self) -> File:
         """Write what is only in memory, and return the file: its owner may want to flush it."""
         file = self._open()
-        if self._is_stale:
-            self._replace(file)
-        elif self._unwritten:
-            file.write_at(self._stored * self._entry.size, [self._unwritten])
-            self._stored = len(self)
-            self._unwritten.clear()
+        self._write(file)
         return file
 
-    def _replace(self, file: File) -> None:
+    def save(self) -> bool:
+        """Write what is only in memory, and return whether that changed the file."""
+        return self._write(self._open())
+
+    def _write(self, file: File) -> bool:
+        if self._is_stale:
+            return self._replace(file)
+        if not self._unwritten:
+            return False
+        file.write_at(self._stored * self._entry.size, [self._unwritten])
+        self._stored = len(self)
+        self._unwritten.clear()
+        return True
+
+    def _replace(self, file: File) -> bool:
         """Give the file its new content, if it does not have it: mostly a crash changed nothing.
 
         It is not emptied first. A file system takes that for a replacement, and waits for the disk.
         """
         size = file.size()
-        if file.read_at(0, size) != self._unwritten:
+        is_other = file.read_at(0, size) != self._unwritten
+        if is_other:
             file.write_at(0, [self._unwritten])
             if size > len(self._unwritten):
                 file.truncate(len(self._unwritten))
         self._stored = len(self)
         self._unwritten.clear()
         self._is_stale = False
+        return is_other
 
     def _read(self, file: File | None, index: int) -> tuple[Any, ...]:
         size = self._entry.size

@@ -33,6 +33,7 @@ from pyk.reference_broker.storage.producer_state import ProducerStates
 from pyk.reference_broker.storage.segment import (
     DELETED_SUFFIX,
     LOG_SUFFIX,
+    MAX_OFFSET,
     SUFFIXES,
     BatchExtent,
     LogSegment,
@@ -77,6 +78,7 @@ def load_log(
     if len(segments):
         repair = _Repair(segments, leader_epochs, config)
         log_end_offset = repair.run(recovery_point, log_start_offset, was_shut_down_cleanly)
+        recovery_point = min(recovery_point, repair.first_changed)
     if not len(segments):
         preallocate_bytes = config.max_segment_bytes if config.preallocate else 0
         segments.create(log_start_offset, now_ms, preallocate_bytes)
@@ -126,6 +128,8 @@ class _Repair:
         self._segments = segments
         self._leader_epochs = leader_epochs
         self._config = config
+        self.first_changed = MAX_OFFSET
+        """Where the first segment begins whose indexes were changed, and are to be flushed."""
 
     def run(self, recovery_point: int, log_start_offset: int, was_shut_down_cleanly: bool) -> int:
         """Repair what needs it and return the log end offset.
@@ -223,7 +227,8 @@ class _Repair:
         lost_bytes = file_size - segment.size
         if lost_bytes:
             segment.cut(segment.size)
-        segment.finish()
+        if segment.finish():
+            self.first_changed = min(self.first_changed, segment.base_offset)
         return next_offset, lost_bytes
 
 

@@ -234,15 +234,17 @@ class LogSegment:
         self._newest = (NO_TIMESTAMP, self.base_offset)
         self._bytes_since_entry = 0
 
-    def finish(self) -> None:
+    def finish(self) -> bool:
         """Write the indexes out and give back preallocated space.
 
-        More can be appended afterwards.
+        Returns whether that changed the files of the indexes. More can be appended afterwards.
         """
         self.complete()
+        is_changed = False
         for entries in (self.offset_index.entries, self.time_index.entries):
             if self.size or not entries.is_written:
-                entries.write()
+                is_changed |= entries.save()
+        return is_changed
 
     def complete(self) -> None:
         """Note the largest timestamp and give back preallocated space."""
