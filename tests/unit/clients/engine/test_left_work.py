@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -19,6 +22,10 @@ def thread() -> Iterator[LoopThread]:
     thread.call(ident())
     yield thread
     thread.close()
+
+
+async def call_later(seconds: float, function: Callable[[], object]) -> None:
+    asyncio.get_running_loop().call_later(seconds, function)
 
 
 def drive_and_leave(thread: LoopThread, done: list[str]) -> bool:
@@ -77,6 +84,36 @@ def test_nothing_is_left_by_a_thread_that_does_not_drive(thread: LoopThread) -> 
     eventually(lambda: answers == [False])
     thread.call(ident())
     assert done == []
+
+
+def test_a_caller_notices_that_left_work_has_set_what_it_waits_for(thread: LoopThread) -> None:
+    thread._drivers.baton.grace = GRACE_SECONDS
+    waits: list[float] = []
+
+    def wait_for_left_work() -> None:
+        waiter, next_waiter, left = thread.new_waiter(), thread.new_waiter(), []
+
+        def turn() -> None:
+            waiter.set()
+            left.append(thread.leave(next_waiter.set, waiter))
+
+        # By a timer: what other threads give the loop wakes the background thread.
+        thread.call(call_later(0.01, turn))
+        assert thread.wait_for(waiter, IN_TIME)
+        begin = time.monotonic()
+        if left == [True] and next_waiter.wait(1.0):
+            waits.append(time.monotonic() - begin)
+
+    def caller() -> None:  # not the main thread, which wakes up for signals
+        for _ in range(5):
+            wait_for_left_work()
+
+    calling = threading.Thread(target=caller)
+    calling.start()
+    calling.join()
+
+    assert waits
+    assert max(waits) < 0.9
 
 
 def test_left_work_that_fails_does_not_end_the_loop(thread: LoopThread) -> None:
