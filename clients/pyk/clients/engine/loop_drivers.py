@@ -264,6 +264,8 @@ class LoopDrivers:
         try:
             if self._left:
                 self._do_what_was_left()
+                if self._driving is not None and self._driving.is_set:
+                    return  # no event would tell the driver
             turns.run(until, rest)
         except RelievedError:
             raise
