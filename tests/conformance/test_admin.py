@@ -29,7 +29,7 @@ from pyk.clients import (
     UnknownTopicOrPartitionError,
 )
 from pyk.clients.errors import SeveralErrors
-from support.brokers import Kafka
+from support.brokers import Kafka, every_node_knows
 from support.real_time import eventually
 
 
@@ -63,9 +63,11 @@ def test_the_cluster_names_its_brokers_and_its_controller(kafka: Kafka, admin: A
     assert cluster.cluster_id
 
 
-def test_a_topic_is_made_described_listed_and_deleted(admin: Admin, name: str) -> None:
+def test_a_topic_is_made_described_listed_and_deleted(
+    kafka: Kafka, admin: Admin, name: str
+) -> None:
     made = admin.create_topics([NewTopic(name, 3, configs={"retention.ms": "3600000"})])[name]
-    eventually(lambda: name in admin.list_topics())
+    eventually(lambda: every_node_knows(kafka, name))
     described = admin.describe_topics([name])[name]
 
     assert made.partitions == len(described.partitions) == 3

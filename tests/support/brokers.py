@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
 from pyk.clients import Admin, NewTopic
 from pyk.protocol import ApiKey
+from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from pyk.reference_broker import Cluster
 from support.apache_kafka import ApacheKafkaCluster
 from support.proxy import Proxy
+from support.raw_client import RawClient
+from support.real_time import eventually
 
 _numbers = itertools.count()
 
@@ -125,6 +130,24 @@ def make_topic_of_node_0(kafka: Kafka, name: str, *, partitions: int = 1, **conf
     return unique
 
 
+def every_node_knows(kafka: Kafka, topic: str) -> bool:
+    """Say whether every node names the leaders of a topic's partitions.
+
+    A new topic reaches the nodes one after another, and a client may ask any of them.
+    """
+
+    async def knows(address: str) -> bool:
+        async with RawClient(address) as node:
+            response = await node.ask(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]))
+        (found,) = response.topics
+        return not any((found.error_code, *(one.error_code for one in found.partitions)))
+
+    # In threads of their own, for callers who are in an event loop.
+    with ThreadPoolExecutor() as threads:
+        return all(threads.map(lambda node: asyncio.run(knows(node)), kafka.bootstrap.split(",")))
+
+
 def _create(kafka: Kafka, topic: NewTopic) -> None:
     with Admin(kafka.bootstrap) as admin:
         admin.create_topics([topic])
+    eventually(lambda: every_node_knows(kafka, topic.name))
