@@ -35,9 +35,9 @@ COMPILER_OPTIONS = (
     if os.name == "posix"
     else ["/O2"]
 )
-"""With ``-fno-plt`` calls of the interpreter go through no table of stubs: each
-module has one, which is a page more for a request to touch. GCC takes variables that Cython sets
-in a ``try`` for uninitialized; Clang has no such option."""
+"""Without a table of stubs for calls of the interpreter (``-fno-plt``), of which each module would
+have its own, a request touches fewer pages. GCC takes variables that Cython sets in a ``try`` for
+uninitialized; Clang has no such option."""
 KEPT_DIRECTIVES = ("freelist", "no_gc")
 CIMPORT = re.compile(r"^from ([\w.]+) cimport ", re.MULTILINE)
 

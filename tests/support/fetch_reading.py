@@ -26,11 +26,17 @@ class Reader:
     ) -> None:
         self.calls: list[str] = []
         self.buffer = FetchBuffer(
-            lambda: self.calls.append("data"), lambda: self.calls.append("room")
+            lambda: self.calls.append("data"),
+            lambda: self.calls.append("room"),
+            self.take_records,
         )
         self.reader = FetchReader(self.buffer, Deserializers(None, value_deserializer), max_span)
         for partition in partitions or (A0,):
             self.buffer.set_position(self.buffer.add_partition(partition), 0, -1)
+
+    def take_records(self, fetch: Callable[[], None]) -> None:
+        self.calls.append("data")
+        fetch()
 
     def __getitem__(self, partition: TopicPartition) -> PartitionBuffer:
         return self.buffer.partitions[partition]

@@ -45,7 +45,7 @@ class FetchBuffer:
     """The assigned partitions and what is fetched of them, for the event loop.
 
     Both are called on the loop when the application waits: ``on_records`` by
-    :meth:`tell_of_records`, with what fetches on, and ``on_data`` when there is anything else.
+    :meth:`tell_of_records`, with what sends the next fetch, and ``on_data`` for anything else.
     ``on_room`` is called in the application's thread when there is room for which ``wants_room``
     was set.
     """
@@ -54,7 +54,7 @@ class FetchBuffer:
         self,
         on_data: Callable[[], object],
         on_room: Callable[[], object],
-        on_records: Callable[[Callable[[], None]], object] | None = None,
+        on_records: Callable[[Callable[[], None]], object],
     ) -> None:
         self.partitions: dict[TopicPartition, PartitionBuffer] = {}
         self.attention = 0
@@ -127,13 +127,12 @@ class FetchBuffer:
     def tell_of_records(self, fetch: Callable[[], None]) -> None:
         """Let the application go on if it waits, now that all of an answer is appended.
 
-        ``fetch`` is called, by this or by the one who is told: if it helps, after the application
-        has the records.
+        ``fetch`` sends the next fetch. Where the application waits, ``on_records`` calls it, or has
+        it called once the application has the records.
         """
-        if self._on_records is not None and self.is_waiting and self.queue:
+        if self.is_waiting and self.queue:
             self._on_records(fetch)
         else:
-            self.tell_if_waiting()
             fetch()
 
     def tell_if_waiting(self) -> None:

@@ -26,7 +26,7 @@ from pyk.protocol.io import Clock, FrameSizeError, FrameTransport
 from pyk.protocol.negotiation import PeerVersions
 from pyk.protocol.schema import Message
 from pyk.protocol.throttling import client_must_wait
-from pyk.protocol.versions import ALL_VERSIONS, VersionRange
+from pyk.protocol.versions import VersionRange
 
 log = logging.getLogger(__name__)
 
@@ -71,16 +71,6 @@ class PendingRequest:
     """A request from when it is asked for until its outcome is known."""
 
     __slots__ = ("answer", "deadline", "request", "timeout", "within")
-
-    def __init__(
-        self,
-        request: OutgoingRequest | VersionedRequest,
-        answer: Answer,
-        within: VersionRange = ALL_VERSIONS,
-        timeout: float = 0.0,
-        deadline: float = NEVER,
-    ) -> None:
-        self._begin(request, answer, within, timeout, deadline)
 
     def _begin(
         self,

@@ -9,7 +9,7 @@ import attrs
 
 from pyk.clients.config import ClientConfig
 from pyk.clients.engine import open_files
-from pyk.clients.engine.connection import Connection, PendingRequest
+from pyk.clients.engine.connection import NEVER, Connection, new_pending
 from pyk.clients.engine.metadata import Node
 from pyk.clients.errors import (
     ConnectionAttempt,
@@ -25,6 +25,7 @@ from pyk.protocol.io import Address, Clock, Network
 from pyk.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from pyk.protocol.negotiation import PeerVersions, downgraded_api_versions
 from pyk.protocol.version import __version__
+from pyk.protocol.versions import ALL_VERSIONS
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +133,9 @@ class Dialer:
             client_software_name=SOFTWARE_NAME, client_software_version=__version__
         )
         answer = asyncio.get_running_loop().create_future()
-        connection.write(PendingRequest(request, answer), version, self._clock.now())
+        connection.write(
+            new_pending(request, answer, ALL_VERSIONS, 0.0, NEVER), version, self._clock.now()
+        )
         response: ApiVersionsResponse = await answer
         return response
 

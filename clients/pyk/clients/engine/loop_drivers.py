@@ -281,9 +281,8 @@ class LoopDrivers:
             self._failed_turns = 0
 
     def _do_what_was_left(self) -> None:
-        left, self._left = self._left, []
-        for function in left:
-            self._visit_context.run(function)
+        for _ in range(len(self._left)):
+            self._visit_context.run(self._left.pop(0))
 
     def drive_in_background(self) -> None:
         """Drive whenever no caller does, until the loop is to end."""

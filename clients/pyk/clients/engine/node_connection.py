@@ -13,6 +13,7 @@ import attrs
 from pyk.clients.config import ClientConfig
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.connection import (
+    NEVER,
     Answer,
     Connection,
     PendingRequest,
@@ -44,7 +45,6 @@ log = logging.getLogger(__name__)
 WARNING_INTERVAL_SECONDS = 60.0
 
 Lane = Literal["main", "fetch", "group"]
-NEVER = float("inf")
 
 
 @attrs.frozen

@@ -30,7 +30,7 @@ class Setting:
     leaders: list[int | None] = attrs.Factory(lambda: [1, 2])
 
     def __attrs_post_init__(self) -> None:
-        self.buffer = FetchBuffer(lambda: None, lambda: None)
+        self.buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
         self.positions = Positions(self.buffer, "latest", Backoff(0.1, 1.0), lambda: 0.5)
         for place in self.positions.assign([A0, A1], 0.0, has_group=True):
             self.positions.seek(place, 5, -1)

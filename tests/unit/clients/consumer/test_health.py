@@ -24,7 +24,7 @@ class Setting:
     """One partition at offset 5 of 10."""
 
     def __init__(self) -> None:
-        self.buffer = FetchBuffer(lambda: None, lambda: None)
+        self.buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
         self.positions = Positions(self.buffer, "none", Backoff(0.1, 1.0), lambda: 0.5)
         (self.place,) = self.positions.assign([A0], 0.0, has_group=True)
         self.positions.seek(self.place, 5, -1)

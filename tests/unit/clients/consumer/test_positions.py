@@ -25,7 +25,7 @@ ENDS = [("earliest", OffsetSpec.EARLIEST), ("latest", OffsetSpec.LATEST)]
 
 
 def make_positions(policy: str = "latest") -> Positions:
-    buffer = FetchBuffer(lambda: None, lambda: None)
+    buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
     return Positions(buffer, policy, Backoff(0.1, 1.0), lambda: 0.5)
 
 

@@ -133,3 +133,25 @@ def test_left_work_that_fails_does_not_end_the_loop(thread: LoopThread) -> None:
     eventually(drives_and_leaves_a_bug)
 
     thread.call(ident())
+
+
+def test_left_work_that_fails_does_not_take_other_work_with_it(thread: LoopThread) -> None:
+    done: list[str] = []
+
+    def fail() -> None:
+        raise ValueError("a bug")
+
+    def drives_and_leaves_both() -> bool:
+        waiter, left = thread.new_waiter(), []
+
+        def turn() -> None:
+            waiter.set()
+            left.append(thread.leave(fail, waiter))
+            thread.leave(lambda: done.append("left work"), waiter)
+
+        thread.call_soon(turn)
+        return thread.wait_for(waiter, IN_TIME) and left == [True]
+
+    eventually(drives_and_leaves_both)
+
+    eventually(lambda: done == ["left work"])
