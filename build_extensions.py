@@ -20,7 +20,14 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE_ROOTS = ("protocol", "clients", "reference_broker", "spark_connector", "command_line")
+SOURCE_ROOTS = (
+    "runtime",
+    "protocol",
+    "clients",
+    "reference_broker",
+    "spark_connector",
+    "command_line",
+)
 MODES = ("require", "try", "skip")
 DIRECTIVES = {
     "language_level": 3,

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / ".venv-spark-4.2"
 REQUIREMENTS = ROOT / "requirements" / "spark-4.2.txt"
-SOURCE_ROOTS = ("protocol", "clients", "reference_broker", "spark_connector", "tests")
+SOURCE_ROOTS = ("runtime", "protocol", "clients", "reference_broker", "spark_connector", "tests")
 
 
 def python() -> Path:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from pyk.reference_broker.filesystem import OsFileSystem
+from pyk.runtime.filesystem import OsFileSystem
 from support.logs import append, open_log, values
 
 WRITER = """
 import sys
-from pyk.reference_broker.filesystem import OsFileSystem
+from pyk.runtime.filesystem import OsFileSystem
 from support.logs import append, open_log
 
 log = open_log(OsFileSystem(), directory=sys.argv[1], segment_bytes=20_000)

@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from pyk.protocol.io import SystemClock
 from pyk.reference_broker.config import BrokerConfig, LogConfig
-from pyk.reference_broker.filesystem import OsFileSystem
 from pyk.reference_broker.storage import LogManager
+from pyk.runtime.filesystem import OsFileSystem
+from pyk.runtime.system_clock import SystemClock
 from support.apache_kafka import ApacheKafka
 from support.kafka_tools import dump_log_segments, run_tool
 from support.logs import ORDERS, append, values, write_log_on_disk

@@ -27,9 +27,9 @@ from pyk.protocol.messages.join_group import (
 from pyk.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from pyk.protocol.records import Compression
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.batches import batch
 from support.consuming import P0, FetchingCluster, fetching, make_consumer, read
-from support.virtual_time import current_clock, virtual_time
 
 
 def resealed(data: bytearray) -> bytearray:

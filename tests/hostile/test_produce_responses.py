@@ -20,9 +20,9 @@ from pyk.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from pyk.runtime.virtual_time import run_virtual, virtual_time
 from support.producing_cluster import make_producer, producing
 from support.scripted_broker import CLOSE, NAMESPACE
-from support.virtual_time import run_virtual, virtual_time
 
 INT16 = st.integers(-(1 << 15), (1 << 15) - 1)
 INT32 = st.integers(-(1 << 31), (1 << 31) - 1)

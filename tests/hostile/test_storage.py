@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.records import Compression, read_batches, restamp
-from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import AppendOrigin, LogError, StorageError
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
 from support.logs import DIRECTORY, append, batch, open_log, values
 
 COMPRESSIONS = st.sampled_from(list(Compression))

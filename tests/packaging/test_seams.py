@@ -13,8 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SEAMS = (
-    "protocol/pyk/protocol/io/",
-    "reference_broker/pyk/reference_broker/filesystem",
+    "runtime/",
     "spark_connector/pyk/spark_connector/java.py",
     "clients/pyk/clients/config/",  # from_properties(path)
     "command_line/",
@@ -24,7 +23,14 @@ FILE_METHODS = {"mkdir", "open", "rename", "rmdir", "touch", "unlink"} | {
 }
 SOURCES = sorted(
     str(path.relative_to(ROOT))
-    for root in ("protocol", "clients", "reference_broker", "spark_connector", "command_line")
+    for root in (
+        "runtime",
+        "protocol",
+        "clients",
+        "reference_broker",
+        "spark_connector",
+        "command_line",
+    )
     for path in (ROOT / root).rglob("*.py")
 )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("protocol", "clients", "reference_broker", "spark_connector", "command_line")
+PARTS = ("runtime", "protocol", "clients", "reference_broker", "spark_connector", "command_line")
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from pyk.protocol.records import Compression, read_batches
 from pyk.reference_broker.config import BrokerConfig, LogConfig
-from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import LogError, LogManager, OutOfOrderSequenceError, Task
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import START_MS, VirtualClock
 from support.logs import DIRECTORY, ORDERS, append, batch, open_log, values
-from support.virtual_time import START_MS, VirtualClock
 
 TOPIC_ID = UUID(int=1)
 PRODUCER = 7

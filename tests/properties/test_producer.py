@@ -20,9 +20,9 @@ from pyk.clients.errors import KafkaError
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.protocol.messages.produce import ProduceRequest, ProduceResponse
+from pyk.runtime.virtual_time import current_clock, run_virtual
 from support.producing_cluster import ProducingCluster, producing
 from support.scripted_broker import CLOSE, SILENCE, Answer
-from support.virtual_time import current_clock, run_virtual
 
 NODES = 3
 PARTITIONS = 2

@@ -8,11 +8,11 @@ import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.publishing import CHANGES_IN_A_TURN
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import virtual_time
 from support.nodes import DATA, running
-from support.virtual_time import virtual_time
 
 PARTITIONS = 200
 

@@ -12,6 +12,7 @@ import pytest
 
 from pyk.clients import AsyncConsumer, ConsumerRecord, OffsetAndMetadata, RebalanceListener
 from pyk.clients.errors import CommitFailedError
+from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consuming import (
     P0,
     cluster_with_orders,
@@ -21,7 +22,6 @@ from support.consuming import (
     read,
     reference_cluster,
 )
-from support.virtual_time import current_clock, eventually, virtual_time
 
 COMMITTED = 5
 

@@ -11,6 +11,7 @@ import pytest
 
 from pyk.clients import TopicPartition
 from pyk.clients.errors import StateError
+from pyk.runtime.virtual_time import current_clock, eventually, run_virtual, virtual_time
 from support.consumer_groups import Group
 from support.consuming import (
     P0,
@@ -20,7 +21,6 @@ from support.consuming import (
     read,
     reference_cluster,
 )
-from support.virtual_time import current_clock, eventually, run_virtual, virtual_time
 
 
 async def seconds_of(awaitable: Any) -> float:

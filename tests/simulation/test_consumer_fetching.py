@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from pyk.clients.consumer import PartitionState, fetcher, node_fetcher
-from pyk.clients.consumer.fetch_plan import NodePlan, plan
+from pyk.clients.consumer import PartitionState
+from pyk.clients.consumer.fetching import fetcher, node_fetcher
+from pyk.clients.consumer.fetching.fetch_plan import NodePlan, plan
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.consuming import P0, fetching, read
 from support.fetching_cluster import FetchingCluster
 from support.legacy_batches import compressed, legacy
 from support.scripted_broker import Received
-from support.virtual_time import current_clock, virtual_time
 
 
 @virtual_time

@@ -8,8 +8,8 @@ from typing import Any
 from pyk.clients import TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import PartitionData
+from pyk.runtime.virtual_time import virtual_time
 from support.consuming import P0, fetching
-from support.virtual_time import virtual_time
 
 P1 = TopicPartition("orders", 1)
 

@@ -24,11 +24,11 @@ from pyk.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.administering import fetched
 from support.consuming import P0, fail_once, fetching, read
 from support.fetching_cluster import FetchingCluster
 from support.scripted_broker import PORT, SILENCE, Received
-from support.virtual_time import current_clock, virtual_time
 
 
 @virtual_time

@@ -18,11 +18,11 @@ from pyk.protocol.messages.offset_commit import (
 )
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 from pyk.protocol.versions import VersionRange
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.administering import fetched, listed
 from support.batches import batch
 from support.consuming import P0, fetching, read
 from support.scripted_broker import CLOSE, SILENCE
-from support.virtual_time import current_clock, virtual_time
 
 
 @virtual_time

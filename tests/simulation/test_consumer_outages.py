@@ -20,10 +20,10 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from pyk.protocol.messages.list_offsets import ListOffsetsRequest
 from pyk.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from pyk.runtime.virtual_time import virtual_time
 from support.batches import batch
 from support.consuming import P0, fail_once, fetching, read
 from support.scripted_broker import CLOSE, SILENCE
-from support.virtual_time import virtual_time
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from pyk.clients import AsyncConsumer
 from pyk.clients.errors import KafkaError
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import PartitionData
+from pyk.runtime.virtual_time import current_clock, run_virtual
 from support.consuming import fetching
 from support.fetching_cluster import FetchingCluster
 from support.scripted_broker import PORT
-from support.virtual_time import current_clock, run_virtual
 
 NODES = (1, 2, 3)
 LEADERS = (1, 2, 3, 1, 2, 3)

@@ -18,6 +18,7 @@ from pyk.clients.errors import (
 )
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker import AsyncCluster
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.consuming import (
     eventually_polled,
     fetching,
@@ -27,9 +28,8 @@ from support.consuming import (
     read,
     reference_cluster,
 )
-from support.virtual_time import current_clock, virtual_time
 
-CONSUMER_LOG = "pyk.clients.consumer.core"
+CONSUMER_LOG = "pyk.clients.consumer.faces.core"
 WITH_AND_WITHOUT_GROUP = pytest.mark.parametrize(
     "options", [{"group_id": "g"}, {}], ids=["group", "no group"]
 )

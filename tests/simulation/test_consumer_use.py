@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from pyk.clients import AsyncConsumer, ConcurrentUseError, RebalanceListener, TopicPartition
-from pyk.clients.consumer import node_fetcher
+from pyk.clients.consumer.fetching import node_fetcher
 from pyk.clients.errors import StateError
 from pyk.protocol.messages.list_offsets import ListOffsetsRequest
+from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consumer_groups import Group, Recorder
 from support.consuming import (
     P0,
@@ -25,7 +26,6 @@ from support.consuming import (
     reference_cluster,
 )
 from support.scripted_broker import SILENCE
-from support.virtual_time import current_clock, eventually, virtual_time
 
 
 async def take_one(consumer: AsyncConsumer[Any, Any]) -> None:

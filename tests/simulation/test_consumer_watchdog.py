@@ -11,8 +11,8 @@ import pytest
 from pyk.clients import AsyncConsumer
 from pyk.clients.consumer import PartitionState
 from pyk.clients.errors import KafkaTimeoutError
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.consuming import fetching, make_consumer, produce, reference_cluster
-from support.virtual_time import current_clock, virtual_time
 
 VALUE = b"x" * 1000
 

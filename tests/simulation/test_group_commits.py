@@ -6,9 +6,9 @@ import asyncio
 from typing import Any
 
 from pyk.clients import AsyncConsumer, OffsetAndMetadata, RebalanceListener, TopicPartition
+from pyk.runtime.virtual_time import virtual_time
 from support.consumer_groups import PARTITIONS, Group
 from support.consuming import cluster_with_orders, make_consumer, produce, read, reference_cluster
-from support.virtual_time import virtual_time
 
 
 @virtual_time

@@ -9,8 +9,8 @@ import pytest
 
 from pyk.clients import AsyncConsumer
 from pyk.clients.errors import KafkaError
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.consuming import make_consumer, produce, read, reference_cluster
-from support.virtual_time import current_clock, virtual_time
 
 REFUSALS = pytest.mark.parametrize(
     ("api", "code"),

@@ -9,9 +9,9 @@ import pytest
 
 from pyk.clients.errors import CommitFailedError, KafkaError
 from pyk.protocol.errors import ErrorCode
+from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consumer_groups import Group, Recorder
 from support.consuming import eventually_polled, make_consumer, produce, read, reference_cluster
-from support.virtual_time import current_clock, eventually, virtual_time
 
 
 @virtual_time

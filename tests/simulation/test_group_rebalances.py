@@ -11,6 +11,7 @@ import pytest
 
 from pyk.clients import AsyncAdmin, RebalanceListener
 from pyk.clients.errors import FencedInstanceIdError, InconsistentGroupProtocolError
+from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.consumer_groups import PARTITIONS, Group, Recorder
 from support.consuming import (
     eventually_polled,
@@ -20,7 +21,6 @@ from support.consuming import (
     read,
     reference_cluster,
 )
-from support.virtual_time import current_clock, eventually, virtual_time
 
 STRATEGIES = ["range", "roundrobin", "sticky", "cooperative-sticky"]
 

@@ -16,11 +16,11 @@ from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.coordinator.group.offsets import OffsetToCommit
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import LogError, StorageError
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import run_virtual, virtual_time
 from support.nodes import DATA, Node, NotAnsweredYetError, running
-from support.virtual_time import run_virtual, virtual_time
 
 CHANGES = st.lists(
     st.tuples(

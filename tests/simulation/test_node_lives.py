@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.coordinator.group.offsets import OffsetToCommit
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import current_clock, run_virtual
 from support.logs import batch, values
 from support.nodes import Node
-from support.virtual_time import current_clock, run_virtual
 
 NAMES = ("one", "two")
 RETENTION_MS = 300_000

@@ -10,11 +10,11 @@ import warnings
 import pytest
 
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
-from pyk.protocol.io import MemoryNetwork
 from pyk.protocol.messages.produce import ProduceRequest
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import VirtualLoop, current_clock, run_virtual
 from support.producing_cluster import ProducingCluster, make_producer
 from support.scripted_broker import SILENCE
-from support.virtual_time import VirtualLoop, current_clock, run_virtual
 
 
 async def cluster_and_producer(**options):

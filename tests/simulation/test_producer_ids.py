@@ -10,8 +10,8 @@ from pyk.clients.errors import KafkaTimeoutError
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.messages.produce import ProduceRequest
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.producing_cluster import make_producer, producing
-from support.virtual_time import current_clock, virtual_time
 
 UNAVAILABLE = InitProducerIdResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
 

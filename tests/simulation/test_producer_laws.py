@@ -17,9 +17,9 @@ from pyk.clients import AsyncProducer
 from pyk.clients.errors import KafkaError
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.produce import ProduceRequest
+from pyk.runtime.virtual_time import virtual_time
 from support.producing_cluster import ProducingCluster, producing
 from support.scripted_broker import CLOSE, SILENCE
-from support.virtual_time import virtual_time
 
 NODES = 3
 PARTITIONS = 6

@@ -16,9 +16,9 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.protocol.messages.produce import ProduceRequest, ProduceResponse
 from pyk.protocol.records import read_batches
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.producing_cluster import producing
 from support.scripted_broker import CLOSE, SILENCE
-from support.virtual_time import current_clock, virtual_time
 
 
 def batches_sent(cluster):

@@ -12,8 +12,8 @@ from pyk.protocol.messages.init_producer_id import InitProducerIdRequest
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.protocol.messages.produce import ProduceRequest
 from pyk.protocol.versions import VersionRange
+from pyk.runtime.virtual_time import virtual_time
 from support.producing_cluster import make_producer, producing
-from support.virtual_time import virtual_time
 
 
 @virtual_time

@@ -8,9 +8,9 @@ import pytest
 
 from pyk.clients.errors import BufferExhaustedError, RecordTooLargeError
 from pyk.protocol.messages.produce import ProduceRequest
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.producing_cluster import producing
 from support.scripted_broker import SILENCE
-from support.virtual_time import current_clock, virtual_time
 
 
 @virtual_time

@@ -21,9 +21,9 @@ from pyk.protocol.messages.api_versions import ApiVersionsRequest
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.protocol.messages.produce import ProduceRequest
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.producing_cluster import make_producer, producing
 from support.scripted_broker import CLOSE, SILENCE
-from support.virtual_time import current_clock, virtual_time
 
 
 @virtual_time

@@ -12,6 +12,7 @@ import pytest
 from pyk.clients import AsyncConsumer, RebalanceListener, TopicPartition
 from pyk.clients.consumer.group.actions import Revoke
 from pyk.clients.errors import StateError
+from pyk.runtime.virtual_time import eventually, virtual_time
 from support.consumer_groups import Recorder
 from support.consuming import (
     cluster_with_orders,
@@ -21,7 +22,6 @@ from support.consuming import (
     read,
     reference_cluster,
 )
-from support.virtual_time import eventually, virtual_time
 
 
 async def has_to_revoke(consumer: AsyncConsumer[Any, Any]) -> None:

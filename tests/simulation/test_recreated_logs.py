@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pyk.protocol.errors import ErrorCode
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import run_virtual, virtual_time
 from support.nodes import DATA, Node, running
-from support.virtual_time import run_virtual, virtual_time
 
 
 async def delete_after_checkpoints(node: Node, **configs: str) -> None:

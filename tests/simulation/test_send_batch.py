@@ -14,9 +14,9 @@ from pyk.clients.errors import (
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.produce import ProduceRequest
 from pyk.protocol.records.murmur2 import partition_for_key
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.producing_cluster import producing
 from support.scripted_broker import SILENCE
-from support.virtual_time import current_clock, virtual_time
 
 
 @virtual_time

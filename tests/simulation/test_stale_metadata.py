@@ -14,9 +14,9 @@ from pyk.clients import AsyncConsumer
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.consuming import P0, fetching, make_consumer, produce, reference_cluster
 from support.fetching_cluster import FetchingCluster
-from support.virtual_time import current_clock, virtual_time
 
 POLICIES = pytest.mark.parametrize("policy", ["earliest", "latest"])
 NEW_ID = UUID(int=0xBEEF)

@@ -8,10 +8,10 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import current_clock, run_virtual, virtual_time
 from support.logs import batch
 from support.nodes import Node, running
-from support.virtual_time import current_clock, run_virtual, virtual_time
 
 
 def append_now(node: Node, value: bytes) -> int:

@@ -11,8 +11,8 @@ from pyk.clients import AsyncAdmin, TopicPartition
 from pyk.clients.errors import TopicAuthorizationFailedError
 from pyk.clients.offsets import OffsetSpec
 from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.consuming import P0, fetching, make_consumer, reference_cluster
-from support.virtual_time import current_clock, virtual_time
 
 
 def topics_asked_for(cluster):

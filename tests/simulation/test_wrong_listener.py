@@ -7,9 +7,9 @@ import logging
 import pytest
 
 from pyk.clients.errors import KafkaTimeoutError
+from pyk.runtime.virtual_time import virtual_time
 from support.consuming import fetching, make_consumer
 from support.producing_cluster import make_producer, producing
-from support.virtual_time import virtual_time
 
 WRONG = "kafka.internal:9092"
 

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from pyk.clients import AsyncAdmin, TopicPartition
-from pyk.protocol.io import MemoryNetwork
 from pyk.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsTopicResponse,
@@ -22,8 +21,9 @@ from pyk.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock
 from support.scripted_broker import ScriptedCluster
-from support.virtual_time import current_clock
 
 ORDERS = TopicPartition("orders", 0)
 

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from pyk.clients import AsyncConsumer, AsyncProducer, TopicPartition
-from pyk.protocol.io import MemoryNetwork
 from pyk.protocol.messages.fetch import PartitionData
 from pyk.reference_broker import AsyncCluster
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock
 from support.fetching_cluster import FetchingCluster
 from support.scripted_broker import PORT, ScriptedCluster
-from support.virtual_time import current_clock
 
 P0 = TopicPartition("orders", 0)
 

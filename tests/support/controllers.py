@@ -30,7 +30,7 @@ from pyk.reference_broker.controller.records import MetadataRecord
 from pyk.reference_broker.controller.shard import BrokerRegistration, ControllerShard
 from pyk.reference_broker.controller.topics import TopicDefaults
 from pyk.reference_broker.coordinator.runtime import ShardRuntime
-from pyk.reference_broker.timers import Moment, TimerQueue
+from pyk.runtime.timers import Moment, TimerQueue
 from support.groups import MemoryShardLog, Waiting
 
 

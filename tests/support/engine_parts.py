@@ -9,9 +9,9 @@ from typing import Any
 
 from pyk.clients.config import ClientConfig
 from pyk.clients.engine.client import Client
-from pyk.protocol.io import MemoryNetwork
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock
 from support.scripted_broker import ScriptedCluster
-from support.virtual_time import current_clock
 
 
 def make_client(cluster: ScriptedCluster, **options: Any) -> Client:

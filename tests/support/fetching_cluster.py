@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.io import MemoryNetwork
 from pyk.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchPartition,
@@ -32,9 +31,10 @@ from pyk.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock
 from support.batches import batch
 from support.scripted_broker import ScriptedCluster
-from support.virtual_time import current_clock
 
 EARLIEST = -2
 UNKNOWN = -1

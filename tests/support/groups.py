@@ -27,7 +27,7 @@ from pyk.reference_broker.coordinator.group.shard import GroupShard
 from pyk.reference_broker.coordinator.runtime import KeyValue, ShardRuntime
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.timers import Moment, TimerQueue
+from pyk.runtime.timers import Moment, TimerQueue
 
 START_MS = 1_700_000_000_000
 GROUP = "readers"

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from pyk.clients.producer import sender
+from pyk.clients.producer.sending import sender
 
 MANY_POINTS = 1 if sender.__file__.endswith((".so", ".pyd")) else 100
 """Fewer points than a ``send`` has. A handler runs between two steps of Python, and a compiled call

@@ -7,9 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from pyk.reference_broker.config import BrokerConfigLayers, LogConfig, parse_topic_configs
-from pyk.reference_broker.filesystem import FileSystem
 from pyk.reference_broker.storage import LogManager
-from support.virtual_time import VirtualClock
+from pyk.runtime.filesystem import FileSystem
+from pyk.runtime.virtual_time import VirtualClock
 
 ONE, TWO = UUID(int=1), UUID(int=2)
 LAYERS = BrokerConfigLayers.of({})

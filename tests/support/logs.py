@@ -8,13 +8,13 @@ from typing import Any
 
 from pyk.protocol.records import Compression, RecordBatchBuilder, read_batches
 from pyk.reference_broker.config import LogConfig
-from pyk.reference_broker.filesystem import FileSystem, OsFileSystem
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
-from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage import FlushQueue, Log
 from pyk.reference_broker.storage.disk import Disk, InlineDisk
 from pyk.reference_broker.topic_partition import TopicPartition
-from support.virtual_time import START_MS, VirtualClock
+from pyk.runtime.filesystem import FileSystem, OsFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.filesystem.open_files import OpenFiles
+from pyk.runtime.virtual_time import START_MS, VirtualClock
 
 ORDERS = TopicPartition("orders", 0)
 DIRECTORY = "/data/orders-0"

@@ -10,7 +10,6 @@ from typing import Any
 import attrs
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.io import MemoryNetwork
 from pyk.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from pyk.protocol.messages.offset_fetch import (
@@ -25,12 +24,13 @@ from pyk.reference_broker.coordinator.group.offsets import OffsetToCommit
 from pyk.reference_broker.coordinator.group.records import UNKNOWN_TOPIC_ID
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.filesystem import FileSystem
 from pyk.reference_broker.handlers.group_offsets import offset_fetch
+from pyk.runtime.filesystem import FileSystem
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock
 from support.controllers import topic
 from support.logs import batch, values
 from support.running_brokers import context
-from support.virtual_time import current_clock
 
 DATA = "/srv/kafka/data"
 GROUP = "readers"

@@ -9,12 +9,12 @@ from typing import Any
 import attrs
 
 from pyk.clients.topic_partition import TopicPartition
+from pyk.runtime.virtual_time import VirtualClock
 from pyk.spark_connector.errors import ReadError
 from pyk.spark_connector.offsets import OffsetMap
 from pyk.spark_connector.options import stream_source_options
 from pyk.spark_connector.planning import OffsetRange
 from pyk.spark_connector.stream_planner import StreamPlanner
-from support.virtual_time import VirtualClock
 
 
 @attrs.define

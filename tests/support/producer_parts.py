@@ -7,15 +7,15 @@ from random import Random
 from typing import Any
 
 from pyk.clients.engine.backoff import Backoff
-from pyk.clients.producer.accumulator import RecordAccumulator
-from pyk.clients.producer.batch import ProducerBatch
-from pyk.clients.producer.failures import WhyUnsent
-from pyk.clients.producer.partition_queue import PartitionQueue
-from pyk.clients.producer.sender import Sender, SenderSettings
-from pyk.clients.producer.sequences import ProducerIdentity
+from pyk.clients.producer.batching.accumulator import RecordAccumulator
+from pyk.clients.producer.batching.batch import ProducerBatch
+from pyk.clients.producer.sending.failures import WhyUnsent
+from pyk.clients.producer.sending.partition_queue import PartitionQueue
+from pyk.clients.producer.sending.sender import Sender, SenderSettings
+from pyk.clients.producer.sending.sequences import ProducerIdentity
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.records import RecordBatchBuilder, read_batches
-from support.virtual_time import VirtualClock
+from pyk.runtime.virtual_time import VirtualClock
 
 PLACE = TopicPartition("orders", 0)
 Leader = Callable[[TopicPartition], int | None]

@@ -11,7 +11,6 @@ from typing import Any
 
 from pyk.clients import AsyncProducer
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.io import MemoryNetwork
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.messages.produce import (
     LeaderIdAndEpoch,
@@ -21,9 +20,10 @@ from pyk.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock
 from support.partition_log import PartitionLog
 from support.scripted_broker import CLOSE, PORT, SILENCE, Answer, ScriptedCluster
-from support.virtual_time import current_clock
 
 
 class ProducingCluster(ScriptedCluster):

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import attrs
 import pyarrow as pa
 
-from pyk.clients.consumer.health import ConsumerHealth, PartitionHealth, PartitionState
+from pyk.clients.consumer.faces.health import ConsumerHealth, PartitionHealth, PartitionState
 from pyk.clients.errors import KafkaError, OffsetOutOfRangeError, TopicRecreatedError
 from pyk.clients.topic_partition import TopicPartition
-from support.virtual_time import VirtualClock
+from pyk.runtime.virtual_time import VirtualClock
 
 TOPIC = "orders"
 ARROW_TYPES = {

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from pyk.protocol.io import MemoryNetwork
 from pyk.reference_broker import AsyncCluster
 from pyk.reference_broker.broker import Broker
 from pyk.reference_broker.handlers.context import RequestContext
 from pyk.reference_broker.partition import Partition
-from support.virtual_time import current_clock
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock
 
 TOPIC = "orders"
 VERSION = 12

@@ -1,6 +1,6 @@
 """Brokers that answer what a test tells them to: real frames and messages, no storage, no sockets.
 
-A :class:`ScriptedCluster` lives on a :class:`~pyk.protocol.io.MemoryNetwork`, so it runs in virtual
+A :class:`ScriptedCluster` lives on a :class:`~pyk.runtime.MemoryNetwork`, so it runs in virtual
 time. It answers ApiVersions, Metadata and FindCoordinator from its own few fields; everything else,
 and every deviation, is written by the test::
 
@@ -22,7 +22,6 @@ import attrs
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import Request, RequestError, ServerConnection
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.io import FrameTransport, Listener, MemoryNetwork
 from pyk.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from pyk.protocol.messages.find_coordinator import (
     Coordinator,
@@ -38,6 +37,7 @@ from pyk.protocol.messages.metadata import (
 )
 from pyk.protocol.schema import Message
 from pyk.protocol.versions import VersionRange
+from pyk.runtime.network import FrameTransport, Listener, MemoryNetwork
 
 PORT = 9092
 CLUSTER_ID = "scripted"

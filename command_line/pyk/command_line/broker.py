@@ -13,8 +13,8 @@ import click
 from pyk.command_line.hidden_modules import hidden_modules
 from pyk.reference_broker.cluster import AsyncCluster
 from pyk.reference_broker.config import InvalidConfigError
-from pyk.reference_broker.filesystem import OsFileSystem
 from pyk.reference_broker.storage import StorageError
+from pyk.runtime.filesystem import OsFileSystem
 
 
 @click.command()

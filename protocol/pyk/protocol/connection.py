@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from struct import Struct
 from typing import Any, Protocol
 
-from pyk.protocol import slotted
+from pyk.runtime import slotted
 
 from .api_keys import ApiKey
 from .codec import Decode

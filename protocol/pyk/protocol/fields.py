@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import UUID
 
-from pyk.protocol import slotted
+from pyk.runtime import slotted
 
 from .names import camel_case
 from .versions import NO_VERSIONS, VersionRange

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
-from pyk.protocol import slotted
+from pyk.runtime import slotted
 
 from .api_keys import ApiKey
 from .errors import UnsupportedVersionError

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
-from pyk.protocol import slotted
+from pyk.runtime import slotted
 
 from . import codec, json_form
 from .api_keys import ApiKey

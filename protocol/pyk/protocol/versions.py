@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyk.protocol import slotted
+from pyk.runtime import slotted
 
 LAST_VERSION = 32767  # a version is an int16; an open range ends here
 

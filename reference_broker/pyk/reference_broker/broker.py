@@ -16,11 +16,15 @@ from random import Random
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from pyk.protocol import slotted
 from pyk.protocol.connection import ServerConnection
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.io import Clock, Network
 from pyk.protocol.records import Compression
+from pyk.runtime import slotted
+from pyk.runtime.clock import Clock
+from pyk.runtime.filesystem import FileSystem
+from pyk.runtime.network import Network
+from pyk.runtime.timer_driver import TimerDriver
+from pyk.runtime.timers import Moment
 
 from .address import format_address
 from .config import (
@@ -46,7 +50,6 @@ from .deferred import Deferred
 from .delayed import Purgatory
 from .disk import disk_for
 from .errors import ApiError
-from .filesystem import FileSystem
 from .handlers.dispatcher import Dispatcher
 from .handlers.table import SERVED
 from .moved import MovedPartitions
@@ -60,8 +63,6 @@ from .replicas import Replicas
 from .retried_steps import RetriedSteps
 from .shard_log import PartitionLog
 from .storage import LogManager, StorageError
-from .timer_driver import TimerDriver
-from .timers import Moment
 from .topic_partition import TopicPartition
 
 if TYPE_CHECKING:

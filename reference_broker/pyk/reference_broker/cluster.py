@@ -11,15 +11,17 @@ from random import Random, SystemRandom
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from pyk.protocol.io import Clock, Network, SystemClock, SystemNetwork
-from pyk.protocol.io.host_name import reachable_host
+from pyk.runtime.clock import Clock
+from pyk.runtime.filesystem import FileSystem, OsFileSystem
+from pyk.runtime.network import Network, SystemNetwork
+from pyk.runtime.network.host_name import reachable_host
+from pyk.runtime.system_clock import SystemClock
 
 from .address import WILDCARDS, format_address, parse_address
 from .broker import Broker, Environment
 from .config import BrokerConfigLayers, InvalidConfigError
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
-from .filesystem import FileSystem, OsFileSystem
 
 R = TypeVar("R")
 
@@ -305,7 +307,7 @@ class Cluster:
 
 
 def _memory(clock: Clock) -> FileSystem:
-    from .filesystem.memory import MemoryFileSystem
+    from pyk.runtime.filesystem.memory import MemoryFileSystem
 
     return MemoryFileSystem(clock.time_ms)
 

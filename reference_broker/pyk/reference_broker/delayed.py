@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Hashable, Iterable
 from typing import Protocol
 
-from .timers import TimerQueue
+from pyk.runtime.timers import TimerQueue
 
 log = logging.getLogger(__name__)
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from pyk.protocol import slotted
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import Request, RequestError
-from pyk.protocol.io import FileRegion
 from pyk.protocol.schema import ZERO_UUID, Message
+from pyk.runtime import slotted
+from pyk.runtime.network import FileRegion
 
 from .deferred import Deferred
 from .errors import ConnectionClosedError

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
-from pyk.protocol import slotted
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
+from pyk.runtime import slotted
 
 _APIS = {key.name.replace("_", ""): key for key in ApiKey}
 

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from enum import Enum, auto
 from uuid import UUID
 
-from pyk.protocol import slotted
-from pyk.reference_broker.filesystem import Buffer
 from pyk.reference_broker.storage import (
     AppendOrigin,
     EpochEntry,
@@ -29,6 +27,8 @@ from pyk.reference_broker.storage import (
     UnknownLeaderEpochError,
 )
 from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.runtime import slotted
+from pyk.runtime.filesystem import Buffer
 
 NO_LEADER = -1
 EARLIEST_TIMESTAMP = -2

@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pyk.runtime.timers import Moment, TimerQueue
+
 from .controller.image import (
     TOPIC_RESOURCE,
     Change,
@@ -35,7 +37,6 @@ from .deferred import Deferred
 from .partition import Partition
 from .replicas import Replicas
 from .retried_steps import RetriedSteps
-from .timers import Moment, TimerQueue
 from .topic_partition import TopicPartition
 
 if TYPE_CHECKING:

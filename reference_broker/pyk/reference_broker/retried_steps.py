@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable
 
-from .timers import Moment, TimerQueue
+from pyk.runtime.timers import Moment, TimerQueue
 
 log = logging.getLogger(__name__)
 

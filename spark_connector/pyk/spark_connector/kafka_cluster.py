@@ -13,7 +13,8 @@ from uuid import UUID
 from pyk.clients import Admin, ListedOffset, OffsetSpec
 from pyk.clients.errors import KafkaError, SeveralErrors, UnknownTopicOrPartitionError
 from pyk.clients.topic_partition import TopicPartition
-from pyk.protocol.io import Clock, SystemClock
+from pyk.runtime.clock import Clock
+from pyk.runtime.system_clock import SystemClock
 from pyk.spark_connector.client_properties import admin_properties, describe_error
 from pyk.spark_connector.errors import ReadError
 from pyk.spark_connector.offsets import OffsetMap

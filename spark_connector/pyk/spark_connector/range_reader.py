@@ -13,7 +13,7 @@ from typing import Protocol
 import attrs
 import pyarrow as pa
 
-from pyk.clients.consumer.health import ConsumerHealth
+from pyk.clients.consumer.faces.health import ConsumerHealth
 from pyk.clients.errors import (
     KafkaError,
     OffsetOutOfRangeError,
@@ -22,7 +22,7 @@ from pyk.clients.errors import (
     UnknownTopicOrPartitionError,
 )
 from pyk.clients.topic_partition import TopicPartition
-from pyk.protocol.io import Clock
+from pyk.runtime.clock import Clock
 from pyk.spark_connector.arrow_batches import BatchSize, rows_below, slices, spark_batch
 from pyk.spark_connector.client_properties import describe_error
 from pyk.spark_connector.errors import ReadError

@@ -43,7 +43,7 @@ class TaskReader:
     def read(self, ranges: Sequence[OffsetRange]) -> Iterator[pa.RecordBatch]:
         """Yield the records of the ranges as batches in Spark's own schema."""
         from pyk.clients.errors import KafkaError
-        from pyk.protocol.io import SystemClock
+        from pyk.runtime.system_clock import SystemClock
         from pyk.spark_connector.range_reader import RangeReader, ReadSettings
         from pyk.spark_connector.workers import clients, freeze_imports, make_consumer
 

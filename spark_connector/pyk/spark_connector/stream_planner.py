@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyk.protocol.io import Clock
+from pyk.runtime.clock import Clock
 from pyk.spark_connector.errors import DataLossError, ReadError
 from pyk.spark_connector.idle_pace import IdlePace
 from pyk.spark_connector.offsets import JsonOffsets, OffsetMap, StreamOffset

@@ -76,7 +76,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @property
     def _planner(self) -> StreamPlanner:
         if self._made_planner is None:
-            from pyk.protocol.io import SystemClock
+            from pyk.runtime.system_clock import SystemClock
             from pyk.spark_connector.kafka_cluster import KafkaCluster
             from pyk.spark_connector.parallelism import default_parallelism
             from pyk.spark_connector.stream_planner import StreamPlanner

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pyk.clients import Admin, ClosedError, KafkaError, KafkaTimeoutError, Producer
-from pyk.clients.producer.producer import GRACE_SECONDS
+from pyk.clients.producer.faces.producer import GRACE_SECONDS
 from pyk.reference_broker import Cluster
 from support.reading import read_topic
 from support.real_time import IN_TIME, eventually, left_open_by

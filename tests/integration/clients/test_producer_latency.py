@@ -12,8 +12,8 @@ import pytest
 
 from pyk.clients import Producer
 from pyk.clients.engine import turns
-from pyk.protocol.io import MemoryNetwork
 from pyk.reference_broker import Cluster
+from pyk.runtime.network import MemoryNetwork
 from support.producing_cluster import ProducingCluster
 from support.real_time import IN_TIME, eventually
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.io.host_name import reachable_host
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.reference_broker import AsyncCluster, Cluster
 from pyk.reference_broker.errors import ApiError
+from pyk.runtime.network.host_name import reachable_host
 from support.broker_requests import find_coordinator
 from support.raw_client import RawClient
 

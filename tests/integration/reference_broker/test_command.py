@@ -114,7 +114,7 @@ def test_the_broker_starts_without_what_it_does_not_need() -> None:
         "import sys; from pyk.command_line.main import main; "
         "main.get_command(None, 'broker'); "
         "print(*sorted({'asyncio', 'ssl', 'difflib', 'encodings.idna', 'multiprocessing', "
-        "'pyk.protocol.io.memory_network', 'pyk.protocol.messages.metadata_change_records', "
+        "'pyk.runtime.network.memory', 'pyk.protocol.messages.metadata_change_records', "
         "'pyk.reference_broker.handlers.partitioned', 'pyk.clients'} & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyk.reference_broker import AsyncCluster
-from pyk.reference_broker.filesystem import OsFileSystem
+from pyk.runtime.filesystem import OsFileSystem
 from support.broker_requests import create_topic, fetch, produce
 from support.raw_client import RawClient, batch
 

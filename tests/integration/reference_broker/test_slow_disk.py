@@ -19,9 +19,9 @@ from pyk.protocol.messages.create_topics import (
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.reference_broker import AsyncCluster
-from pyk.reference_broker.filesystem import File
-from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
+from pyk.runtime.filesystem import File
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
 from support.broker_requests import TOPIC, create_topic, fetch, produce, values
 from support.raw_client import RawClient, batch
 

@@ -26,7 +26,7 @@ from pyk.protocol.persisted import (
     encode_versioned,
 )
 from pyk.protocol.records import Compression, RecordBatchBuilder
-from pyk.reference_broker.filesystem import OsFileSystem
+from pyk.runtime.filesystem import OsFileSystem
 from support.legacy_batches import compressed, legacy
 from support.logs import batch, open_log
 from support.record_batches import NOW_MS, control_batch, sealed

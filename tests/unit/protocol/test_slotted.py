@@ -10,7 +10,7 @@ import sys
 import attrs
 import pytest
 
-from pyk.protocol import slotted
+from pyk.runtime import slotted
 
 
 @slotted.frozen

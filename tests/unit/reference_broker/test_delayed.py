@@ -3,7 +3,7 @@ from __future__ import annotations
 import attrs
 
 from pyk.reference_broker.delayed import Purgatory
-from pyk.reference_broker.timers import TimerQueue
+from pyk.runtime.timers import TimerQueue
 
 
 @attrs.define

@@ -15,8 +15,8 @@ from pyk.reference_broker.storage import (
     OffsetOutOfRangeError,
     UnknownLeaderEpochError,
 )
+from pyk.runtime.virtual_time import START_MS
 from support.logs import ORDERS, batch, open_log
-from support.virtual_time import START_MS
 
 NODE = 1
 

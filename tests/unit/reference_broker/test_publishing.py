@@ -11,12 +11,12 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.handlers.topics import create_topics, delete_topics
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import virtual_time
 from support.nodes import running
 from support.running_brokers import context, running_broker
-from support.virtual_time import virtual_time
 
 
 @virtual_time

@@ -13,8 +13,9 @@ daemon.preload()
 import gc, threading
 print(threading.active_count(), gc.get_freeze_count() > 10_000)
 print(all(name in sys.modules for name in (
-    "pyarrow", "pyspark.sql.worker.plan_data_source_read", "pyk.clients.consumer.consumer",
-    "pyk.clients.producer.producer", "pyk.spark_connector.range_reader", "pyk.spark_connector.sink",
+    "pyarrow", "pyspark.sql.worker.plan_data_source_read", "pyk.clients.consumer.faces.consumer",
+    "pyk.clients.producer.faces.producer", "pyk.spark_connector.range_reader",
+    "pyk.spark_connector.sink",
 )))
 """
 

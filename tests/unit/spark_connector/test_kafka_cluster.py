@@ -21,10 +21,10 @@ from pyk.clients.errors import (
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
+from pyk.runtime.virtual_time import VirtualClock
 from pyk.spark_connector.errors import ReadError
 from pyk.spark_connector.kafka_cluster import KafkaCluster
 from pyk.spark_connector.options import source_options
-from support.virtual_time import VirtualClock
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 

@@ -9,12 +9,12 @@ from typing import ClassVar
 import pytest
 
 from pyk.clients.topic_partition import TopicPartition
+from pyk.runtime.virtual_time import VirtualClock
 from pyk.spark_connector.errors import OptionError
 from pyk.spark_connector.options import stream_source_options
 from pyk.spark_connector.planning import OffsetRange
 from pyk.spark_connector.stream_planner import StreamPlanner
 from support.planned_cluster import FakeCluster, planner, ranges_of, through_json
-from support.virtual_time import VirtualClock
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 

@@ -10,9 +10,9 @@ import attrs
 import pytest
 
 from pyk.clients.errors import BootstrapError, KafkaError
+from pyk.runtime.virtual_time import VirtualClock
 from pyk.spark_connector import workers
 from pyk.spark_connector.workers import ClientPool
-from support.virtual_time import VirtualClock
 
 
 @attrs.define(eq=False)

@@ -21,7 +21,8 @@ from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
-from pyk.protocol.io import Clock, Network
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import Network
 
 CLOSE_SECONDS = 5.0
 

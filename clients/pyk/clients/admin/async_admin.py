@@ -44,12 +44,13 @@ from pyk.clients.errors import GroupIdNotFoundError, UnknownTopicOrPartitionErro
 from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.io import Clock, Network
 from pyk.protocol.messages.delete_groups import DeleteGroupsRequest
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest
 from pyk.protocol.messages.describe_groups import DescribeGroupsRequest
 from pyk.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import Network
 
 
 @with_options_of(AdminConfig, AdminOptions)

@@ -24,7 +24,6 @@ from pyk.clients.engine.node_connection import Lane, Surroundings
 from pyk.clients.engine.reachability import UnreachableNode
 from pyk.clients.engine.reconnect import ConnectLimiter
 from pyk.clients.engine.request_path import RequestPath
-from pyk.clients.engine.supervisor import Supervisor
 from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import (
     ClosedError,
@@ -36,10 +35,13 @@ from pyk.clients.errors import (
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.connection import OutgoingRequest
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.io import Clock, Network, SystemClock, SystemNetwork
 from pyk.protocol.negotiation import PeerVersions
 from pyk.protocol.schema import Message
 from pyk.protocol.versions import ALL_VERSIONS, LAST_VERSION, VersionRange
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import Network, SystemNetwork
+from pyk.runtime.supervisor import Supervisor
+from pyk.runtime.system_clock import SystemClock
 
 R = TypeVar("R")
 
@@ -66,7 +68,7 @@ class Client(RequestPath):
         self.config = config
         self.clock = clock or SystemClock()
         self.random = random or randomness.Random()  # noqa: S311 - jitter, not secrets
-        self.supervisor = Supervisor(self.clock, self._task_failed)
+        self.supervisor = Supervisor(self.clock, self._task_failed, ClosedError)
         self.retry_backoff = Backoff(
             config.retry_backoff_ms / 1000, config.retry_backoff_max_ms / 1000
         )

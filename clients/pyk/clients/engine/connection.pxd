@@ -1,7 +1,7 @@
 cimport cython
 
 from pyk.protocol.connection cimport ClientConnection, Reply, expects_response
-from pyk.protocol.io.frame_transport cimport FrameStream
+from pyk.runtime.network.frame_transport cimport FrameStream
 
 
 @cython.final

@@ -22,11 +22,12 @@ from pyk.clients.errors import (
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import ClientConnection, OutgoingRequest, expects_response
 from pyk.protocol.errors import ProtocolError
-from pyk.protocol.io import Clock, FrameSizeError, FrameTransport
 from pyk.protocol.negotiation import PeerVersions
 from pyk.protocol.schema import Message
 from pyk.protocol.throttling import client_must_wait
 from pyk.protocol.versions import VersionRange
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import FrameSizeError, FrameTransport
 
 log = logging.getLogger(__name__)
 
@@ -271,7 +272,7 @@ class Connection:
         if isinstance(error, KafkaError):
             return error
         during = f" instead of answering {abandoned[0].api_key.api_name}" if abandoned else ""
-        if isinstance(error, ProtocolError):
+        if isinstance(error, ProtocolError | FrameSizeError):
             cause = explain(error) if isinstance(error, FrameSizeError) else str(error)
             explained: KafkaError = MalformedResponseError(
                 f"{self.node} broke the protocol{during}: {cause[:LONGEST_CAUSE]}",

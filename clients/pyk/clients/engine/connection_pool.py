@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.node_connection import Lane, NodeConnection, Surroundings
 from pyk.clients.engine.reachability import UnreachableNode
-from pyk.clients.engine.supervisor import GRACE_SECONDS
 from pyk.clients.errors import ClosedError, NodeUnavailableError
 from pyk.protocol.negotiation import PeerVersions
+from pyk.runtime.supervisor import GRACE_SECONDS
 
 
 class ConnectionPool:

@@ -21,11 +21,12 @@ from pyk.clients.errors import (
     error_for,
 )
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.io import Address, Clock, Network
 from pyk.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from pyk.protocol.negotiation import PeerVersions, downgraded_api_versions
 from pyk.protocol.version import __version__
 from pyk.protocol.versions import ALL_VERSIONS
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import Address, Network
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from pyk.clients.engine.nap_bell cimport NapBell
 from pyk.clients.engine.poller cimport note_signals
 from pyk.clients.engine.turns cimport BackgroundRest, Rest, Turns
 from pyk.clients.engine.waiter cimport Waiter
-from pyk.protocol.io.system_clock cimport SystemClock
+from pyk.runtime.system_clock cimport SystemClock
 
 
 @cython.final

@@ -18,7 +18,7 @@ from pyk.clients.engine.poller import note_signals
 from pyk.clients.engine.shared_loop import SharedLoop
 from pyk.clients.engine.turns import NEVER, BackgroundRest, RelievedError, Rest, Turns
 from pyk.clients.engine.waiter import Waiter
-from pyk.protocol.io.system_clock import SystemClock
+from pyk.runtime.system_clock import SystemClock
 
 log = logging.getLogger(__name__)
 

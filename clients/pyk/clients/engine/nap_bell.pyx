@@ -1,6 +1,6 @@
 """What a background thread sleeps on while callers drive, without the lock of the interpreter."""
 
-from pyk.protocol.io.system_clock cimport monotonic_seconds
+from pyk.runtime.system_clock cimport monotonic_seconds
 
 cdef extern from "pythread.h":
     ctypedef long long PY_TIMEOUT_T

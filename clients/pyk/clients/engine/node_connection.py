@@ -25,7 +25,6 @@ from pyk.clients.engine.dialer import Dialer, Progress
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.reachability import Reachability
 from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect
-from pyk.clients.engine.supervisor import Supervisor
 from pyk.clients.errors import (
     ClosedError,
     KafkaError,
@@ -36,9 +35,10 @@ from pyk.clients.errors import (
 )
 from pyk.protocol.connection import OutgoingRequest
 from pyk.protocol.errors import UnsupportedVersionError as NoCommonVersionError
-from pyk.protocol.io import Clock
 from pyk.protocol.negotiation import PeerVersions
 from pyk.protocol.versions import VersionRange
+from pyk.runtime.clock import Clock
+from pyk.runtime.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 

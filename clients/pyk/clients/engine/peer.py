@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyk.protocol.io.frame_reader import FrameSizeError
+from pyk.runtime.network.frame_reader import FrameSizeError
 
 TLS_ALERT = b"\x15\x03"
 TLS_HANDSHAKE = b"\x16\x03"

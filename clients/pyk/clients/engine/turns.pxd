@@ -3,8 +3,8 @@ cimport cython
 from pyk.clients.engine.baton cimport Baton
 from pyk.clients.engine.poller cimport Poller
 from pyk.clients.engine.turn_lock cimport TurnLock
-from pyk.protocol.io.socket_transport cimport SocketTransport
-from pyk.protocol.io.system_clock cimport SystemClock
+from pyk.runtime.network.socket_transport cimport SocketTransport
+from pyk.runtime.system_clock cimport SystemClock
 
 
 cdef class Rest:

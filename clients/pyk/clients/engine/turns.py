@@ -17,8 +17,8 @@ from typing import Any
 from pyk.clients.engine.baton import Baton
 from pyk.clients.engine.poller import Poller
 from pyk.clients.engine.turn_lock import TurnLock
-from pyk.protocol.io.socket_transport import SocketTransport
-from pyk.protocol.io.system_clock import SystemClock
+from pyk.runtime.network.socket_transport import SocketTransport
+from pyk.runtime.system_clock import SystemClock
 
 NEVER = float("inf")
 LONGEST_WAIT_SECONDS = 24 * 3600.0

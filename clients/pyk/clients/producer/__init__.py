@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pyk.clients.producer.async_producer import AsyncProducer
-from pyk.clients.producer.batch_delivery import BatchDelivery
-from pyk.clients.producer.delivery import Delivery, RecordMetadata
-from pyk.clients.producer.producer import Producer
-from pyk.clients.producer.stats import ProducerStats
+from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
+from pyk.clients.producer.bulk.batch_delivery import BatchDelivery
+from pyk.clients.producer.faces.async_producer import AsyncProducer
+from pyk.clients.producer.faces.producer import Producer
+from pyk.clients.producer.faces.stats import ProducerStats
 
 __all__ = [
     "AsyncProducer",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from struct import calcsize
 
-from pyk.protocol import slotted
 from pyk.protocol.fields import ArrayKind, Field, Kind, StructKind
+from pyk.runtime import slotted
 
 
 @slotted.frozen

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Self
 
-from pyk.protocol import slotted
 from pyk.protocol.records.record import Headers, RecordOrigin
+from pyk.runtime import slotted
 
 ALL_FIELDS = ("offset", "timestamp", "key", "value", "headers")
 MAX_CHUNK_BYTES = (1 << 31) - 1  # Arrow's int32 offsets count the bytes, or headers, of one chunk

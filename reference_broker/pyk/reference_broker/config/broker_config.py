@@ -6,7 +6,6 @@ ones of Kafka are in :mod:`.kafka_broker_configs`.
 
 from __future__ import annotations
 
-from pyk.protocol import slotted
 from pyk.reference_broker.config.definition import (
     Fallback,
     UpdateMode,
@@ -25,6 +24,7 @@ from pyk.reference_broker.config.log_config import (
     MAX_INT64,
     TIMESTAMP_TYPES,
 )
+from pyk.runtime import slotted
 
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000

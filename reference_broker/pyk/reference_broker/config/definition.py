@@ -15,8 +15,8 @@ from enum import Enum, IntEnum
 from functools import cache
 from typing import Any, TypeVar
 
-from pyk.protocol import slotted
 from pyk.reference_broker.config.errors import InvalidConfigError
+from pyk.runtime import slotted
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import pkgutil
 from functools import cache
 
-from pyk.protocol import slotted
 from pyk.reference_broker.config.broker_config import BrokerConfig
 from pyk.reference_broker.config.definition import (
     ConfigDefinition,
@@ -17,6 +16,7 @@ from pyk.reference_broker.config.definition import (
     UpdateMode,
     definitions_of,
 )
+from pyk.runtime import slotted
 
 NULL = "\\N"
 DOC = (

@@ -18,7 +18,6 @@ from enum import IntEnum
 from itertools import dropwhile, product
 from typing import NamedTuple
 
-from pyk.protocol import slotted
 from pyk.reference_broker.config.broker_config import BrokerConfig
 from pyk.reference_broker.config.definition import (
     ConfigDefinition,
@@ -29,6 +28,7 @@ from pyk.reference_broker.config.definition import (
 )
 from pyk.reference_broker.config.errors import InvalidConfigError
 from pyk.reference_broker.config.log_config import LogConfig
+from pyk.runtime import slotted
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyk.protocol import slotted
 from pyk.reference_broker.config.definition import (
     Fallback,
     boolean,
@@ -18,6 +17,7 @@ from pyk.reference_broker.config.definition import (
     string,
     strings,
 )
+from pyk.runtime import slotted
 
 MAX_INT64 = (1 << 63) - 1
 DAY_MS = 24 * 60 * 60 * 1000

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Protocol
 
-from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata_records import ConfigRecord
 from pyk.protocol.schema import Message
@@ -22,6 +21,7 @@ from pyk.reference_broker.config import (
     parse_dynamic_broker_config,
 )
 from pyk.reference_broker.errors import ApiError
+from pyk.runtime import slotted
 
 from .image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyk.protocol import slotted
+from pyk.runtime import slotted
 
 
 @slotted.frozen(kw_only=True)

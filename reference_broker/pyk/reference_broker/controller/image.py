@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from uuid import UUID
 
-from pyk.protocol import slotted
 from pyk.protocol.messages.metadata_records import (
     ConfigRecord,
     FeatureLevelRecord,
@@ -19,6 +18,7 @@ from pyk.protocol.messages.metadata_records import (
 )
 from pyk.protocol.schema import Message
 from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.runtime import slotted
 
 from .names import unified_name
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyk.protocol import slotted
 from pyk.protocol.messages.metadata_records import RegisterBrokerRecord
 from pyk.protocol.persisted import decode_metadata_record, encode_metadata_record
 from pyk.protocol.schema import Message
+from pyk.runtime import slotted
 
 # The lowest version that carries all we have to say, so that older tools read the log too.
 _VERSIONS: dict[type[Message], int] = {RegisterBrokerRecord: 1}

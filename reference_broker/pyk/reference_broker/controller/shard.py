@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from pyk.protocol import slotted
 from pyk.protocol.messages.metadata_records import (
     BrokerEndpoint,
     BrokerFeature,
@@ -18,7 +17,8 @@ from pyk.protocol.messages.metadata_records import (
 )
 from pyk.protocol.schema import Message
 from pyk.reference_broker.coordinator.outcome import Outcome
-from pyk.reference_broker.timers import Moment
+from pyk.runtime import slotted
+from pyk.runtime.timers import Moment
 
 from .configs import ALL_BROKERS, MIN_INSYNC_REPLICAS, Configs
 from .features import FEATURES

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.metadata_records import (
     ConfigRecord,
@@ -17,6 +16,7 @@ from pyk.protocol.messages.metadata_records import (
 from pyk.protocol.schema import Message
 from pyk.reference_broker.config import InvalidConfigError, check_topic_configs
 from pyk.reference_broker.errors import ApiError
+from pyk.runtime import slotted
 
 from .image import TOPIC_RESOURCE, MetadataImage, TopicImage
 from .names import CLUSTER_METADATA_TOPIC, check_topic_name, unified_name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
+from pyk.runtime import slotted
 
 
 class ShardRecord(Protocol):

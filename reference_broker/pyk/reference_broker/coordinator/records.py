@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pyk.protocol import slotted
 from pyk.protocol.persisted import (
     decode_coordinator_key,
     decode_coordinator_value,
@@ -10,6 +9,7 @@ from pyk.protocol.persisted import (
     encode_versioned,
 )
 from pyk.protocol.schema import Message
+from pyk.runtime import slotted
 
 
 @slotted.frozen

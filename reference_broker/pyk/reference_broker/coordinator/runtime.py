@@ -14,11 +14,11 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.timers import Moment, TimerQueue
+from pyk.runtime import slotted
+from pyk.runtime.timers import Moment, TimerQueue
 
 from .outcome import Outcome, ShardRecord
 

@@ -10,7 +10,7 @@ from pyk.reference_broker.coordinator.group.shard import GroupShard
 from pyk.reference_broker.coordinator.outcome import Outcome
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.timers import Moment
+from pyk.runtime.timers import Moment
 
 if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import (
     EpochEndOffset,
@@ -26,6 +25,7 @@ from pyk.reference_broker.storage.errors import (
     StorageError,
 )
 from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.runtime import slotted
 
 from .context import Reply, RequestContext
 from .fetch_session import FetchContext, FetchedPartition

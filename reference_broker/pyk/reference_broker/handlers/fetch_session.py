@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from uuid import UUID
 
-from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchPartition, FetchRequest, PartitionData
 from pyk.reference_broker.errors import ApiError
+from pyk.runtime import slotted
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0

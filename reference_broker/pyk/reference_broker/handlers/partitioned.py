@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pyk.protocol import slotted
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.registry import response_class
 from pyk.protocol.schema import Message, Struct
+from pyk.runtime import slotted
 
 
 @slotted.frozen

@@ -11,9 +11,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from pyk.protocol import slotted
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.versions import VersionRange
+from pyk.runtime import slotted
 
 Handler = Callable[..., Any]
 """Called with the broker, the request and its context."""

@@ -15,11 +15,12 @@ from typing import Any, Protocol
 
 from pyk.protocol.connection import Request, RequestError, ServerConnection
 from pyk.protocol.errors import EncodeError, ProtocolError
-from pyk.protocol.io import Clock, FileRegion, FrameSizeError, FrameTransport
 from pyk.protocol.schema import Message
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ConnectionClosedError
 from pyk.reference_broker.storage.file_records import FileRecords
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import FileRegion, FrameSizeError, FrameTransport
 
 from .limits import ByteBudget, LogLimiter, Progress
 
@@ -54,7 +55,7 @@ class RequestHandler(Protocol):
 
 
 class Connection:
-    """Drives one connection; implements :class:`pyk.protocol.io.FrameReceiver`."""
+    """Drives one connection; implements :class:`pyk.runtime.FrameReceiver`."""
 
     def __init__(
         self,

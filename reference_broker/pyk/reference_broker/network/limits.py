@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from pyk.protocol import slotted
+from pyk.runtime import slotted
 
 GRACE_SECONDS = 30.0
 SLOWEST_BYTES_PER_SECOND = 10_000

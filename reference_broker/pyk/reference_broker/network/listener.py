@@ -7,9 +7,10 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 
-from pyk.protocol import slotted
 from pyk.protocol.connection import ServerConnection
-from pyk.protocol.io import Clock, FrameTransport, Listener, Network
+from pyk.runtime import slotted
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import FrameTransport, Listener, Network
 
 from .connection import Connection, RequestHandler
 from .limits import ByteBudget, LogLimiter

@@ -19,7 +19,6 @@ from __future__ import annotations
 import struct
 from enum import Enum, auto
 
-from pyk.protocol import slotted
 from pyk.protocol.records import (
     Compression,
     RecordBatch,
@@ -41,7 +40,6 @@ from pyk.protocol.records.layout import (
 )
 from pyk.protocol.records.record_buffer import RecordBuffer
 from pyk.reference_broker.config import LogConfig
-from pyk.reference_broker.filesystem import Buffer
 from pyk.reference_broker.storage.errors import (
     CorruptRecordsError,
     InvalidRecordError,
@@ -54,6 +52,8 @@ from pyk.reference_broker.storage.errors import (
     UnsupportedCompressionTypeError,
 )
 from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.runtime import slotted
+from pyk.runtime.filesystem import Buffer
 
 NO_TIMESTAMP = -1
 MAX_RECORD_ERRORS = 100

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pyk.reference_broker.filesystem import (
+from pyk.reference_broker.storage.errors import StorageError
+from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.runtime.filesystem import (
     FileSystem,
     PendingWrite,
     begin_atomic_write,
     read_if_exists,
 )
-from pyk.reference_broker.filesystem.atomic_write import TEMPORARY_SUFFIX
-from pyk.reference_broker.storage.errors import StorageError
-from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.runtime.filesystem.atomic_write import TEMPORARY_SUFFIX
 
 RECOVERY_POINT_FILE = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_FILE = "log-start-offset-checkpoint"

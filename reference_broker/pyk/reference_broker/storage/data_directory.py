@@ -8,8 +8,6 @@ import re
 from random import Random
 from uuid import UUID
 
-from pyk.protocol import slotted
-from pyk.reference_broker.filesystem import FileSystem, Lock
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.meta_properties import (
     MetaProperties,
@@ -20,6 +18,8 @@ from pyk.reference_broker.storage.meta_properties import (
 )
 from pyk.reference_broker.storage.partition_metadata import encode_id
 from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.runtime import slotted
+from pyk.runtime.filesystem import FileSystem, Lock
 
 log = logging.getLogger(__name__)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO, cast
 
-from pyk.protocol import slotted
-from pyk.protocol.io import FileRegion
-from pyk.reference_broker.filesystem import File
+from pyk.runtime import slotted
+from pyk.runtime.filesystem import File
+from pyk.runtime.network import FileRegion
 
 SEND_FROM_FILE_ABOVE_BYTES = 16 * 1024
 

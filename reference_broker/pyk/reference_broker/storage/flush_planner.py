@@ -5,11 +5,11 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable
 
-from pyk.reference_broker.filesystem import FileSystem
 from pyk.reference_broker.storage.flushing import DirectoryAbove, Flush
 from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
 from pyk.reference_broker.storage.partition_metadata import open_topic_id
 from pyk.reference_broker.storage.segments import LogSegments
+from pyk.runtime.filesystem import FileSystem
 
 
 class FlushPlanner:

@@ -18,11 +18,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from pyk.protocol import slotted
-from pyk.reference_broker.filesystem import File, FileSystem
-from pyk.reference_broker.filesystem.atomic_write import PendingWrite
 from pyk.reference_broker.storage.disk import Disk
 from pyk.reference_broker.storage.errors import StorageError
+from pyk.runtime import slotted
+from pyk.runtime.filesystem import File, FileSystem
+from pyk.runtime.filesystem.atomic_write import PendingWrite
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from bisect import bisect_right
 from itertools import count
 from typing import NamedTuple
 
-from pyk.reference_broker.filesystem import FileSystem, PendingWrite
-from pyk.reference_broker.filesystem.atomic_write import TEMPORARY_SUFFIX
 from pyk.reference_broker.storage.checkpoint import begin_write_lines, malformed, read_lines
+from pyk.runtime.filesystem import FileSystem, PendingWrite
+from pyk.runtime.filesystem.atomic_write import TEMPORARY_SUFFIX
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_OFFSET = -1

@@ -17,13 +17,9 @@ import zlib
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from pyk.protocol import slotted
 from pyk.protocol.records import RecordBatch, RecordBatchError, UnsupportedMagicError, parse_batch
 from pyk.protocol.records.layout import LENGTH_END
 from pyk.reference_broker.config import LogConfig
-from pyk.reference_broker.filesystem import FileSystem
-from pyk.reference_broker.filesystem.atomic_write import TEMPORARY_SUFFIX
-from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage.checkpoint import LEADER_EPOCH_FILE
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
@@ -39,6 +35,10 @@ from pyk.reference_broker.storage.segment import (
     LogSegment,
 )
 from pyk.reference_broker.storage.segments import LogSegments
+from pyk.runtime import slotted
+from pyk.runtime.filesystem import FileSystem
+from pyk.runtime.filesystem.atomic_write import TEMPORARY_SUFFIX
+from pyk.runtime.filesystem.open_files import OpenFiles
 
 log = logging.getLogger(__name__)
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from pyk.protocol import slotted
-from pyk.protocol.io import Clock
 from pyk.protocol.records import RecordBatch
 from pyk.reference_broker.config import LogConfig
-from pyk.reference_broker.filesystem import Buffer
-from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage.batch_validation import (
     NO_TIMESTAMP,
     AppendOrigin,
@@ -40,6 +36,10 @@ from pyk.reference_broker.storage.retention import count_deletable
 from pyk.reference_broker.storage.rolling import must_roll
 from pyk.reference_broker.storage.segment import BatchExtent
 from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.runtime import slotted
+from pyk.runtime.clock import Clock
+from pyk.runtime.filesystem import Buffer
+from pyk.runtime.filesystem.open_files import OpenFiles
 
 
 @slotted.frozen

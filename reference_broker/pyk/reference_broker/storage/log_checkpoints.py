@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from pyk.reference_broker.filesystem import FileSystem, PendingWrite
 from pyk.reference_broker.storage.checkpoint import (
     HIGH_WATERMARK_FILE,
     LOG_START_OFFSET_FILE,
@@ -14,6 +13,7 @@ from pyk.reference_broker.storage.checkpoint import (
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.maintenance import Task
 from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.runtime.filesystem import FileSystem, PendingWrite
 
 
 class LogCheckpoints:

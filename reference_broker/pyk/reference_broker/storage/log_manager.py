@@ -8,10 +8,7 @@ from functools import partial
 from random import Random
 from uuid import UUID
 
-from pyk.protocol.io import Clock
 from pyk.reference_broker.config import BrokerConfig, LogConfig
-from pyk.reference_broker.filesystem import FileSystem
-from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage.data_directory import DELETE_SUFFIX, DataDirectory
 from pyk.reference_broker.storage.disk import Disk, InlineDisk, Work, run_all
 from pyk.reference_broker.storage.errors import LogError, StorageError
@@ -23,6 +20,9 @@ from pyk.reference_broker.storage.meta_properties import UNKNOWN_BROKER_EPOCH
 from pyk.reference_broker.storage.partition_metadata import read_topic_id, write_topic_id
 from pyk.reference_broker.storage.segment import LOG_SUFFIX
 from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.runtime.clock import Clock
+from pyk.runtime.filesystem import FileSystem
+from pyk.runtime.filesystem.open_files import OpenFiles
 
 log = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pyk.reference_broker.filesystem import FileSystem, read_if_exists, write_atomically
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.partition_metadata import decode_id, encode_id
+from pyk.runtime.filesystem import FileSystem, read_if_exists, write_atomically
 
 META_PROPERTIES_FILE = "meta.properties"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"

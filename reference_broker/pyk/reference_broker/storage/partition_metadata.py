@@ -7,8 +7,8 @@ import binascii
 import re
 from uuid import UUID
 
-from pyk.reference_broker.filesystem import File, FileSystem, read_if_exists, write_atomically
 from pyk.reference_broker.storage.errors import StorageError
+from pyk.runtime.filesystem import File, FileSystem, read_if_exists, write_atomically
 
 FILE_NAME = "partition.metadata"
 

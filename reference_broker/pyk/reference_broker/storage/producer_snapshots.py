@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from pyk.protocol.errors import ProtocolError
 from pyk.protocol.records.checksum import crc32c
-from pyk.reference_broker.filesystem import FileSystem, read_if_exists, write_atomically
 from pyk.reference_broker.storage.producer_state import (
     BatchMetadata,
     ProducerEntry,
     ProducerStates,
 )
 from pyk.reference_broker.storage.segment import offsets_of_files
+from pyk.runtime.filesystem import FileSystem, read_if_exists, write_atomically
 
 if TYPE_CHECKING:
     from pyk.protocol.messages.producer_snapshot import ProducerEntry as StoredEntry

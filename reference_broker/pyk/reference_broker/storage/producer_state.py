@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
-from pyk.protocol import slotted
 from pyk.reference_broker.storage.errors import (
     InvalidProducerEpochError,
     OutOfOrderSequenceError,
 )
+from pyk.runtime import slotted
 
 BATCHES_TO_RETAIN = 5
 NO_PRODUCER_EPOCH = -1

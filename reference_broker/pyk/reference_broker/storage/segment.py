@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pyk.reference_broker.filesystem import Buffer, File
-from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
 from pyk.reference_broker.storage.stored_batches import StoredBatch, find_batch, walk_batches
 from pyk.reference_broker.storage.time_index import NO_TIMESTAMP, TimeIndex
+from pyk.runtime.filesystem import Buffer, File
+from pyk.runtime.filesystem.open_files import OpenFiles
 
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"

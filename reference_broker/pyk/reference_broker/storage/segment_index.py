@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from pyk.reference_broker.filesystem import FileSystem
 from pyk.reference_broker.storage.index_file import IndexFile
+from pyk.runtime.filesystem import FileSystem
 
 
 class SegmentIndex:

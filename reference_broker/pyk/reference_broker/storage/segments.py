@@ -6,10 +6,10 @@ from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
-from pyk.reference_broker.filesystem.open_files import OpenFiles
 from pyk.reference_broker.storage.file_records import NO_RECORDS, FileRecords
 from pyk.reference_broker.storage.retention import SegmentFacts
 from pyk.reference_broker.storage.segment import LOG_SUFFIX, LogSegment, offsets_of_files
+from pyk.runtime.filesystem.open_files import OpenFiles
 
 _base_offset = attrgetter("base_offset")
 

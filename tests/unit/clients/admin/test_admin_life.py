@@ -8,10 +8,10 @@ import pytest
 
 from pyk.clients import AsyncAdmin
 from pyk.clients.errors import BootstrapError, ClosedError
-from pyk.protocol.io import MemoryNetwork
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.administering import administered
 from support.scripted_broker import ScriptedCluster
-from support.virtual_time import current_clock, virtual_time
 
 
 @virtual_time

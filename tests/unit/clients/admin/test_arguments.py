@@ -13,8 +13,8 @@ from pyk.protocol.messages.delete_topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
+from pyk.runtime.virtual_time import virtual_time
 from support.administering import administered
-from support.virtual_time import virtual_time
 
 
 @virtual_time

@@ -14,8 +14,8 @@ from pyk.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from pyk.runtime.virtual_time import virtual_time
 from support.administering import administered
-from support.virtual_time import virtual_time
 
 
 def configs_of(request: DescribeConfigsRequest) -> DescribeConfigsResponse:

@@ -30,8 +30,8 @@ from pyk.protocol.messages.offset_commit import (
 from pyk.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 from pyk.protocol.versions import VersionRange
+from pyk.runtime.virtual_time import virtual_time
 from support.administering import ORDERS, administered, fetched, listed
-from support.virtual_time import virtual_time
 
 
 @virtual_time

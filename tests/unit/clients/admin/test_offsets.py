@@ -16,8 +16,8 @@ from pyk.protocol.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 from pyk.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.administering import ORDERS, administered, listed
-from support.virtual_time import current_clock, virtual_time
 
 
 @virtual_time

@@ -31,9 +31,9 @@ from pyk.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
 )
 from pyk.protocol.versions import VersionRange
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.administering import administered
 from support.scripted_broker import CLOSE, SILENCE, ScriptedCluster
-from support.virtual_time import current_clock, virtual_time
 
 
 def created(*errors: tuple[str, int]) -> CreateTopicsResponse:

@@ -9,13 +9,13 @@ import pytest
 
 from pyk.clients.errors import BootstrapError, Stage
 from pyk.protocol.api_keys import ApiKey
-from pyk.protocol.io import Address, MemoryNetwork
 from pyk.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from pyk.protocol.versions import VersionRange
+from pyk.runtime.network import Address, MemoryNetwork
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.engine_parts import make_client
 from support.scripted_broker import CLOSE, SILENCE, ScriptedCluster
-from support.virtual_time import current_clock, virtual_time
 
 
 class NamedNetwork(MemoryNetwork):

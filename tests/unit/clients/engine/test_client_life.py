@@ -12,13 +12,13 @@ import pytest
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.errors import KafkaError
-from pyk.protocol.io import MemoryNetwork
 from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
 from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock, run_virtual, virtual_time
 from support.engine_parts import make_client, running
 from support.scripted_broker import CLOSE, PORT, SILENCE, ScriptedCluster
-from support.virtual_time import current_clock, run_virtual, virtual_time
 
 SEEDS_PER_TEST = 100
 MOST_TURNS = 100

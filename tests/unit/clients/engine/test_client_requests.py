@@ -19,14 +19,14 @@ from pyk.clients.errors import (
     UnsupportedVersionError,
 )
 from pyk.protocol.api_keys import ApiKey
-from pyk.protocol.io import MemoryNetwork
 from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from pyk.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from pyk.protocol.messages.produce import ProduceRequest
 from pyk.protocol.versions import VersionRange
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock, run_virtual, virtual_time
 from support.engine_parts import make_client, running
 from support.scripted_broker import CLOSE, SILENCE, ScriptedCluster
-from support.virtual_time import current_clock, run_virtual, virtual_time
 
 
 @virtual_time

@@ -11,8 +11,8 @@ import pytest
 
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.engine.waiter import Waiter
-from pyk.protocol.io import FrameTransport
-from pyk.protocol.io.socket_transport import SocketTransport
+from pyk.runtime.network import FrameTransport
+from pyk.runtime.network.socket_transport import SocketTransport
 from support.loop_threads import ident, let_callers_drive, thread_waiter
 from support.real_time import IN_TIME
 

@@ -30,9 +30,9 @@ from pyk.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from pyk.protocol.versions import VersionRange
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.engine_parts import running
 from support.scripted_broker import CLOSE, ScriptedCluster
-from support.virtual_time import current_clock, virtual_time
 
 ORDERS = TopicPartition("orders", 0)
 

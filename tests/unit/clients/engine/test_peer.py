@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pyk.clients.engine.peer import explain
-from pyk.protocol.io.frame_reader import FrameSizeError
+from pyk.runtime.network.frame_reader import FrameSizeError
 
 
 def test_a_peer_that_speaks_something_else_is_recognised_by_its_first_bytes() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import InvalidTopicError
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.engine_parts import running
-from support.virtual_time import current_clock, virtual_time
 
 
 @pytest.mark.parametrize("name", ["a", "x" * 249, "...", ".a", "A.b_c-0", "__consumer_offsets"])

@@ -14,8 +14,8 @@ import pytest
 from pyk.clients.engine.baton import Baton
 from pyk.clients.engine.shared_loop import SharedLoop, new_loop
 from pyk.clients.engine.turns import NEVER, BackgroundRest, RelievedError, Rest
-from pyk.protocol.io import FrameTransport
-from pyk.protocol.io.socket_transport import SocketTransport
+from pyk.runtime.network import FrameTransport
+from pyk.runtime.network.socket_transport import SocketTransport
 
 LATER = 3600.0
 

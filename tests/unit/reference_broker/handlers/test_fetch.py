@@ -12,13 +12,13 @@ from pyk.protocol.messages.fetch import FetchPartition, FetchRequest, FetchRespo
 from pyk.protocol.records import read_batches
 from pyk.reference_broker.broker import Broker
 from pyk.reference_broker.deferred import Deferred
-from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.handlers.fetch import fetch
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.logs import batch
 from support.nodes import running
 from support.running_brokers import TOPIC, LaggingReplica, context, running_broker
-from support.virtual_time import current_clock, virtual_time
 
 E = ErrorCode
 WAIT_MS = 60_000

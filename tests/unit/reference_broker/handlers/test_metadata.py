@@ -32,8 +32,8 @@ from pyk.reference_broker.handlers.metadata import (
     describe_topic_partitions,
     metadata,
 )
+from pyk.runtime.virtual_time import virtual_time
 from support.running_brokers import TOPIC, context, running_broker
-from support.virtual_time import virtual_time
 
 OFFSETS_TOPIC = "__consumer_offsets"
 UNKNOWN_ID = UUID(int=5)

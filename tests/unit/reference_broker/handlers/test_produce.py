@@ -18,9 +18,9 @@ from pyk.protocol.records import Compression
 from pyk.reference_broker.broker import Broker
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.handlers.produce import produce
+from pyk.runtime.virtual_time import START_MS, virtual_time
 from support.logs import batch
 from support.running_brokers import TOPIC, LaggingReplica, context, running_broker
-from support.virtual_time import START_MS, virtual_time
 
 E = ErrorCode
 ALL = -1

@@ -14,8 +14,8 @@ from pyk.protocol.messages.delete_topics import DeleteTopicsRequest
 from pyk.reference_broker.broker import Broker
 from pyk.reference_broker.handlers.offsets import delete_records
 from pyk.reference_broker.handlers.topics import delete_topics
+from pyk.runtime.virtual_time import virtual_time
 from support.running_brokers import TOPIC, context, error_codes, running_broker
-from support.virtual_time import virtual_time
 
 
 def delete_all_records(broker: Broker, topic: str) -> list[int]:

@@ -12,17 +12,17 @@ import pytest
 
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import ClientConnection, Request, RequestError, ServerConnection
-from pyk.protocol.io import MemoryNetwork
 from pyk.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from pyk.protocol.schema import Message
 from pyk.protocol.versions import VersionRange
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.network.connection import Connection
 from pyk.reference_broker.network.listener import BrokerListener, ListenerLimits
 from pyk.reference_broker.storage.file_records import FileRecords
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.network import MemoryNetwork
+from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
 from support.broker_requests import fetch
-from support.virtual_time import current_clock, eventually, virtual_time
 
 PORT = 9092
 MB = 1_000_000

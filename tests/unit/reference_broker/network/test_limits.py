@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from pyk.reference_broker.network.limits import ByteBudget, LogLimiter, Progress
-from support.virtual_time import VirtualClock
+from pyk.runtime.virtual_time import VirtualClock
 
 
 def test_a_budget_is_exhausted_only_above_its_limit() -> None:

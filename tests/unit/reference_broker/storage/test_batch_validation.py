@@ -16,10 +16,10 @@ from pyk.reference_broker.storage import (
     LogError,
     RecordTooLargeError,
 )
+from pyk.runtime.virtual_time import START_MS, VirtualClock
 from support.legacy_batches import legacy
 from support.logs import append, batch, open_log, values
 from support.record_batches import raw_batch, record, sealed
-from support.virtual_time import START_MS, VirtualClock
 
 ALL_COMPRESSIONS = list(Compression)
 

@@ -6,8 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from pyk.reference_broker.filesystem import read_if_exists, write_atomically
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import StorageError
 from pyk.reference_broker.storage.checkpoint import OffsetCheckpoint
 from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
@@ -20,6 +18,8 @@ from pyk.reference_broker.storage.meta_properties import (
 )
 from pyk.reference_broker.storage.partition_metadata import read_topic_id, write_topic_id
 from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.runtime.filesystem import read_if_exists, write_atomically
+from pyk.runtime.filesystem.memory import MemoryFileSystem
 from support.logs import ORDERS
 
 PATH = "/data/checkpoint"

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from pyk.protocol.io import FileRegion
-from pyk.reference_broker.filesystem import OsFileSystem
 from pyk.reference_broker.storage.file_records import FileRecords
+from pyk.runtime.filesystem import OsFileSystem
+from pyk.runtime.network import FileRegion
 from support.logs import append, batch, open_log
 
 DESCRIPTORS = "/proc/self/fd"

@@ -7,10 +7,10 @@ import errno
 import pytest
 
 from pyk.protocol.errors import ErrorCode
-from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import StorageError
 from pyk.reference_broker.storage.flushing import FLUSHES_AT_ONCE
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
 from support.disks import HeldDisk
 from support.logs import append, batch, open_log, values
 

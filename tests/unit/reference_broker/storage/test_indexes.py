@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.reference_broker.filesystem import read_if_exists
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage.offset_index import OffsetIndex
 from pyk.reference_broker.storage.time_index import TimeIndex
+from pyk.runtime.filesystem import read_if_exists
+from pyk.runtime.filesystem.memory import MemoryFileSystem
 
 
 @pytest.fixture

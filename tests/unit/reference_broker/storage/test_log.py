@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from pyk.protocol.records import read_batches
-from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import (
     CorruptRecordsError,
     OffsetOutOfRangeError,
@@ -15,8 +13,10 @@ from pyk.reference_broker.storage import (
     segment,
 )
 from pyk.reference_broker.storage.stored_batches import find_batch
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import START_MS, VirtualClock
 from support.logs import DIRECTORY, append, batch, open_log, values
-from support.virtual_time import START_MS, VirtualClock
 
 
 def test_records_are_read_as_they_were_appended():

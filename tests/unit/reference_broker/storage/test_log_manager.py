@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.reference_broker.filesystem import read_if_exists
-from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import StorageError, Task
 from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.runtime.filesystem import read_if_exists
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import VirtualClock
 from support.disks import HeldDisk
 from support.log_managers import ONE, TWO, log_config, open_manager
 from support.logs import ORDERS, append, values
-from support.virtual_time import VirtualClock
 
 
 @pytest.fixture

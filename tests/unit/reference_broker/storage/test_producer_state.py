@@ -7,8 +7,8 @@ import pytest
 from pyk.reference_broker.storage import InvalidProducerEpochError, OutOfOrderSequenceError
 from pyk.reference_broker.storage.producer_snapshots import decode_snapshot, encode_snapshot
 from pyk.reference_broker.storage.producer_state import ProducerStates
+from pyk.runtime.virtual_time import START_MS
 from support.logs import append, batch, open_log
-from support.virtual_time import START_MS
 
 MAX_SEQUENCE = (1 << 31) - 1
 

@@ -6,11 +6,11 @@ import zlib
 
 import pytest
 
-from pyk.reference_broker.filesystem.faulty import FaultyFileSystem
-from pyk.reference_broker.filesystem.memory import MemoryFileSystem
 from pyk.reference_broker.storage import StorageError
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.virtual_time import START_MS
 from support.logs import DIRECTORY, append, batch, open_log, values
-from support.virtual_time import START_MS
 
 LOG = f"{DIRECTORY}/{0:020d}.log"
 INDEX = f"{DIRECTORY}/{0:020d}.index"

@@ -8,9 +8,12 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.consumer.assignment import Assignment
-from pyk.clients.consumer.fetch_buffer import EVENT, FetchBuffer
-from pyk.clients.consumer.fetch_reader import FetchReader
+from pyk.clients.consumer.commits.commits import AutoCommit, Finished, Offsets
+from pyk.clients.consumer.commits.committer import Committer, is_ours_by, not_a_member
+from pyk.clients.consumer.faces.assignment import Assignment
+from pyk.clients.consumer.faces.offsets_argument import OffsetsToCommit
+from pyk.clients.consumer.fetching.fetch_buffer import EVENT, FetchBuffer
+from pyk.clients.consumer.fetching.fetch_reader import FetchReader
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Leave, Lose, Revoke
 from pyk.clients.consumer.group.assignors import (
     Assignor,
@@ -19,13 +22,10 @@ from pyk.clients.consumer.group.assignors import (
     RoundRobinAssignor,
     StickyAssignor,
 )
-from pyk.clients.consumer.group.commits import AutoCommit, Finished, Offsets
-from pyk.clients.consumer.group.committer import Committer, is_ours_by, not_a_member
 from pyk.clients.consumer.group.coordinator import GroupCoordinator
 from pyk.clients.consumer.group.member_state import MemberState
 from pyk.clients.consumer.group.requests import MemberOptions
-from pyk.clients.consumer.offsets_argument import OffsetsToCommit
-from pyk.clients.consumer.positions import Positions
+from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition

@@ -8,7 +8,7 @@ member has one (as in Kafka, KIP-881), and a broker that is away keeps its rack.
 from __future__ import annotations
 
 from pyk.clients.consumer.group.subscription import TopicLayout
-from pyk.clients.consumer.topic_watch import MissingTopics
+from pyk.clients.consumer.positions.topic_watch import MissingTopics
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
 
 

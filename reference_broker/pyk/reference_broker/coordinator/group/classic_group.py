@@ -11,11 +11,11 @@ from __future__ import annotations
 import enum
 from collections import Counter
 
-from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.protocol.messages.join_group import JoinGroupResponseMember
 from pyk.protocol.messages.sync_group import SyncGroupResponse
 from pyk.reference_broker.errors import ApiError
+from pyk.runtime import slotted
 
 from .member import Member, Protocols, join_error
 from .subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 from uuid import UUID
 
-from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.config import BrokerConfig
 from pyk.reference_broker.coordinator.runtime import ShardLog, ShardRuntime
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.timers import Moment, TimerQueue
+from pyk.runtime import slotted
+from pyk.runtime.timers import Moment, TimerQueue
 
 from .classic_group import ClassicGroup
 from .offsets import OffsetConfig

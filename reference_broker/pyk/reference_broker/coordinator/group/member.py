@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.join_group import JoinGroupResponse
 from pyk.protocol.messages.sync_group import SyncGroupResponse
 from pyk.reference_broker.deferred import Deferred
+from pyk.runtime import slotted
 
 Protocols = tuple[tuple[str, bytes], ...]
 """The names of the assignors (for consumers) a member can use, best first, each with the member's

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from uuid import UUID
 
-from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.join_group import JoinGroupRequest
 from pyk.protocol.messages.sync_group import SyncGroupRequest
 from pyk.reference_broker.coordinator.outcome import NOTHING, Outcome
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.timers import Moment
+from pyk.runtime import slotted
+from pyk.runtime.timers import Moment
 
 from .classic_group import ClassicGroup, GroupState
 from .member import Member, Protocols, join_error

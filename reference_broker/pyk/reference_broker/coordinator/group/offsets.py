@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from uuid import UUID
 
-from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
-from pyk.reference_broker.timers import Moment
+from pyk.runtime import slotted
+from pyk.runtime.timers import Moment
 
 from .classic_group import ClassicGroup, GroupState
 from .records import UNKNOWN_TOPIC_ID, CommittedOffset, offset_record, offset_tombstone

@@ -12,11 +12,11 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from pyk.protocol import slotted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.sync_group import SyncGroupResponse
 from pyk.reference_broker.coordinator.outcome import NOTHING, Outcome
-from pyk.reference_broker.timers import Moment
+from pyk.runtime import slotted
+from pyk.runtime.timers import Moment
 
 from .classic_group import ClassicGroup, GroupState
 from .member import Member, join_error

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from pyk.protocol import slotted
 from pyk.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -15,6 +14,7 @@ from pyk.protocol.messages.group_records import (
     OffsetCommitValue,
 )
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
+from pyk.runtime import slotted
 
 from .classic_group import ClassicGroup, GroupState
 from .member import Member

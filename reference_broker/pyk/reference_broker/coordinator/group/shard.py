@@ -22,7 +22,7 @@ from pyk.protocol.messages.group_records import (
 from pyk.reference_broker.coordinator.outcome import Outcome
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.timers import Moment
+from pyk.runtime.timers import Moment
 
 from .classic_group import NO_GENERATION, ClassicGroup, GroupState
 from .membership import GroupMembership

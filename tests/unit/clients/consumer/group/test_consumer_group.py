@@ -4,7 +4,7 @@ from typing import Any
 
 from pyk.clients import AsyncConsumer, TopicPartition
 from pyk.clients.consumer.group.actions import Assign, Revoke
-from support.virtual_time import virtual_time
+from pyk.runtime.virtual_time import virtual_time
 
 KEPT, GIVEN_UP = TopicPartition("orders", 0), TopicPartition("orders", 1)
 

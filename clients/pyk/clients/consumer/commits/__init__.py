@@ -1,0 +1,1 @@
+"""When offsets are committed, and how they are stored and read."""

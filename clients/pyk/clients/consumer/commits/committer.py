@@ -1,0 +1,225 @@
+"""Store and read a group's offsets at its coordinator."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping
+
+from pyk.clients.consumer.commits.commits import Offsets, Remedy, commit_error, remedy, worst
+from pyk.clients.consumer.faces.assignment import Assignment
+from pyk.clients.engine.answers import answer_for_each, without_errors
+from pyk.clients.engine.client import Client
+from pyk.clients.engine.connection import VersionedRequest
+from pyk.clients.engine.coordinators import CoordinatorType
+from pyk.clients.errors import (
+    KafkaError,
+    KafkaTimeoutError,
+    RebalanceInProgressError,
+    UnknownTopicOrPartitionError,
+    error_for,
+)
+from pyk.clients.offsets import (
+    FIRST_COMMIT_VERSION,
+    FIRST_FETCH_VERSION,
+    LAST_COMMIT_VERSION,
+    LAST_FETCH_VERSION,
+    Identity,
+    committed_offsets,
+    fetched_offsets,
+    offset_commit_request,
+    offset_fetch_request,
+)
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
+
+log = logging.getLogger(__name__)
+
+# A broker that has just started knows of no partition for a moment; after so many tries (about two
+# seconds) one that it does not know does not exist.
+UNKNOWN_TRIES = 5
+
+
+class Committer:
+    """Commits and reads the offsets of one group.
+
+    ``identity`` says as whom to commit, None while nobody knows; ``is_rebalancing`` whether that is
+    about to change. Commits are made one after the other, so that an older one never overtakes a
+    newer.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        group_id: str,
+        identity: Callable[[], Identity | None],
+        is_rebalancing: Callable[[], bool],
+        *,
+        require_stable: bool,
+    ) -> None:
+        self._client = client
+        self._group_id = group_id
+        self._identity = identity
+        self._is_rebalancing = is_rebalancing
+        self._require_stable = require_stable
+        self._turn = asyncio.Lock()
+
+    async def commit(
+        self,
+        offsets: Offsets,
+        deadline: float,
+        is_ours: Callable[[TopicPartition], bool],
+    ) -> None:
+        """Store offsets, asking until the deadline, as long as ``is_ours`` says so of each.
+
+        Raises :class:`CommitFailedError` where the group has given the partitions to others, what
+        else does not pass, and :class:`KafkaTimeoutError`.
+        """
+        left = dict(offsets)
+        failures = 0
+        try:
+            async with asyncio.timeout_at(deadline):
+                async with self._turn:
+                    while left:
+                        self._check(left, is_ours)
+                        left = await self._commit_some(left, failures, deadline)
+                        failures += 1
+        except TimeoutError as error:
+            raise self._too_late(left) from error
+
+    def _check(self, offsets: Offsets, is_ours: Callable[[TopicPartition], bool]) -> None:
+        """Raise if a partition went to another member: its offset may be further by now."""
+        for partition in offsets:
+            if not is_ours(partition):
+                raise not_a_member(partition)
+
+    async def _commit_some(
+        self, offsets: dict[TopicPartition, OffsetAndMetadata], failures: int, deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Try once; return what is to be tried again, after a wait."""
+        identity = self._identity()
+        if identity is None and not self._is_rebalancing():
+            raise not_a_member(next(iter(offsets)))
+        if identity is not None:
+            errors = await self._ask(identity, offsets, deadline)
+            offsets = {p: offset for p, offset in offsets.items() if p in errors}
+            error = worst(errors.values())
+            if error is not None:
+                if isinstance(error, UnknownTopicOrPartitionError) and failures >= UNKNOWN_TRIES:
+                    raise error
+                self._follow(error, identity)
+        if offsets:
+            await self._wait(failures + 1)
+        return offsets
+
+    async def _ask(
+        self, identity: Identity, offsets: Offsets, deadline: float
+    ) -> dict[TopicPartition, KafkaError]:
+        """Return why offsets are not stored; the others are."""
+        request = offset_commit_request(self._group_id, offsets, identity)
+        try:
+            node_id = await self._coordinator(deadline)
+            response = await self._client.send(
+                node_id,
+                request,
+                min_version=FIRST_COMMIT_VERSION,
+                max_version=LAST_COMMIT_VERSION,
+            )
+        except KafkaError as error:
+            self._forget_coordinator_after(error)
+            return dict.fromkeys(offsets, error)
+        answers = answer_for_each(offsets, committed_offsets(response), node_id)
+        return {p: error for p, error in answers.items() if error is not None}
+
+    def _follow(self, error: KafkaError, asked_as: Identity) -> None:
+        """Prepare for another try, or raise if there is no point in one."""
+        log.debug("Commit in group %s: %s", self._group_id, error)
+        match remedy(error):
+            case Remedy.GIVE_UP:
+                raise commit_error(error)
+            case Remedy.FIND_COORDINATOR:
+                self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
+            case Remedy.REJOIN:
+                is_hopeless = self._identity() == asked_as and not self._is_rebalancing()
+                if is_hopeless and not isinstance(error, RebalanceInProgressError):
+                    raise commit_error(error)
+
+    async def fetch(
+        self, partitions: Collection[TopicPartition], deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return what the group has committed, None where it has not, asking until the deadline."""
+        wanted = sorted(partitions)
+        if not wanted:
+            return {}
+
+        async def ask() -> dict[TopicPartition, OffsetAndMetadata | None]:
+            return await self._fetch_once(wanted, deadline)
+
+        what = f"read the committed offsets of group {self._group_id!r}"
+        return await self._client.retry(ask, deadline, what)
+
+    async def _fetch_once(
+        self, partitions: list[TopicPartition], deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        request = VersionedRequest(
+            OffsetFetchRequest,
+            lambda version: offset_fetch_request(
+                self._group_id, partitions, version, require_stable=self._require_stable
+            ),
+        )
+        node_id = await self._coordinator(deadline)
+        try:
+            response = await self._client.send(
+                node_id, request, min_version=FIRST_FETCH_VERSION, max_version=LAST_FETCH_VERSION
+            )
+        except KafkaError as error:
+            self._forget_coordinator_after(error)
+            raise
+        try:
+            answers = fetched_offsets(response, self._group_id)
+            return without_errors(answer_for_each(partitions, answers, node_id))
+        except KafkaError as error:
+            if remedy(error) is Remedy.FIND_COORDINATOR:
+                self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
+            raise
+
+    async def _coordinator(self, deadline: float) -> int:
+        return await self._client.coordinator(CoordinatorType.GROUP, self._group_id, deadline)
+
+    def _forget_coordinator_after(self, error: KafkaError) -> None:
+        if not error.retriable:
+            raise error
+        log.info("Coordinator of group %s did not answer: %s", self._group_id, error)
+        self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
+
+    async def _wait(self, failures: int) -> None:
+        chance = self._client.random.random()
+        await asyncio.sleep(self._client.retry_backoff.delay(failures, chance))
+
+    def _too_late(self, offsets: Offsets) -> KafkaTimeoutError:
+        names = ", ".join(str(partition) for partition in sorted(offsets)[:5])
+        return KafkaTimeoutError(
+            f"the offsets of {len(offsets)} partitions ({names}) were not committed in time"
+        )
+
+
+def is_ours_by(
+    owners: Mapping[TopicPartition, Assignment | None],
+) -> Callable[[TopicPartition], bool]:
+    """Return what tells whether a partition has not been lost since it was owned like that.
+
+    Where nobody owned it, the application names an offset of its own.
+    """
+
+    def is_ours(partition: TopicPartition) -> bool:
+        owner = owners[partition]
+        return owner is None or not owner.is_lost
+
+    return is_ours
+
+
+def not_a_member(partition: TopicPartition) -> KafkaError:
+    """Return the error for what was handed out before the group took the partition away."""
+    topic, number = partition
+    return commit_error(error_for(ErrorCode.UNKNOWN_MEMBER_ID, topic=topic, partition=number))

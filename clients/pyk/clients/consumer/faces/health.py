@@ -1,0 +1,124 @@
+"""How a consumer stands: what it reads, what keeps it from reading, how far it is behind. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+import attrs
+
+from pyk.clients.consumer.positions.place import Place, PlaceState
+from pyk.clients.topic_partition import TopicPartition
+
+
+class PartitionState(Enum):
+    """What a partition is doing."""
+
+    FETCHING = "fetching"
+    CAUGHT_UP = "caught up"
+    BUFFERED = "waits for the application"
+    PAUSED = "paused"
+    LOCATING = "finds out where to begin"
+    WITHOUT_LEADER = "has no leader that is known"
+    FAILING = "fails and tries again"
+    FAILED = "waits for a seek"
+    STALLED = "gets no records or no answer"
+    HELD = "waits until the application polls and hears of a rebalance"
+
+
+TROUBLED = frozenset(
+    {
+        PartitionState.WITHOUT_LEADER,
+        PartitionState.FAILING,
+        PartitionState.FAILED,
+        PartitionState.STALLED,
+        PartitionState.HELD,
+    }
+)
+
+
+@attrs.frozen
+class PartitionHealth:
+    """One assigned partition. ``lag`` is None while it is not known."""
+
+    state: PartitionState
+    position: int | None
+    lag: int | None
+    seconds_since_progress: float
+    error: BaseException | None
+
+
+@attrs.frozen
+class ConsumerHealth:
+    """How a consumer stands at one moment."""
+
+    group_state: str | None
+    """How this member stands in its group, None without a group."""
+    group_error: BaseException | None
+    partitions: Mapping[TopicPartition, PartitionHealth]
+    unreachable_nodes: tuple[str, ...] = ()
+    """Brokers that are needed and cannot be connected to: which address, why, how long."""
+    topics: Mapping[str, BaseException] = attrs.Factory(dict)
+    """What keeps wanted topics from being read, by topic, or by the pattern that matches none."""
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether every partition that is not paused makes progress, and the group lets it."""
+        return not self.problems
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return what is wrong, in words; empty if nothing is."""
+        found = [] if self.group_error is None else [f"group: {self.group_error}"]
+        found += [str(error) for error in self.topics.values()]
+        for partition, health in self.partitions.items():
+            if health.state in TROUBLED:
+                reason = f": {health.error}" if health.error is not None else ""
+                found.append(f"{partition} {health.state.value}{reason}")
+        return (*found, *self.unreachable_nodes)
+
+
+@attrs.frozen
+class ConsumerStats:
+    """What a consumer has done, and holds, at one moment."""
+
+    records: int
+    """Records that the application got."""
+    assigned_partitions: int
+    paused_partitions: int
+    buffered_bytes: int
+    """Bytes that are fetched and wait for the application."""
+
+
+def lag_of(place: Place, position: int) -> int | None:
+    """Return how many readable offsets follow ``position``, None while that is unknown."""
+    end = place.readable_end
+    return max(0, end - position) if end >= 0 and position >= 0 else None
+
+
+def partition_health(place: Place, now: float, *, has_leader: bool) -> PartitionHealth:
+    """Return how one partition stands."""
+    position = place.buffer.position
+    lag = lag_of(place, position)
+    return PartitionHealth(
+        state=_state(place, now, lag, has_leader=has_leader),
+        position=position if position >= 0 else None,
+        lag=lag,
+        seconds_since_progress=now - place.progressed_at,
+        error=place.buffer.error or place.error,
+    )
+
+
+def _state(place: Place, now: float, lag: int | None, *, has_leader: bool) -> PartitionState:
+    first_that_holds = (
+        (place.buffer.is_paused, PartitionState.PAUSED),
+        (place.state is PlaceState.FAILED or place.buffer.is_unreadable, PartitionState.FAILED),
+        (place.is_held_for_long(now), PartitionState.HELD),
+        (bool(place.buffer.fetches), PartitionState.BUFFERED),
+        (not has_leader, PartitionState.WITHOUT_LEADER),
+        (place.failing_since is not None, PartitionState.FAILING),
+        (place.state is not PlaceState.KNOWN, PartitionState.LOCATING),
+        (place.stalls > 0 or place.is_stalled(now), PartitionState.STALLED),
+        (lag == 0, PartitionState.CAUGHT_UP),
+    )
+    return next((state for holds, state in first_that_holds if holds), PartitionState.FETCHING)

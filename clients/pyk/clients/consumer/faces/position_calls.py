@@ -1,0 +1,164 @@
+"""What the application asks about positions and the ends of logs, and where it wants to read."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from pyk.clients.consumer.faces.health import lag_of
+from pyk.clients.consumer.faces.offsets_argument import checked_offset
+from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
+from pyk.clients.consumer.positions.place import Place, PlaceState
+from pyk.clients.consumer.positions.position_keeper import PositionKeeper
+from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.consumer.positions.subscriptions import checked_partitions
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import KafkaTimeoutError, StateError
+from pyk.clients.offsets import ListedOffset, OffsetSpec
+from pyk.clients.timestamps import milliseconds
+from pyk.clients.topic_partition import (
+    OffsetAndMetadata,
+    OffsetAndTimestamp,
+    TopicPartition,
+    checked_partition,
+)
+
+
+class PositionCalls:
+    """The calls of a consumer that are about positions: ask for them, set them, pause, compare.
+
+    ``check`` raises if the consumer cannot be used; ``ready`` starts it first if need be;
+    ``deadline`` returns when a call with a timeout must end.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        buffer: FetchBuffer,
+        positions: Positions,
+        lookup: OffsetLookup,
+        keeper: PositionKeeper,
+        *,
+        check: Callable[[], None],
+        ready: Callable[[], Awaitable[None]],
+        deadline: Callable[[float | None], float],
+    ) -> None:
+        self._client = client
+        self._buffer = buffer
+        self._positions = positions
+        self._lookup = lookup
+        self._keeper = keeper
+        self._check = check
+        self._ready = ready
+        self._deadline = deadline
+
+    # -- positions ---------------------------------------------------------------------------------
+
+    def place(self, partition: tuple[str, int]) -> Place:
+        """Return the place of an assigned partition; raise :class:`StateError` for another one."""
+        self._check()
+        topic_partition = checked_partition(partition)
+        if topic_partition not in self._positions:
+            raise StateError(f"{topic_partition} is not assigned to this consumer")
+        return self._positions[topic_partition]
+
+    async def position(self, partition: tuple[str, int], timeout: float | None) -> int:
+        await self._ready()
+        place = self.place(partition)
+        deadline = self._deadline(timeout)
+        while place.state in (PlaceState.COMMITTED, PlaceState.RESET):
+            try:
+                await self._keeper.settled(deadline)
+            except TimeoutError as error:
+                self._check()
+                raise KafkaTimeoutError(
+                    f"the position of {place.topic_partition} was not found out in time"
+                    f"{'' if place.error is None else f': {place.error}'}"
+                ) from error
+            place = self.place(partition)
+        if place.buffer.error is not None and place.buffer.position < 0:
+            raise place.buffer.error.with_traceback(None)
+        return place.buffer.position
+
+    def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
+        place = self.place(partition)
+        target = checked_offset(offset)
+        if target.offset < 0:
+            raise ValueError(f"cannot seek to offset {target.offset} of {place.topic_partition}")
+        epoch = -1 if target.leader_epoch is None else target.leader_epoch
+        self._positions.seek(place, target.offset, epoch)
+        self._keeper.look()
+
+    def seek_to(self, partitions: Collection[tuple[str, int]], end: OffsetSpec) -> None:
+        for place in self._places(partitions):
+            self._positions.seek_to(place, end)
+            self._keeper.look()
+
+    def pause(self, partitions: Collection[tuple[str, int]]) -> None:
+        for place in [self.place(partition) for partition in partitions]:
+            self._buffer.pause(place.buffer)
+
+    def resume(self, partitions: Collection[tuple[str, int]]) -> None:
+        for place in [self.place(partition) for partition in partitions]:
+            self._buffer.resume(place.buffer)
+            place.progressed(self._client.clock.now())
+        self._keeper.look()
+
+    def paused(self) -> set[TopicPartition]:
+        self._check()
+        return {place.topic_partition for place in self._positions if place.buffer.is_paused}
+
+    def _places(self, partitions: Collection[tuple[str, int]]) -> list[Place]:
+        """Return the places of the partitions, of all if none are named."""
+        self._check()
+        return [self.place(p) for p in partitions] if partitions else self._positions.places()
+
+    # -- ends of logs ------------------------------------------------------------------------------
+
+    async def end_offsets(
+        self, partitions: Iterable[tuple[str, int]], end: OffsetSpec, timeout: float | None
+    ) -> dict[TopicPartition, int]:
+        """Return an end of the log, EARLIEST or LATEST, of each partition."""
+        await self._ready()
+        wanted = dict.fromkeys(checked_partitions(partitions), end)
+        found = await self._lookup.find_ends(wanted, self._deadline(timeout)) if wanted else {}
+        return {partition: answer.offset for partition, answer in found.items()}
+
+    async def offsets_for_times(
+        self, timestamps: Mapping[Any, int], timeout: float | None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        await self._ready()
+        wanted = {
+            checked_partition(partition): milliseconds(time, f"the time for {partition}")
+            for partition, time in timestamps.items()
+        }
+        found = await self._lookup.find_times(wanted, self._deadline(timeout)) if wanted else {}
+        return {partition: _with_timestamp(answer) for partition, answer in found.items()}
+
+    async def lag(self, timeout: float | None) -> dict[TopicPartition, int]:
+        await self._ready()
+        lags: dict[TopicPartition, int] = {}
+        unknown: dict[TopicPartition, int] = {}
+        for place in self._positions:
+            try:
+                position = await self.position(place.topic_partition, timeout)
+            except StateError:
+                if place in self._positions.places():
+                    raise
+                continue  # it went to another member meanwhile
+            known = lag_of(place, position)
+            if known is None or place.buffer.is_paused:
+                unknown[place.topic_partition] = position
+            else:
+                lags[place.topic_partition] = known
+        ends = await self.end_offsets(unknown, OffsetSpec.LATEST, timeout)
+        lags.update({p: max(0, ends[p] - position) for p, position in unknown.items()})
+        return lags
+
+
+def _with_timestamp(found: ListedOffset | None) -> OffsetAndTimestamp | None:
+    if found is None:
+        return None
+    timestamp = -1 if found.timestamp is None else found.timestamp
+    return OffsetAndTimestamp(found.offset, timestamp, found.leader_epoch)

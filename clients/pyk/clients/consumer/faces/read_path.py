@@ -1,0 +1,354 @@
+"""Taking one record after the other: the part of both consumers that runs once per record.
+
+As long as the open span has records, nothing else happens here. When it has none, or something is
+due besides records, the consumer's own ``_open_next_span`` takes over.
+
+Taking the record is the last thing that happens before the application has it: the handler of a
+signal that raises in between would lose it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from pyk.clients.consumer.faces.bell import Bell
+from pyk.clients.engine.request_path import RequestPath
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.errors import ConcurrentUseError, StateError
+from pyk.protocol.records.reader import RecordSpan
+from pyk.runtime.clock import Clock
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.faces.core import ConsumerCore
+
+
+# An application that works on its records for no longer than this has no use for a fetch that is
+# under way meanwhile: to send one takes a good part of that time, and it has the records later.
+QUICK_SECONDS = 0.0005
+
+
+class BlockingReadPath:
+    """How the blocking consumer takes records, and waits for them."""
+
+    def __init__(self, core: ConsumerCore, thread: LoopThread, room: Room) -> None:
+        self._core = core
+        self._reader = core.reader
+        self._buffer = core.buffer
+        self._thread = thread
+        self._room = room
+        self._doorbell = room.doorbell
+        self._has_begun = False
+        self._use = threading.RLock()
+        self._user: threading.Thread | None = None
+        """The thread that polls now."""
+        self._taker: threading.Thread | None = None
+        """The thread that came for records last."""
+
+    def __iter__(self) -> BlockingReadPath:
+        return self
+
+    def __next__(self) -> Any:
+        while True:
+            record = self._reader.next_record()
+            if record is not None:
+                return record
+            self._open_next_span()
+
+    def _open_next_span(self) -> None:
+        """Return once there is a span to go on with."""
+        user = threading.current_thread()
+        self._refuse_nested_polls(user)
+        with self._use:
+            self._user = self._taker = user
+            self._room.application_comes()
+            try:
+                while True:
+                    if self._buffer.attention:
+                        self._attend(None)
+                    has_span = self._reader.open_span()
+                    if self._room.fetch is not None:
+                        self._fetch_on()
+                    if has_span:
+                        self._room.application_goes()
+                        return
+                    self._wait(None)
+            finally:
+                self._user = None
+
+    def _take(
+        self, limit: int, deadline: float | None
+    ) -> tuple[list[RecordSpan], list[Any] | None]:
+        """Return what :meth:`FetchReader.take` does, as soon as that is something."""
+        user = threading.current_thread()
+        self._refuse_nested_polls(user)
+        with self._use:
+            self._user = self._taker = user
+            self._room.application_comes()
+            try:
+                while True:
+                    if self._buffer.attention:
+                        self._attend(deadline)
+                    spans, records = self._reader.take(limit)
+                    if self._room.fetch is not None:
+                        self._fetch_on()
+                    if spans or not self._wait(deadline):
+                        self._room.application_goes()
+                        return spans, records
+            finally:
+                self._user = None
+
+    def _wait(self, deadline: float | None) -> bool:
+        """Wait for records or anything else; return False at the deadline."""
+        # Whoever has partitions is started; and attention is called for what ends a consumer.
+        if not self._buffer.partitions or not self._has_begun:
+            self._begin()
+            self._has_begun = True
+        self._doorbell.clear()
+        self._buffer.is_waiting = True
+        try:
+            if self._buffer.queue or self._buffer.attention:
+                return deadline is None or self._core.client.clock.now() < deadline
+            left = None if deadline is None else deadline - self._core.client.clock.now()
+            return self._doorbell.wait(left)
+        finally:
+            self._buffer.is_waiting = False
+
+    def _fetch_on(self) -> None:
+        """Let the next fetch leave, with all that was made room for, before the application works
+        on what is there."""
+        fetch = self._room.fetch
+        if fetch is not None:
+            self._room.fetch = None
+            self._thread.visit(fetch)
+
+    def _refuse_nested_polls(self, user: threading.Thread) -> None:
+        """Raise where a thread is inside of the consumer: another, or this one, in a listener."""
+        if self._user is None:
+            return
+        if self._user is not user:
+            raise ConcurrentUseError("another thread is using this consumer; give each its own")
+        raise StateError(
+            "a rebalance listener, a deserializer or the handler of a signal cannot come for "
+            "records inside of poll or iteration, which goes on once it returns"
+        )
+
+    def _begin(self) -> None:
+        """Connect if nobody did; raise if no record could ever come."""
+        raise NotImplementedError
+
+    def _attend(self, deadline: float | None) -> None:
+        """Look what there is besides records, and do it."""
+        raise NotImplementedError
+
+
+class Room:
+    """What the core of a blocking consumer knows of its application.
+
+    It does not lead back to the consumer: one that is dropped would stay.
+    """
+
+    def __init__(self, thread: LoopThread, clock: Clock) -> None:
+        self.doorbell = thread.new_waiter()
+        self.fetch: Callable[[], None] | None = None
+        """How to fetch into the room that the application has made by reading."""
+        self._thread = thread
+        self._now = clock.now
+        self._left_at = clock.now()
+        self._is_quick = True
+
+    def application_comes(self) -> None:
+        """Take note that the application comes for more records."""
+        self._is_quick = self._now() - self._left_at < QUICK_SECONDS
+
+    def application_goes(self) -> None:
+        """Take note that it works on the records that it got."""
+        self._left_at = self._now()
+
+    def take_records(self, fetch: Callable[[], None]) -> None:
+        """Let the application go on that waits for records; ``fetch`` sends the next fetch.
+
+        That is left for when the application is back, if it did not stay away for long last time.
+        """
+        self.doorbell.set()
+        if not (self._is_quick and self._thread.leave(fetch, self.doorbell)):
+            fetch()
+
+    def note(self, fetch: Callable[[], None]) -> None:
+        """Take note of room."""
+        self.fetch = fetch
+
+
+class AsyncReadPath:
+    """How the asyncio consumer takes records, and waits for them."""
+
+    def __init__(self, core: ConsumerCore, bell: Bell) -> None:
+        self._core = core
+        self._client: RequestPath = core.client
+        self._reader = core.reader
+        self._buffer = core.buffer
+        self._bell = bell
+        self._has_begun = False
+        self._user: asyncio.Task[Any] | None = None
+        """The task that is inside of poll or iteration."""
+        self._taker: asyncio.Task[Any] | None = None
+        """The task that came for records last."""
+
+    def __aiter__(self) -> AsyncReadPath:
+        return self
+
+    def __anext__(self) -> NextRecord:
+        return NextRecord(self)
+
+    async def _open_next_span(self) -> None:
+        """Return once there is a span to go on with."""
+        self._enter()
+        has_waited = False
+        try:
+            if not self._has_begun:
+                await self._begin()
+            while True:
+                if self._buffer.attention:
+                    await self._attend(None)
+                if self._reader.open_span():
+                    break
+                if not self._buffer.partitions:
+                    self._core.check_reading()
+                self._bell.clear()
+                self._buffer.is_waiting = True
+                try:
+                    if not (self._buffer.queue or self._buffer.attention):
+                        await self._bell
+                        has_waited = True
+                finally:
+                    self._buffer.is_waiting = False
+            if not has_waited:
+                await asyncio.sleep(0)  # or records at hand would keep fetches waiting
+        finally:
+            self._user = None
+
+    async def _take(
+        self, limit: int, deadline: float | None
+    ) -> tuple[list[RecordSpan], list[Any] | None]:
+        """Return what :meth:`FetchReader.take` does, as soon as that is something."""
+        self._enter()
+        try:
+            if not self._has_begun:
+                await self._begin()
+            if self._buffer.has_work:
+                await asyncio.sleep(0)  # or records at hand would keep fetches waiting
+            while True:
+                if self._buffer.attention:
+                    await self._attend(deadline)
+                spans, records = self._reader.take(limit)
+                if spans or not await self._wait(deadline):
+                    return spans, records
+        finally:
+            self._user = None
+
+    async def _wait(self, deadline: float | None) -> bool:
+        """Wait for records or anything else; return False at the deadline."""
+        if not self._buffer.partitions:
+            self._core.check_reading()
+        self._bell.clear()
+        self._buffer.is_waiting = True
+        try:
+            if self._buffer.has_work:
+                return deadline is None or self._core.client.clock.now() < deadline
+            return await self._bell.rings(deadline)
+        finally:
+            self._buffer.is_waiting = False
+
+    async def _begin(self) -> None:
+        """Connect, if nobody did."""
+        raise NotImplementedError
+
+    async def _attend(self, deadline: float | None) -> None:
+        """Look what there is besides records, and do it."""
+        raise NotImplementedError
+
+    def _enter(self) -> None:
+        task = asyncio.current_task()
+        self._refuse_other_tasks(task)
+        if self._user is not None:
+            raise StateError(
+                "a rebalance listener or a deserializer cannot come for records inside of poll or "
+                "iteration, which goes on once it returns"
+            )
+        self._user = self._taker = task
+
+    def _refuse_other_tasks(self, task: asyncio.Task[Any] | None) -> None:
+        """Raise on another event loop, and while another task is inside of the consumer."""
+        self._client.check_place()
+        if self._user is not None and self._user is not task:
+            raise ConcurrentUseError("another task is using this consumer; give each its own")
+
+
+class NextRecord:
+    """The next record, awaited: it is taken when it is, and not before.
+
+    Where it is at hand, awaiting it never goes through the event loop. It has what a coroutine has,
+    so it can be made a task; a task that is cancelled before it begins has taken nothing.
+    """
+
+    def __init__(self, path: AsyncReadPath) -> None:
+        self._path = path
+        self._waiting: Any = None
+        self._is_over = False
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self
+
+    def __iter__(self) -> NextRecord:
+        return self
+
+    def __next__(self) -> Any:
+        """Do what :meth:`send` does, with fewer steps where the record is at hand."""
+        if self._waiting is None and not self._is_over:
+            record = self._path._reader.next_record()
+            if record is not None:
+                self._is_over = True
+                raise StopIteration(record)
+            self._waiting = self._path._open_next_span()
+        return self.send(None)
+
+    def send(self, value: Any) -> Any:
+        """Go on, as a coroutine does."""
+        if self._is_over:
+            raise RuntimeError("cannot reuse already awaited __anext__()")
+        while True:
+            if self._waiting is None:
+                record = self._path._reader.next_record()
+                if record is not None:
+                    self._is_over = True
+                    raise StopIteration(record)
+                self._waiting = self._path._open_next_span()
+            try:
+                return self._waiting.send(value)
+            except StopIteration:
+                self._waiting = value = None
+            except BaseException:
+                self._is_over = True
+                raise
+
+    def throw(self, *error: Any) -> Any:
+        """Have an error raised where it waits, as a coroutine does."""
+        if self._waiting is None:
+            self._is_over = True
+            raise error[1] if len(error) > 1 and error[1] is not None else error[0]
+        try:
+            return self._waiting.throw(*error)
+        except StopIteration:
+            self._waiting = None
+        except BaseException:
+            self._is_over = True
+            raise
+        return self.send(None)
+
+    def close(self) -> None:
+        """End the wait, as a coroutine does."""
+        self._is_over = True
+        if self._waiting is not None:
+            self._waiting.close()

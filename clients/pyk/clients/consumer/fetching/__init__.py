@@ -1,0 +1,1 @@
+"""Fetching from leaders, and the buffer from which the application reads."""

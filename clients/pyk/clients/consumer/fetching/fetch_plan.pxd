@@ -1,0 +1,23 @@
+cimport cython
+
+from pyk.clients.consumer.fetching.fetch_call cimport new_wanted
+from pyk.clients.consumer.fetching.fetch_memory cimport FetchMemory
+from pyk.clients.consumer.fetching.partition_buffer cimport PartitionBuffer
+from pyk.clients.consumer.positions.place cimport Place
+from pyk.clients.consumer.positions.positions cimport Positions
+
+
+@cython.final
+cdef class NodePlan:
+    cdef readonly dict wanted
+    cdef readonly long long held_bytes
+    cdef readonly long long max_bytes
+    cdef readonly bint waits_for_room
+    cdef readonly bint is_hurried
+    @cython.locals(buffer=PartitionBuffer)
+    cpdef add(self, Place place, long long max_bytes, double now)
+    cpdef grant(self, long long max_bytes)
+
+
+@cython.locals(plans=dict, sharing=set, is_settling=bint, place=Place, node_plan=NodePlan)
+cpdef dict plan(Positions positions, FetchMemory memory, double now, only_node=*)

@@ -1,0 +1,117 @@
+"""What to fetch from which node, and what an error in the answer asks for. Pure."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pyk.clients.consumer.fetching.fetch_call import Wanted, new_wanted
+from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
+from pyk.clients.consumer.positions.place import KNOWN, Place
+from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.engine.metadata import MetadataImage
+from pyk.protocol.errors import ErrorCode
+
+
+class Verdict(Enum):
+    """What an error of one partition in a fetch answer asks for."""
+
+    REFRESH = "ask for metadata, then fetch again"
+    WAIT = "fetch again later"
+    OUT_OF_RANGE = "begin elsewhere"
+    FAIL = "tell the application, and fetch again later"
+
+
+# A broker that cannot read its own log, or that hides the topic, does not get better unnoticed.
+TOLD_AT_ONCE = frozenset({ErrorCode.CORRUPT_MESSAGE, ErrorCode.TOPIC_AUTHORIZATION_FAILED})
+NEEDS_METADATA = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID})
+PASSES = frozenset({ErrorCode.UNKNOWN_SERVER_ERROR})
+
+
+def verdict(code: ErrorCode) -> Verdict:
+    """Return what to do about an error of one partition."""
+    if code is ErrorCode.OFFSET_OUT_OF_RANGE:
+        return Verdict.OUT_OF_RANGE
+    if code in TOLD_AT_ONCE:
+        return Verdict.FAIL
+    if code.invalidates_metadata or code in NEEDS_METADATA:
+        return Verdict.REFRESH
+    if code.retriable or code in PASSES:
+        return Verdict.WAIT
+    return Verdict.FAIL
+
+
+class NodePlan:
+    """What to fetch from one node."""
+
+    def __init__(self) -> None:
+        self.wanted: Wanted = {}
+        self.held_bytes = 0
+        """What was fetched of the node's partitions and is not read yet."""
+        self.max_bytes = 0
+        """How many bytes the node may send."""
+        self.waits_for_room = False
+        """Whether partitions are left out until the application has read on."""
+        self.is_hurried = False
+        """Whether partitions are left out that may soon be asked for, once the application has read
+        on or their place is known."""
+
+    def add(self, place: Place, max_bytes: int, now: float) -> None:
+        """Ask for a partition, unless it has to wait."""
+        buffer = place.buffer
+        self.held_bytes += buffer.buffered_bytes
+        if now < place.retry_at:
+            return
+        if not buffer.has_room or buffer.fetch_offset < 0:
+            self.is_hurried = self.waits_for_room = True
+            return
+        self.wanted[place.topic_partition] = new_wanted(
+            buffer.fetch_offset, max_bytes, place.named_epoch, place.named_id, buffer.version
+        )
+
+    def grant(self, max_bytes: int) -> None:
+        """Let the node send so many bytes; with 0, nothing is wanted of it now."""
+        self.max_bytes = max_bytes
+        if not max_bytes:
+            self.waits_for_room = True
+            self.wanted.clear()
+
+
+def plan(
+    positions: Positions, memory: FetchMemory, now: float, only_node: int | None = None
+) -> dict[int, NodePlan]:
+    """Return what to fetch from each node now, which may be nothing while the node is full.
+
+    Partitions without a leader are left out. The positions have followed the metadata before. With
+    ``only_node``, other nodes are not planned for.
+    """
+    plans: dict[int, NodePlan] = {}
+    # Nodes whose partitions are fetched in a moment have their shares already.
+    sharing: set[int | None] = set()
+    is_settling = False
+    for place in positions.places():
+        if place.state is not KNOWN:
+            if place.is_settling:
+                is_settling = True
+                sharing.add(place.leader)
+            continue
+        # Of what cannot be read the application takes nothing: it holds up nobody.
+        if place.buffer.is_paused or place.buffer.is_unreadable:
+            continue
+        node = place.node_to_fetch(now)
+        sharing.add(node)
+        if node is None or (only_node is not None and node != only_node):
+            continue
+        node_plan = plans.get(node)
+        if node_plan is None:
+            node_plan = plans[node] = NodePlan()
+        node_plan.add(place, memory.partition, now)
+    sharing.discard(None)
+    for node_plan in plans.values():
+        node_plan.is_hurried = node_plan.is_hurried or is_settling
+        node_plan.grant(memory.grant(node_plan.held_bytes, len(sharing)))
+    return plans
+
+
+def places_without_leader(positions: Positions, image: MetadataImage) -> list[Place]:
+    """Return the places that wait for somebody to lead their partition."""
+    return [place for place in positions if image.leader(place.topic_partition) is None]

@@ -1,0 +1,165 @@
+"""Keep fetching from every node that leads an assigned partition, and notice what stands still."""
+
+from __future__ import annotations
+
+import logging
+
+from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
+from pyk.clients.consumer.fetching.fetch_plan import NodePlan, plan
+from pyk.clients.consumer.fetching.node_fetcher import NodeFetcher
+from pyk.clients.consumer.positions.place import STALL_SECONDS, Place
+from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.consumer.positions.topic_watch import unavailable
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import KafkaError, KafkaTimeoutError
+
+log = logging.getLogger(__name__)
+
+STALLS_UNTIL_TOLD = 3
+
+
+class Fetcher:
+    """Keeps the buffers of all fetchable partitions filled.
+
+    :meth:`look` is called whenever something may have become fetchable; it sends a request to each
+    node that has something to give and none under way. Answers lead to the next requests by
+    themselves, as long as a node has something.
+    """
+
+    def __init__(
+        self, client: Client, config: ConsumerConfig, positions: Positions, buffer: FetchBuffer
+    ) -> None:
+        self._client = client
+        self._config = config
+        self._positions = positions
+        self._buffer = buffer
+        self._nodes: dict[int, NodeFetcher] = {}
+        self._memory = FetchMemory(
+            total=config.buffer_memory,
+            request=config.fetch_max_bytes,
+            partition=config.max_partition_fetch_bytes,
+        )
+
+    def look(self) -> None:
+        """Begin to fetch from nodes that have something fetchable."""
+        if self._start_nodes() and not self._buffer.wants_room:
+            # Room that was made before the application knew to tell of it is seen by a second look.
+            self._buffer.wants_room = True
+            self._start_nodes()
+
+    def _start_nodes(self) -> bool:
+        """Start what can be started; tell whether a node is left that waits for room."""
+        is_full = False
+        for node_id, node_plan in self._plans().items():
+            node = self._node(node_id)
+            if node_plan.wanted:
+                node.start(node_plan)
+            elif node_plan.waits_for_room and not node.is_running:
+                is_full = True
+        return is_full
+
+    def _node(self, node_id: int) -> NodeFetcher:
+        node = self._nodes.get(node_id)
+        if node is None:
+            node = self._nodes[node_id] = NodeFetcher(
+                self._client,
+                self._config,
+                self._positions,
+                self._buffer,
+                memory=self._memory,
+                node_id=node_id,
+            )
+        return node
+
+    def _plans(self) -> dict[int, NodePlan]:
+        """Return what to fetch from each node now."""
+        self._positions.follow(self._client.metadata)
+        return plan(self._positions, self._memory, self._client.clock.now())
+
+    # -- what stands still -------------------------------------------------------------------------
+
+    def watch(self) -> None:
+        """Look for partitions that stand still, help them, and tell the application in the end."""
+        now = self._client.clock.now()
+        self._note_answers(now)
+        for place in self._positions:
+            error = unavailable(place.topic_partition, self._client.metadata)
+            if error is not None and type(error) is not type(place.error):
+                place.waits(error, now)
+            elif error is None and place.is_left_alone:
+                self._buffer.heal(place.buffer)
+                place.recovered()
+            if place.is_stalled(now):
+                self._begin_again(place, now)
+            self._tell_of_lasting_failure(place, now)
+
+    def _note_answers(self, now: float) -> None:
+        """Take note of the partitions that need no answer now, or have one under way."""
+        plans = self._plans()
+        max_wait = self._config.fetch_max_wait_ms / 1000
+        for place in self._positions:
+            node_id = place.node_to_fetch(now)
+            node = None if node_id is None else self._nodes.get(node_id)
+            node_plan = NodePlan() if node_id is None else plans.get(node_id, NodePlan())
+            if node is not None and node_id is not None:
+                place.note_turns(node_id, node.answers, node.partition_count)
+            if place.failing_since is not None or not place.is_fetchable:
+                place.answered_at = now
+            elif _is_looked_after(place, node, node_plan, now):
+                place.answered_at = now + max_wait
+
+    def _begin_again(self, place: Place, now: float) -> None:
+        """Ask for everything again. This should never be needed; it is here for the unforeseen."""
+        log.warning("%s gets no records: opening new fetch sessions", place.topic_partition)
+        place.progressed_at = place.answered_at = now
+        place.turns = None
+        place.stalls += 1
+        place.preferred_node = None
+        self._client.request_metadata_update()
+        for node in self._nodes.values():
+            node.open_new_session()
+        if place.stalls == STALLS_UNTIL_TOLD:
+            self.tell(place, _stalled(place))
+
+    def _tell_of_lasting_failure(self, place: Place, now: float) -> None:
+        if place.failing_since is None or place.error is None or place.buffer.error is not None:
+            return
+        since = place.failing_since if place.told_at is None else place.told_at
+        if (now - since) * 1000 > self._config.request_timeout_ms:
+            place.told_at = now
+            self.tell(place, place.error)
+
+    def tell(self, place: Place, error: KafkaError) -> None:
+        """Have the application hear of an error that keeps a partition from being read."""
+        self._buffer.fail(place.buffer, error)
+
+
+def _is_looked_after(
+    place: Place, node: NodeFetcher | None, node_plan: NodePlan, now: float
+) -> bool:
+    """Return whether a partition is asked for, or would be if its node might be asked now."""
+    if node_plan.waits_for_room and not node_plan.wanted:
+        return True
+    if node is None or not node.is_running:
+        return False
+    under_way = node.plan_under_way
+    is_asked_for = under_way is not None and place.topic_partition in under_way.wanted
+    return is_asked_for or node.waits_until() > now
+
+
+def _stalled(place: Place) -> KafkaError:
+    partition = place.topic_partition
+    offset = place.buffer.fetch_offset
+    what = (
+        f"has records from offset {offset} on, but none came"
+        if place.is_behind
+        else f"was fetched from offset {offset} on, but no answer came"
+    )
+    return KafkaTimeoutError(
+        f"{partition} {what} for {STALLS_UNTIL_TOLD * STALL_SECONDS:.0f} seconds",
+        topic=partition.topic,
+        partition=partition.partition,
+        offset=offset,
+    )

@@ -1,0 +1,374 @@
+"""Fetch from one node: one request under way, the next as soon as it is answered.
+
+An answer's bytes go into the partitions' buffers as they are. Where the node has more, the next
+request leaves before anybody looks into them. Where it has not, an application that waits goes on
+first: nothing could answer the next request yet, and what it takes to send one delays the records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.faces.unreadable import cut_short_error
+from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.fetching.fetch_call import FetchCall, FetchTerms, WantedPartition
+from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
+from pyk.clients.consumer.fetching.fetch_plan import NodePlan, Verdict, plan, verdict
+from pyk.clients.consumer.fetching.fetch_session import (
+    LAST_VERSION_WITH_TOPIC_NAMES,
+    FetchSession,
+    rotated,
+)
+from pyk.clients.consumer.fetching.fetched_bytes import find_end
+from pyk.clients.consumer.positions.place import FAILED, KNOWN, Place
+from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.engine.client import Client
+from pyk.clients.engine.node_connection import Lane
+from pyk.clients.errors import KafkaError, error_for
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.fetch import FetchResponse, PartitionData
+from pyk.protocol.records.cursor import FetchedRecords
+from pyk.protocol.versions import LAST_VERSION, VersionRange
+
+log = logging.getLogger(__name__)
+
+NONE = ErrorCode.NONE
+LANE: Lane = "fetch"
+# The first version that says which transactions were aborted, and reads batches of magic 2.
+FIRST_VERSION = 4
+VERSIONS = VersionRange(FIRST_VERSION, LAST_VERSION)
+VERSIONS_WITH_NAMES = VersionRange(FIRST_VERSION, LAST_VERSION_WITH_TOPIC_NAMES)
+# How many answers in a row may be empty before their time is looked at.
+PATIENCE = 3
+
+
+class NodeFetcher:
+    """Fetches from one node, one request after the other, as long as there is something."""
+
+    def __init__(
+        self,
+        client: Client,
+        config: ConsumerConfig,
+        positions: Positions,
+        buffer: FetchBuffer,
+        *,
+        memory: FetchMemory,
+        node_id: int,
+    ) -> None:
+        self._client = client
+        self._now = client.clock.now
+        self._positions = positions
+        self._buffer = buffer
+        self._memory = memory
+        self._node_id = node_id
+        self._timeout_ms = config.request_timeout_ms
+        self._max_wait_ms = config.fetch_max_wait_ms
+        self._reads_committed = config.reads_committed
+        self._metadata_max_age = config.metadata_max_age_ms / 1000
+        self._max_decompressed_bytes = config.max_decompressed_bytes
+        self._session = FetchSession(
+            FetchTerms(
+                config.fetch_min_bytes, int(config.reads_committed), config.client_rack or ""
+            )
+        )
+        self._doubts_session = False
+        self.is_running = False
+        self._has_more = False
+        """Whether the node had more records than its last answer brought."""
+        self.answers = 0
+        """How many fetches the node has answered."""
+        self.partition_count = 0
+        """How many partitions the last request was for."""
+        self.plan_under_way: NodePlan | None = None
+        """What the request under way asks for, None while there is none."""
+        self._failures = 0
+        self._retry_at = 0.0
+        self._turn = 0
+        self._empty_answers = 0
+
+    def open_new_session(self) -> None:
+        """Tell the node everything again with the next request."""
+        self._doubts_session = True
+
+    def waits_until(self) -> float:
+        """Return when the node may be asked again: after a failure, or as it asked for patience."""
+        return max(self._retry_at, self._client.throttled_until(self._node_id, LANE))
+
+    def start(self, node_plan: NodePlan) -> None:
+        """Fetch what is planned, unless a request is under way or waits for its time."""
+        if self.is_running:
+            return
+        now = self._now()
+        if self.waits_until() > now:
+            self._go_on(now)
+        else:
+            self._send(node_plan, now)
+
+    def _go_on(self, now: float) -> None:
+        """Fetch what there is to fetch now, or once it is time; end if there is nothing."""
+        self.is_running = False
+        self.plan_under_way = None
+        if self._client.is_closed:
+            return
+        waits_until = self.waits_until()
+        if waits_until > now:
+            self.is_running = True
+            asyncio.get_running_loop().call_at(waits_until, self.go_on)
+            return
+        node_plan = self._plan(now)
+        if node_plan is None and not self._buffer.wants_room:
+            # Room that was made before the application knew to tell of it is seen by a second look.
+            self._buffer.wants_room = True
+            node_plan = self._plan(now)
+        if node_plan is not None:
+            self._send(node_plan, now)
+
+    def go_on(self) -> None:
+        """Fetch what there is to fetch now: what others call, later or after records."""
+        try:
+            self._go_on(self._now())
+        except Exception as mistake:
+            self._break_off(mistake)
+
+    def _break_off(self, mistake: Exception) -> None:
+        """Fail as a task does, which none of this is, since tasks are dear."""
+        self._client.supervisor.failed(f"fetch from node {self._node_id}", mistake)
+
+    def _plan(self, now: float) -> NodePlan | None:
+        """Return what to fetch, None if there is nothing, or no room."""
+        self._positions.follow(self._client.metadata)
+        node_plan = plan(self._positions, self._memory, now, self._node_id).get(self._node_id)
+        return node_plan if node_plan is not None and node_plan.wanted else None
+
+    def _send(self, node_plan: NodePlan, now: float) -> None:
+        self.is_running = True
+        self.plan_under_way = node_plan
+        self.partition_count = len(node_plan.wanted)
+        request = self._request(node_plan)
+        answer = _new_answer(self, node_plan, request.max_wait_ms, now)
+        within = VERSIONS if self._session.uses_topic_ids else VERSIONS_WITH_NAMES
+        try:
+            self._client.submit(self._node_id, request, answer, self._timeout_ms, within, LANE)
+        except KafkaError as error:
+            answer.set_exception(error)
+
+    def answered(self, answer: FetchAnswer, response: FetchResponse) -> None:
+        """Take an answer, in the turn of the loop that received it, and fetch on."""
+        try:
+            now = self._now()
+            self._take(answer.node_plan, response, now)
+            if self._empty_answers > PATIENCE:
+                self._slow_down(answer, now)
+            if self._has_more:
+                self._go_on(now)
+                self._buffer.tell_if_waiting()
+            else:
+                self._buffer.tell_of_records(self.go_on)
+        except Exception as mistake:
+            self._break_off(mistake)
+
+    def failed(self, answer: FetchAnswer, error: Exception) -> None:
+        """Take note that there is no answer, and fetch again later."""
+        if self._client.is_closed:
+            return
+        try:
+            if not isinstance(error, KafkaError):
+                raise error
+            self._request_failed(answer.node_plan, error, self._now())
+            # Not at once: it is the connection that tells, in the middle of its own work.
+            asyncio.get_running_loop().call_soon(self.go_on)
+        except Exception as mistake:
+            self._break_off(mistake)
+
+    def _request(self, node_plan: NodePlan) -> FetchCall:
+        self._turn += 1
+        if self._doubts_session:
+            self._doubts_session = False
+            self._session.reset()
+        wait_ms = self._hurried_wait_ms() if node_plan.is_hurried else self._max_wait_ms
+        wanted = rotated(node_plan.wanted, self._turn)
+        return self._session.request(wanted, wait_ms, node_plan.max_bytes)
+
+    def _hurried_wait_ms(self) -> int:
+        """Return how long the node may wait for records where partitions are left out for now.
+
+        A request that waits holds them up. So it waits about as long as they have been left out
+        already; and after empty answers that came too soon, the next request waits here as long.
+        """
+        return min(self._max_wait_ms, 1 << min(self._empty_answers, 16))
+
+    def _slow_down(self, answer: FetchAnswer, now: float) -> None:
+        """Do not hammer a node that answers with nothing, and sooner than it was asked to."""
+        if (now - answer.sent_at) * 2000 < answer.max_wait_ms:
+            self._retry_at = max(self._retry_at, now + self._hurried_wait_ms() / 1000)
+
+    def _request_failed(self, node_plan: NodePlan, error: KafkaError, now: float) -> None:
+        """Ask again after a while, and another node if metadata then say so."""
+        self._session.reset()
+        self._failures += 1
+        delay = self._client.retry_backoff.delay(self._failures, self._client.random.random())
+        self._retry_at = now + delay
+        self._client.request_metadata_update()
+        for partition, asked in node_plan.wanted.items():
+            place = self._positions.current(partition, asked.version)
+            if place is None:
+                continue
+            place.preferred_node = None
+            self._positions.failed(place, asked.version, error, now)
+            place.retry_at = self._retry_at
+            if not error.retriable:
+                self._buffer.fail(place.buffer, error)
+
+    # -- answers -----------------------------------------------------------------------------------
+
+    def _take(self, node_plan: NodePlan, response: FetchResponse, now: float) -> None:
+        code = self._session.answered(response)
+        if code is not NONE:
+            log.info("Node %d refuses a fetch: %s", self._node_id, code.name)
+            self._request_failed(node_plan, error_for(code, node_id=self._node_id), now)
+            return
+        self._failures = 0
+        self.answers += 1
+        leaders: dict[TopicPartition, tuple[int, int]] = {}
+        # What was not asked for, or comes twice, is not taken.
+        expected = node_plan.wanted.copy()
+        has_records = self._has_more = False
+        for topic in response.responses:
+            name = topic.topic or self._session.name_of(topic.topic_id)
+            for data in topic.partitions:
+                # As a tuple, which finds the same: a TopicPartition is made by a Python function.
+                partition: Any = (name, data.partition_index)
+                asked = expected.pop(partition, None)
+                if asked is None:
+                    continue
+                place = self._positions.current(partition, asked.version)
+                if place is None or place.state is not KNOWN:
+                    continue
+                if place.node_to_fetch(now) != self._node_id:
+                    continue  # a late answer of a former leader: the new one was asked, too
+                if data.error_code:
+                    self._partition_failed(place, asked, data, leaders, now)
+                    continue
+                if data.records:
+                    has_records = True
+                self._take_partition(place, asked, data, now)
+        self._empty_answers = 0 if has_records else self._empty_answers + 1
+        if leaders:
+            # Those that are news are asked at once, as any new leader is (KIP-951).
+            self._client.update_leaders(leaders, response.node_endpoints)
+
+    def _take_partition(
+        self, place: Place, asked: WantedPartition, data: PartitionData, now: float
+    ) -> None:
+        place.readable_end = data.high_watermark
+        if self._reads_committed:
+            place.readable_end = min(data.high_watermark, data.last_stable_offset)
+        if data.preferred_read_replica >= 0:
+            place.prefer(data.preferred_read_replica, now + self._metadata_max_age)
+        if place.error is not None or place.stalls:
+            self._buffer.heal(place.buffer)
+        if data.records:
+            self._take_records(place, asked, data, now)
+        place.succeeded(now)
+        if 0 <= place.buffer.fetch_offset < place.readable_end:
+            self._has_more = True
+
+    def _take_records(
+        self, place: Place, asked: WantedPartition, data: PartitionData, now: float
+    ) -> None:
+        partition = place.topic_partition
+        records = data.records
+        end = find_end(records, asked.offset)
+        if not end.has_batch:
+            error = cut_short_error(partition, asked.offset, len(records))
+            self._buffer.fail(place.buffer, error, lasts=True)
+            place.state = FAILED
+            return
+        aborted = None
+        if self._reads_committed:
+            aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
+        fetched = FetchedRecords(
+            partition.topic,
+            partition.partition,
+            records,
+            asked.offset,
+            aborted_transactions=aborted,
+            max_decompressed_bytes=self._max_decompressed_bytes,
+        )
+        if self._buffer.append(place.buffer, fetched, len(records), end.next_offset):
+            place.fetched_epoch = end.leader_epoch
+            place.progressed(now)
+
+    def _partition_failed(
+        self,
+        place: Place,
+        asked: WantedPartition,
+        data: PartitionData,
+        leaders: dict[TopicPartition, tuple[int, int]],
+        now: float,
+    ) -> None:
+        code, partition = ErrorCode(data.error_code), place.topic_partition
+        leader = data.current_leader
+        if leader.leader_id >= 0:
+            leaders[partition] = (leader.leader_id, leader.leader_epoch)
+        is_follower = place.preferred_node is not None
+        place.preferred_node = None
+        decision = verdict(code)
+        log.debug("Fetch of %s from node %d: %s", partition, self._node_id, code.name)
+        if decision is Verdict.OUT_OF_RANGE:
+            if is_follower:
+                return  # it lags: the leader knows better
+            self._out_of_range(place, asked.offset, now)
+            return
+        error = error_for(code, topic=partition.topic, partition=partition.partition)
+        self._positions.failed(place, place.version, error, now)
+        if decision is Verdict.REFRESH:
+            self._client.request_metadata_update()
+        elif decision is Verdict.FAIL:
+            self._buffer.fail(place.buffer, error)
+
+    def _out_of_range(self, place: Place, asked_offset: int, now: float) -> None:
+        if asked_offset == place.buffer.position:
+            self._positions.out_of_range(place, now)
+        else:
+            # The application reads what it has first. And headers said where to fetch, before
+            # anybody had checked them.
+            self._buffer.fetch_after_reading(place.buffer)
+
+
+class FetchAnswer:
+    """Waits for the outcome of one fetch, in the place of a future."""
+
+    _fetcher: NodeFetcher
+    node_plan: NodePlan
+    max_wait_ms: int
+    sent_at: float
+    _is_done: bool
+
+    def done(self) -> bool:
+        return self._is_done
+
+    def set_result(self, response: FetchResponse, /) -> None:
+        self._is_done = True
+        self._fetcher.answered(self, response)
+
+    def set_exception(self, error: Exception, /) -> None:
+        self._is_done = True
+        self._fetcher.failed(self, error)
+
+
+def _new_answer(
+    fetcher: NodeFetcher, node_plan: NodePlan, max_wait_ms: int, sent_at: float
+) -> FetchAnswer:
+    """Return what waits for the outcome; compiled, no arguments are parsed on the way."""
+    answer = FetchAnswer.__new__(FetchAnswer)
+    answer._fetcher = fetcher
+    answer.node_plan = node_plan
+    answer.max_wait_ms = max_wait_ms
+    answer.sent_at = sent_at
+    answer._is_done = False
+    return answer

@@ -1,0 +1,1 @@
+"""Where each assigned partition is read, and how that is found out."""

@@ -1,0 +1,44 @@
+cimport cython
+
+from pyk.clients.consumer.fetching.partition_buffer cimport PartitionBuffer
+
+
+@cython.final
+cdef class Turns:
+    cdef public object node_id
+    cdef public long long first
+    cdef public bint are_missed
+
+
+@cython.final
+cdef class Place:
+    cdef readonly PartitionBuffer buffer
+    cdef readonly object topic_partition
+    cdef public object state
+    cdef public object end
+    cdef public object topic_id
+    cdef public long long seen_version
+    cdef public object leader
+    cdef public long named_epoch
+    cdef public object named_id
+    cdef public long leader_epoch
+    cdef public long fetched_epoch
+    cdef public long long readable_end
+    cdef public object preferred_node
+    cdef public double preferred_until
+    cdef public long failures
+    cdef public double retry_at
+    cdef public object failing_since
+    cdef public object error
+    cdef public object told_at
+    cdef public double progressed_at
+    cdef public double answered_at
+    cdef public long stalls
+    cdef public Turns turns
+    cdef public object held_since
+    cpdef succeeded(self, double now)
+    cpdef ask_at_once(self)
+    cpdef recovered(self)
+    cpdef progressed(self, double now)
+    cpdef prefer(self, object node_id, double until)
+    cpdef node_to_fetch(self, double now)

@@ -1,0 +1,174 @@
+"""One assigned partition: where it is read, how that goes, whether it stands still. Pure."""
+
+from __future__ import annotations
+
+from enum import Enum
+from uuid import UUID
+
+from pyk.clients.consumer.fetching.partition_buffer import UNKNOWN, PartitionBuffer
+from pyk.clients.errors import KafkaError
+from pyk.clients.offsets import OffsetSpec
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.fields import ZERO_UUID
+
+# For how long a partition may have records and get none, or be fetched and not be answered for.
+STALL_SECONDS = 10.0
+# For how long a rebalance may wait until the application hears of it, which works on records.
+HELD_SECONDS = 30.0
+# How many rounds through all partitions of a node one partition may go without records.
+ROUNDS_MISSED = 3
+
+
+class PlaceState(Enum):
+    """What is known of where to read; the diagram above shows the moves."""
+
+    COMMITTED = "asks the group where it stopped"
+    RESET = "asks the leader for an offset"
+    VALIDATE = "asks the new leader whether the log was truncated"
+    KNOWN = "is fetched"
+    FAILED = "waits for the application to seek"
+
+
+KNOWN, FAILED = PlaceState.KNOWN, PlaceState.FAILED
+
+
+class Turns:
+    """How often a node has answered while a partition waited for records.
+
+    With many partitions, or an application that is slow, each has its turn rarely. A partition is
+    held up only where others have had theirs more than once.
+    """
+
+    def __init__(self, node_id: int, first: int) -> None:
+        self.node_id = node_id
+        self.first = first
+        """How many answers the node had given when the counting began."""
+        self.are_missed = False
+
+
+class Place:
+    """One assigned partition, as the event loop sees it."""
+
+    def __init__(
+        self, buffer: PartitionBuffer, state: PlaceState, topic_id: UUID | None, now: float
+    ) -> None:
+        self.buffer = buffer
+        self.topic_partition: TopicPartition = buffer.topic_partition
+        self.state = state
+        self.end = OffsetSpec.LATEST
+        """The end of the log that RESET asks for."""
+        self.topic_id = topic_id
+        """The topic's id, None while it is not known: one that is created again has another."""
+        self.seen_version = UNKNOWN
+        """The version of the metadata that the place was last compared with."""
+        self.leader: int | None = None
+        """The node that those metadata call the leader."""
+        self.named_epoch = UNKNOWN
+        """The leader's epoch in those metadata, -1 where they name none."""
+        self.named_id: UUID = ZERO_UUID
+        """The topic's id in those metadata, of zeros where they name none."""
+        self.leader_epoch = UNKNOWN
+        """The leader's epoch that was last fetched from, or validated."""
+        self.fetched_epoch = UNKNOWN
+        """The leader epoch of the last batch that was fetched."""
+        self.readable_end = UNKNOWN
+        """Where what may be read ends: at the high watermark, or with ``read_committed`` at the
+        last stable offset, behind which transactions are open."""
+        self.preferred_node: int | None = None
+        self.preferred_until = 0.0
+        self.failures = 0
+        self.retry_at = 0.0
+        self.failing_since: float | None = None
+        self.error: KafkaError | None = None
+        self.told_at: float | None = None
+        """When the application was last told that the partition keeps failing."""
+        self.progressed_at = now
+        self.answered_at = now
+        """Until when answers for the partition are in time: by the last, or as none is needed."""
+        self.stalls = 0
+        self.turns: Turns | None = None
+        """The turns of the partition since it last progressed."""
+        self.held_since: float | None = None
+        """Since when a rebalance that the application has not heard of keeps it from being read."""
+
+    @property
+    def version(self) -> int:
+        return self.buffer.version
+
+    @property
+    def is_settling(self) -> bool:
+        """Tell whether somebody is asked, or to be asked, where to read."""
+        return self.state is not KNOWN and self.state is not FAILED
+
+    def succeeded(self, now: float) -> None:
+        """Take note of an answer that was no error."""
+        self.ask_at_once()
+        self.recovered()
+        if not self.is_behind:
+            self.progressed(now)
+
+    def ask_at_once(self) -> None:
+        """Forget the failures so far: whoever is asked next has no part in them."""
+        self.failures = 0
+        self.retry_at = 0.0
+
+    def waits(self, error: KafkaError, now: float) -> None:
+        """Take note of what keeps the partition from being read."""
+        self.error = error
+        if self.failing_since is None:
+            self.failing_since = now
+
+    def recovered(self) -> None:
+        """Take note that nothing is known to keep the partition from being read."""
+        self.failing_since = self.told_at = None
+        self.error = None
+
+    def progressed(self, now: float) -> None:
+        """Take note of new records, or that there are none."""
+        self.progressed_at = now
+        self.turns = None
+        self.stalls = 0
+
+    @property
+    def is_fetchable(self) -> bool:
+        """Tell whether records of the partition are wanted now."""
+        is_read = self.state is KNOWN and not self.buffer.is_paused
+        return is_read and not self.buffer.is_unreadable and self.buffer.has_room
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Tell whether no node is asked about the partition: nothing says then that it fails."""
+        return self.state is KNOWN and not self.is_fetchable
+
+    @property
+    def is_behind(self) -> bool:
+        """Tell whether the leader has records that could be fetched now, as far as is known."""
+        return self.is_fetchable and 0 <= self.buffer.fetch_offset < self.readable_end
+
+    def is_stalled(self, now: float) -> bool:
+        """Tell whether the partition should have got records, or an answer, and did not."""
+        had_turns = self.turns is not None and self.turns.are_missed
+        gets_none = self.is_behind and had_turns and now - self.progressed_at > STALL_SECONDS
+        is_left_out = self.is_fetchable and now - self.answered_at > STALL_SECONDS
+        return gets_none or is_left_out
+
+    def is_held_for_long(self, now: float) -> bool:
+        """Tell whether the application should have heard of a rebalance by now, and has not."""
+        return self.held_since is not None and now - self.held_since > HELD_SECONDS
+
+    def note_turns(self, node_id: int, answers: int, partition_count: int) -> None:
+        """Take note of how often a node has answered that fetches so many partitions in turns."""
+        if self.turns is None or self.turns.node_id != node_id:
+            self.turns = Turns(node_id, answers)
+        self.turns.are_missed = answers - self.turns.first > ROUNDS_MISSED * partition_count
+
+    def prefer(self, node_id: int, until: float) -> None:
+        """Fetch from that replica, which is nearer, for a while (KIP-392)."""
+        self.preferred_node, self.preferred_until = node_id, until
+
+    def node_to_fetch(self, now: float) -> int | None:
+        """Return the node that is nearer, or the leader; None while there is none."""
+        if self.preferred_node is not None and now < self.preferred_until:
+            return self.preferred_node
+        self.preferred_node = None
+        return self.leader

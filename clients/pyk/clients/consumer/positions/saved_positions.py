@@ -1,0 +1,53 @@
+"""Where topics were read up to that disappeared, in case they come back. Pure.
+
+A topic may be called unknown for a while by brokers that lag, and answers may name the id of a
+topic that was deleted. Neither must have a consumer skip records or read them again: as long as the
+topic id is the same, its offsets mean the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from uuid import UUID
+
+import attrs
+
+from pyk.clients.consumer.fetching.partition_buffer import PartitionBuffer
+from pyk.clients.topic_partition import TopicPartition
+
+
+@attrs.frozen
+class SavedPosition:
+    """Where a partition was read up to, in the topic of an id; None where brokers know no ids."""
+
+    topic_id: UUID | None
+    offset: int
+    """-1 if that was not known yet."""
+    epoch: int
+    is_paused: bool
+
+
+class SavedPositions:
+    """The last position of each partition that is not read, or that belongs to another topic."""
+
+    def __init__(self) -> None:
+        self._saved: dict[TopicPartition, SavedPosition] = {}
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The topics that positions are saved of."""
+        return frozenset(partition.topic for partition in self._saved)
+
+    def save(self, buffer: PartitionBuffer, topic_id: UUID | None) -> None:
+        """Remember the position of a partition, and whether the application has paused it."""
+        saved = SavedPosition(topic_id, buffer.position, buffer.position_epoch, buffer.is_paused)
+        if saved.offset >= 0 or saved.is_paused:
+            self._saved[buffer.topic_partition] = saved
+
+    def take(self, partition: TopicPartition) -> SavedPosition | None:
+        """Return the position that was saved last, and forget it."""
+        return self._saved.pop(partition, None)
+
+    def keep_topics(self, topics: Collection[str]) -> None:
+        """Forget the positions of all other topics."""
+        self._saved = {p: saved for p, saved in self._saved.items() if p.topic in topics}

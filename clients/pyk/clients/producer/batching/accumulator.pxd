@@ -1,0 +1,47 @@
+cimport cython
+
+from pyk.clients.producer.batching.batch cimport ProducerBatch
+from pyk.clients.producer.batching.budget cimport BufferBudget, RoomRequest, record_size
+from pyk.clients.producer.batching.delivery cimport Delivery
+from pyk.clients.producer.batching.mutex cimport Mutex
+from pyk.clients.producer.batching.open_batches cimport OpenBatches
+from pyk.clients.producer.batching.topic_batches cimport TopicBatches
+
+
+@cython.final
+cdef class RecordAccumulator:
+    cdef readonly BufferBudget budget
+    cdef readonly Py_ssize_t bulk_size
+    cdef readonly dict topics
+    cdef readonly object new_builder
+    cdef public object wakeup
+    cdef Py_ssize_t _max_record_size
+    cdef object _refusal
+    cdef Mutex _mutex
+    cdef OpenBatches _batches
+
+    @cython.locals(size=Py_ssize_t, delivery=Delivery)
+    cpdef Delivery append(
+        self,
+        TopicBatches topic,
+        int partition,
+        long long timestamp,
+        bytes key,
+        bytes value,
+        headers,
+        RoomRequest room=*,
+        bint wakes=*,
+    )
+    # wake is no C method: it is handed on as a callable, and Cython makes wrong C of that,
+    # which GCC 14 and Clang 16 refuse.
+    cpdef tuple take(self, double now)
+    cpdef double next_linger_end(self) except? -1.0
+    cpdef bint close(self, ProducerBatch batch) except -1
+    cpdef release(self, ProducerBatch batch)
+    cpdef bint has_full_batches(self)
+    cpdef bint has_unfinished(self)
+    @cython.locals(batches=OpenBatches)
+    cdef _wake_if_due(self)
+
+
+cdef _call_all(list wakes)

@@ -1,0 +1,340 @@
+"""The records that a producer accepted and has not sent: one open batch a partition, and a budget.
+
+Application threads append, the sender takes; both under one short lock, which is all that the two
+share. Nothing crosses to the engine's loop per record: the sender is woken when a batch became
+full, and when the first record of a batch starts a linger that ends before the sender would look
+again.
+
+This module decides and blocks nobody: waiting is done by ``wake`` callbacks. What is done under the
+lock is in :mod:`pyk.clients.producer.batching.open_batches`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+from pyk.clients.engine.waiter import Engine
+from pyk.clients.errors import KafkaError, RecordTooLargeError
+from pyk.clients.producer.batching.batch import ProducerBatch
+from pyk.clients.producer.batching.budget import BufferBudget, RoomRequest, record_size
+from pyk.clients.producer.batching.delivery import Delivery, fresh_copy
+from pyk.clients.producer.batching.flushes import FlushRequest, Wake
+from pyk.clients.producer.batching.mutex import Mutex
+from pyk.clients.producer.batching.open_batches import OpenBatches
+from pyk.clients.producer.batching.topic_batches import TopicBatches
+from pyk.clients.producer.bulk.batch_delivery import Span
+from pyk.clients.producer.bulk.row_source import Headers, RowSource
+from pyk.protocol.records import RecordBatchBuilder
+from pyk.runtime.clock import Clock
+
+
+class RecordAccumulator:
+    """Where application threads and the sender meet.
+
+    :attr:`wakeup` is called, from any thread and under no lock, when the sender should look;
+    ``linger`` is in seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        batch_size: int,
+        linger: float,
+        buffer_memory: int,
+        max_record_size: int,
+        new_builder: Callable[[int], RecordBatchBuilder],
+        is_adaptive: bool,
+        clock: Clock,
+        random: Random,
+        wakeup: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.budget = BufferBudget(buffer_memory)
+        self.bulk_size = min(max(1, batch_size), buffer_memory)
+        self.new_builder = new_builder
+        self.wakeup = wakeup
+        self._max_record_size = min(max_record_size, buffer_memory)
+        self._refusal: KafkaError | None = None
+        self._mutex = Mutex()
+        self._batches = OpenBatches(
+            batch_size=batch_size,
+            linger=linger,
+            budget=self.budget,
+            new_builder=new_builder,
+            is_adaptive=is_adaptive,
+            clock=clock,
+            random=random,
+        )
+        self.topics = self._batches.topics
+
+    def serve(self, engine: Engine) -> None:
+        """Take note of the event loop that settles the records."""
+        self._batches.engine = engine
+
+    def append(  # noqa: PLR0917 - keywords would cost a tenth of the call
+        self,
+        topic: TopicBatches,
+        partition: int,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        room: RoomRequest | None = None,
+        wakes: bool = True,
+    ) -> Delivery | None:
+        """Append a record to the open batch of ``partition`` and return its delivery.
+
+        Without ``wakes`` the caller calls :meth:`wake` afterwards, whatever happens.
+
+        Partition -1 means any: the one that is being filled. None means that the buffer is full:
+        get in line with :meth:`request_room` and come again with the room that is granted.
+        """
+        size = record_size(key, value, headers)
+        if size > self._max_record_size:
+            self.check_size(topic.name, size)
+        self._mutex.check()
+        try:
+            try:
+                self._mutex.acquire()
+                if self._refusal is not None:
+                    raise fresh_copy(self._refusal)
+                if topic.is_forgotten or (room is None and not self.budget.has_room(size)):
+                    return None
+                delivery = self._batches.place(
+                    topic, partition, timestamp, key, value, headers, size, room
+                )
+            finally:
+                self._mutex.release()
+            if wakes:
+                self._wake_if_due()
+        except BaseException:
+            self._wake_if_due()  # the handler of a signal may have raised before
+            raise
+        return delivery
+
+    def extend(
+        self,
+        topic: TopicBatches,
+        partition: int,
+        source: RowSource,
+        start: int,
+        room: RoomRequest | None = None,
+    ) -> Span | None:
+        """Fill one batch with records of ``source`` from ``start`` on, and return where they are.
+
+        None means that the buffer is full: come again with room for :attr:`bulk_size`.
+        """
+        self._mutex.check()
+        try:
+            try:
+                self._mutex.acquire()
+                if self._refusal is not None:
+                    raise fresh_copy(self._refusal)
+                has_room = room is not None or self.budget.has_room(self.bulk_size)
+                if topic.is_forgotten or not has_room:
+                    return None
+                span = self._batches.fill(topic, partition, source, start)
+            finally:
+                self._mutex.release()
+            self._wake_if_due()
+        except BaseException:
+            self._wake_if_due()
+            raise
+        if room is not None:
+            self.cancel_room(room)  # what it took is charged record by record
+        return span
+
+    def check_size(self, topic: str, size: int) -> None:
+        """Raise :class:`RecordTooLargeError` if a record of ``size`` bytes can never be sent."""
+        if size <= self._max_record_size:
+            return
+        is_buffer = self._max_record_size == self.budget.total
+        limit = "buffer_memory" if is_buffer else "max_request_size"
+        raise RecordTooLargeError(
+            f"a record of {size} bytes for topic {topic!r} exceeds "
+            f"{limit}={self._max_record_size}; raise the limit (also the topic's "
+            "max.message.bytes), or split the record",
+            topic=topic,
+        )
+
+    def choose_partition(self, topic: TopicBatches) -> int:
+        """Return the partition of ``topic`` that is being filled with records without a key."""
+        try:
+            self._mutex.acquire()
+            return self._batches.sticky_partition(topic)
+        finally:
+            self._mutex.release()
+
+    def request_room(self, request: RoomRequest, wake: Wake) -> None:
+        """Get in line for room; ``wake`` is called once it is granted or refused.
+
+        Call :meth:`cancel_room` in the end, also after an exception.
+        """
+        try:
+            self._mutex.acquire()
+            self.budget.request(request, wake)
+            wakes = self.budget.grant()
+            self._batches.hurry()
+        finally:
+            self._mutex.release()
+        _call_all(wakes)
+        self._wake_if_due()  # nothing lingers while somebody waits for room
+
+    def cancel_room(self, request: RoomRequest) -> None:
+        """Leave the line, or give back what was granted and not used."""
+        try:
+            self._mutex.acquire()
+            self.budget.cancel(request)
+            wakes = self.budget.grant()
+        finally:
+            self._mutex.release()
+        _call_all(wakes)
+
+    def begin_flush(self, wake: Wake) -> FlushRequest:
+        """Let nothing linger until :meth:`end_flush`; call ``wake`` when all of now is settled.
+
+        With nothing to wait for, ``remaining`` is empty and nobody is woken.
+        """
+        try:
+            self._mutex.acquire()
+            request = self._batches.flushes.begin(self._batches.unfinished, wake)
+            self._batches.hurry()
+        finally:
+            self._mutex.release()
+        self._wake_if_due()
+        return request
+
+    def end_flush(self, request: FlushRequest) -> None:
+        try:
+            self._mutex.acquire()
+            self._batches.flushes.end(request)
+        finally:
+            self._mutex.release()
+
+    def refuse(self, error: KafkaError) -> None:
+        """Accept nothing from now on: raise ``error`` to all who come and all who wait for room."""
+        try:
+            self._mutex.acquire()
+            self._refusal = error
+            wakes = self.budget.dismiss()
+        finally:
+            self._mutex.release()
+        _call_all(wakes)
+
+    def wake(self) -> None:
+        """Wake the sender if it has to hear of what was appended without waking it."""
+        self._wake_if_due()
+
+    def _wake_if_due(self) -> None:
+        """Wake the sender if it has to hear of something. Without the lock."""
+        batches = self._batches
+        if batches.must_wake:
+            batches.must_wake = False  # first: what happens from here on is told again
+            try:
+                self.wakeup()
+            except BaseException:
+                batches.must_wake = True
+                raise
+
+    @property
+    def refusal(self) -> KafkaError | None:
+        """Why nothing is accepted any more."""
+        return self._refusal
+
+    def refuse_after_fork(self, error: KafkaError) -> None:
+        """Refuse in a process that was forked off, where the lock may be held by nobody."""
+        self._mutex = Mutex()
+        self._refusal = error
+        unknown = fresh_copy(error)
+        unknown.definite = False  # the parent goes on with it
+        for batch in self._batches.unfinished:
+            batch.result.abandon(unknown, batch.count)
+
+    def forget_idle(self, used_before: float) -> list[str]:
+        """Forget topics that nothing was sent to since, and return them."""
+        try:
+            self._mutex.acquire()
+            idle = [topic for topic in self.topics.values() if topic.is_idle(used_before)]
+            for topic in idle:
+                topic.is_forgotten = True
+                del self.topics[topic.name]
+        finally:
+            self._mutex.release()
+        return [topic.name for topic in idle]
+
+    def topic(self, name: str, partition_count: int, available: Sequence[int]) -> TopicBatches:
+        """Take what metadata says of a topic and return its batches."""
+        try:
+            self._mutex.acquire()
+            return self._batches.update_topic(name, partition_count, available)
+        finally:
+            self._mutex.release()
+
+    def has_records_for(self, topic: str) -> bool:
+        """Return whether records of a topic are not settled yet."""
+        batches = self.topics.get(topic)
+        return batches is not None and any(batches.loads)
+
+    def has_full_batches(self) -> bool:
+        """Return whether batches became full that the sender has not taken yet."""
+        return self._batches.has_full()
+
+    def has_unfinished(self) -> bool:
+        """Return whether records are not settled yet."""
+        return bool(self._batches.unfinished)
+
+    @property
+    def unfinished_batches(self) -> int:
+        return len(self._batches.unfinished)
+
+    @property
+    def unfinished_records(self) -> int:
+        """How many records are not settled yet."""
+        return sum(batch.count for batch in list(self._batches.unfinished))
+
+    def take(self, now: float) -> tuple[list[ProducerBatch], list[ProducerBatch]]:
+        """Return the batches that became full, and those that are open and due, to be closed when
+        they can be sent. Each is returned once.
+
+        From here to the next ``take``, the sender is woken for what happens;
+        :meth:`next_linger_end` is when it should look by itself.
+        """
+        try:
+            self._mutex.acquire()
+            return self._batches.take(now)
+        finally:
+            self._mutex.release()
+
+    def next_linger_end(self) -> float:
+        """Return when the oldest batch that still lingers becomes due."""
+        return self._batches.next_linger_end()
+
+    def close(self, batch: ProducerBatch) -> bool:
+        """Close a batch to send it; False if it became full meanwhile and comes with ``take``."""
+        try:
+            self._mutex.acquire()
+            return self._batches.close(batch)
+        finally:
+            self._mutex.release()
+
+    def replace(self, batch: ProducerBatch, pieces: Sequence[ProducerBatch]) -> None:
+        """Let ``pieces`` stand for a batch that was split."""
+        try:
+            self._mutex.acquire()
+            self._batches.replace(batch, pieces)
+        finally:
+            self._mutex.release()
+
+    def release(self, batch: ProducerBatch) -> None:
+        """Give back the room of a batch whose result is known."""
+        try:
+            self._mutex.acquire()
+            wakes = self._batches.release(batch)
+        finally:
+            self._mutex.release()
+        _call_all(wakes)
+
+
+def _call_all(wakes: list[Wake]) -> None:
+    for wake in wakes:
+        wake()

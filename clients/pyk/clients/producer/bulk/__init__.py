@@ -1,0 +1,1 @@
+"""Many records in one call: lists, columns and Arrow tables."""

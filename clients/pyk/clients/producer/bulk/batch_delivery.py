@@ -1,0 +1,183 @@
+"""What became of the records of one ``send_batch``."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, overload
+
+import attrs
+
+from pyk.clients.arguments import checked_timeout
+from pyk.clients.errors import KafkaError
+from pyk.clients.producer.batching.delivery import BatchResult, Delivery, RecordMetadata
+from pyk.clients.producer.bulk.row_source import RowSource
+from pyk.clients.wording import counted
+
+
+@attrs.frozen
+class Span:
+    """``count`` records, from position ``start`` of their lot, that went into one batch."""
+
+    start: int
+    count: int
+    result: BatchResult
+    first_index: int
+
+
+@attrs.define
+class Lot:
+    """Records of a ``send_batch`` that go to one partition, -1 for any, in order.
+
+    ``rows`` are their row numbers, counted from ``first_row``; None means one after the other.
+    """
+
+    partition: int
+    source: RowSource
+    first_row: int = 0
+    rows: Sequence[int] | None = None
+    spans: list[Span] = attrs.Factory(list)
+
+    @property
+    def placed(self) -> int:
+        """How many of the records are in batches."""
+        return self.spans[-1].start + self.spans[-1].count if self.spans else 0
+
+    def position_of(self, row: int) -> int | None:
+        """Return where a row of the whole is in this lot, None if it is not in it."""
+        row -= self.first_row
+        if self.rows is None:
+            return row if 0 <= row < self.source.count else None
+        position = bisect_left(self.rows, row)
+        found = position < len(self.rows) and self.rows[position] == row
+        return position if found else None
+
+    def row_of(self, position: int) -> int:
+        return self.first_row + (position if self.rows is None else self.rows[position])
+
+    def delivery(self, position: int) -> Delivery:
+        span = self.spans[bisect_right(self.spans, position, key=_start) - 1]
+        index = span.first_index + position - span.start
+        return Delivery(span.result, index, self.source.timestamp(position))
+
+
+class BatchDelivery(Sequence[Delivery]):
+    """The fate of many records: a sequence with the :class:`Delivery` of each, in their order.
+
+    Wait for all of them with :meth:`result`, or with ``await`` in async code.
+    """
+
+    def __init__(self, lots: Sequence[Lot], now: Callable[[], float]) -> None:
+        self._lots = lots
+        self._now = now
+        self._count = sum(lot.source.count for lot in lots)
+
+    def done(self) -> bool:
+        """Return whether it is known what became of every record."""
+        return all(leaf.is_done for leaf in self._leaves())
+
+    def result(self, timeout: float | None = None) -> Sequence[RecordMetadata]:
+        """Wait for all records to be written and return where; raise the first failure instead.
+
+        ``KafkaTimeoutError`` after ``timeout`` seconds means that the producer is still at it.
+        """
+        self._wait(timeout)
+        self._raise_failure()
+        return _Metadata(self)
+
+    def failures(self, timeout: float | None = None) -> dict[int, KafkaError]:
+        """Wait like :meth:`result` and return what went wrong, by the number of the record."""
+        self._wait(timeout)
+        return {
+            lot.row_of(position): error
+            for lot in self._lots
+            for span in lot.spans
+            if any(leaf.error is not None for leaf in _leaves(span.result))
+            for position in range(span.start, span.start + span.count)
+            if (error := lot.delivery(position).exception()) is not None
+        }
+
+    def __await__(self) -> Generator[Any, None, Sequence[RecordMetadata]]:
+        while (leaf := self._unsettled()) is not None:
+            yield from Delivery(leaf, leaf.first_index)._arrival()
+        self._raise_failure()
+        return _Metadata(self)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, row: int) -> Delivery: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Delivery]: ...
+    def __getitem__(self, row: int | slice) -> Delivery | list[Delivery]:
+        if isinstance(row, slice):
+            return [self[number] for number in range(*row.indices(self._count))]
+        number = row + self._count if row < 0 else row
+        for lot in self._lots:
+            position = lot.position_of(number)
+            if position is not None:
+                return lot.delivery(position)
+        raise IndexError(f"record {row} of {self._count}")
+
+    def __repr__(self) -> str:
+        state = "done" if self.done() else "under way"
+        return f"<BatchDelivery of {counted(self._count, 'record')}: {state}>"
+
+    def _leaves(self) -> Iterator[BatchResult]:
+        """Yield the results that stand for the records now, after any splits."""
+        for lot in self._lots:
+            for span in lot.spans:
+                yield from _leaves(span.result)
+
+    def _unsettled(self) -> BatchResult | None:
+        return next((leaf for leaf in self._leaves() if not leaf.is_done), None)
+
+    def _wait(self, timeout: float | None) -> None:
+        seconds = checked_timeout(timeout)
+        deadline = None if seconds is None else self._now() + seconds
+        while (leaf := self._unsettled()) is not None:
+            left = None if deadline is None else max(0.0, deadline - self._now())
+            Delivery(leaf, leaf.first_index)._wait(left)
+
+    def _raise_failure(self) -> None:
+        for lot in self._lots:
+            for span in lot.spans:
+                if any(leaf.error is not None for leaf in _leaves(span.result)):
+                    for position in range(span.start, span.start + span.count):
+                        lot.delivery(position).result()
+
+
+class _Metadata(Sequence[RecordMetadata]):
+    """Where each record was written, looked up when it is asked for."""
+
+    def __init__(self, deliveries: BatchDelivery) -> None:
+        self._deliveries = deliveries
+
+    def __len__(self) -> int:
+        return len(self._deliveries)
+
+    @overload
+    def __getitem__(self, row: int) -> RecordMetadata: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[RecordMetadata]: ...
+    def __getitem__(self, row: int | slice) -> RecordMetadata | list[RecordMetadata]:
+        if isinstance(row, slice):
+            return [delivery.result() for delivery in self._deliveries[row]]
+        return self._deliveries[row].result()
+
+    def __repr__(self) -> str:
+        return f"<RecordMetadata of {counted(len(self), 'record')}>"
+
+
+def _leaves(result: BatchResult) -> Iterator[BatchResult]:
+    result.is_observed = True
+    if result.pieces is None:
+        yield result
+    else:
+        for piece in result.pieces:
+            yield from _leaves(piece)
+
+
+def _start(span: Span) -> int:
+    return span.start

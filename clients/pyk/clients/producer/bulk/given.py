@@ -1,0 +1,231 @@
+"""The records of a ``send_batch`` as they were given, and how they fall into lots. Pure.
+
+What can be looked at for all records at once, is: their types, the largest size, the partitions of
+the keys. What is wrong with one record is said before any is appended.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import NoneType
+from typing import Any, Protocol, TypeVar
+
+import attrs
+
+from pyk.clients.producer.batching.budget import record_size
+from pyk.clients.producer.bulk.batch_delivery import Lot
+from pyk.clients.producer.bulk.row_source import Headers, PairRows, RecordRows, ValueRows
+from pyk.clients.producer.faces.send_path import as_bytes, as_headers, as_partition, serialized
+from pyk.clients.timestamps import milliseconds
+
+FIELDS = frozenset({"value", "key", "partition", "headers", "timestamp_ms"})
+
+Pair = tuple[bytes | None, bytes | None]
+T = TypeVar("T")
+
+
+@attrs.frozen
+class Circumstances:
+    """What a topic and a producer add to the records."""
+
+    partition_count: int
+    partition_of: Callable[[bytes | None], int]
+    """The partition of a key, -1 for whichever is being filled."""
+    has_partitioner: bool
+    """A partitioner of the user's chooses, for records without a key too."""
+    sticky_partition: Callable[[], int]
+    """The partition that is being filled with records without a key."""
+    time_ms: int
+
+
+class Given(Protocol):
+    """Records that were given to ``send_batch``."""
+
+    highest_partition: int | None
+    """The highest partition that a record names."""
+    largest_size: int
+    """What the largest record takes of the buffer's budget."""
+
+    def lots(self, circumstances: Circumstances) -> list[Lot]:
+        """Return the records in lots, each for one partition, in order."""
+
+
+@attrs.define
+class GivenValues:
+    """Values without keys."""
+
+    values: list[bytes | None]
+    largest_size: int
+    highest_partition: int | None = None
+
+    def lots(self, circumstances: Circumstances) -> list[Lot]:
+        now = circumstances.time_ms
+        if not circumstances.has_partitioner:
+            return [Lot(-1, ValueRows(now, self.values))]
+        partitions = [circumstances.partition_of(None) for _ in self.values]
+        return [
+            Lot(partition, ValueRows(now, values), 0, rows)
+            for partition, rows, values in group(self.values, partitions, circumstances)
+        ]
+
+
+@attrs.define
+class GivenPairs:
+    """Keys and values."""
+
+    pairs: list[Pair]
+    largest_size: int
+    highest_partition: int | None = None
+
+    def lots(self, circumstances: Circumstances) -> list[Lot]:
+        partition_of = circumstances.partition_of
+        partitions = [partition_of(key) for key, _ in self.pairs]
+        return [
+            Lot(partition, PairRows(circumstances.time_ms, pairs), 0, rows)
+            for partition, rows, pairs in group(self.pairs, partitions, circumstances)
+        ]
+
+
+@attrs.frozen
+class GivenRecord:
+    """One record with all its parts, serialized."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    partition: int | None = None
+    timestamp_ms: int | None = None
+
+
+@attrs.define
+class GivenRecords:
+    """Records of which some have more than a key and a value."""
+
+    records: list[GivenRecord]
+    largest_size: int
+    highest_partition: int | None
+
+    def lots(self, circumstances: Circumstances) -> list[Lot]:
+        now = circumstances.time_ms
+        partitions = [
+            circumstances.partition_of(record.key) if record.partition is None else record.partition
+            for record in self.records
+        ]
+        whole = [
+            (now if r.timestamp_ms is None else r.timestamp_ms, r.key, r.value, r.headers)
+            for r in self.records
+        ]
+        return [
+            Lot(partition, RecordRows(records), 0, rows)
+            for partition, rows, records in group(whole, partitions, circumstances)
+        ]
+
+
+def read_given(
+    topic: str, records: Iterable[Any], key_serializer: Any, value_serializer: Any
+) -> Given:
+    """Return what an iterable gives: values, (key, value) tuples, or mappings of the arguments of
+    ``send``. Str and buffers become bytes; anything else is for the serializers.
+    """
+    if isinstance(records, str | bytes | Mapping):
+        raise TypeError(
+            f"send_batch takes many records, not {type(records).__name__}; send takes one"
+        )
+    items = records if isinstance(records, list) else list(records)
+    kinds = set(map(type, items))
+    if not any(issubclass(kind, tuple | Mapping) for kind in kinds):
+        values = _as_bytes(topic, items, kinds, value_serializer, "value")
+        return GivenValues(values, _largest(values))
+    if all(issubclass(kind, tuple) for kind in kinds):
+        return _pairs(topic, items, key_serializer, value_serializer)
+    given = [_record(topic, item, key_serializer, value_serializer) for item in items]
+    named = [record.partition for record in given if record.partition is not None]
+    sizes = (record_size(record.key, record.value, record.headers) for record in given)
+    return GivenRecords(given, max(sizes), max(named, default=None))
+
+
+def group(
+    records: Sequence[T], partitions: Sequence[int], circumstances: Circumstances
+) -> list[tuple[int, array[int] | None, list[T]]]:
+    """Return (partition, row numbers, records) for each partition that has any.
+
+    Records for any partition go to one of their own, or, if others name theirs, all to the one
+    that is being filled: in every partition the records keep their order.
+    """
+    named = set(partitions)
+    if len(named) <= 1:
+        return [(partition, None, list(records)) for partition in named]
+    sticky = circumstances.sticky_partition() if -1 in named else -1
+    rows: dict[int, array[int]] = {}
+    grouped: dict[int, list[T]] = {}
+    for row, (partition, record) in enumerate(zip(partitions, records, strict=True)):
+        place = sticky if partition < 0 else partition
+        if place not in rows:
+            rows[place], grouped[place] = array("i"), []
+        rows[place].append(row)
+        grouped[place].append(record)
+    return [(partition, rows[partition], grouped[partition]) for partition in rows]
+
+
+def _as_bytes(
+    topic: str, items: Sequence[Any], kinds: set[type], serializer: Any, what: str
+) -> list[bytes | None]:
+    """Return items as bytes or None; all in one step where they are that already."""
+    if serializer is not None:
+        items = [serialized(serializer, topic, item, what) for item in items]
+        kinds = set(map(type, items))
+    if kinds <= {bytes, NoneType}:
+        return list(items)
+    return [item if item is None else as_bytes(item, what) for item in items]
+
+
+def _pairs(
+    topic: str, items: Sequence[Any], key_serializer: Any, value_serializer: Any
+) -> GivenPairs:
+    if set(map(len, items)) != {2}:
+        raise ValueError("a tuple in send_batch is (key, value); for more, give a mapping")
+    keys, values = ([item[part] for item in items] for part in (0, 1))
+    keys = _as_bytes(topic, keys, set(map(type, keys)), key_serializer, "key")
+    values = _as_bytes(topic, values, set(map(type, values)), value_serializer, "value")
+    pairs = list(zip(keys, values, strict=True))
+    return GivenPairs(pairs, max(record_size(key, value, ()) for key, value in pairs))
+
+
+def _record(topic: str, item: Any, key_serializer: Any, value_serializer: Any) -> GivenRecord:
+    if isinstance(item, tuple):
+        item = dict(zip(("key", "value"), item, strict=True))
+    elif not isinstance(item, Mapping):
+        item = {"value": item}
+    if unknown := item.keys() - FIELDS:
+        raise ValueError(
+            f"a record has {', '.join(map(repr, sorted(unknown)))}, which send_batch does not "
+            f"know: use some of {', '.join(sorted(FIELDS))}"
+        )
+    key = serialized(key_serializer, topic, item.get("key"), "key")
+    value = serialized(value_serializer, topic, item.get("value"), "value")
+    partition, timestamp_ms = item.get("partition"), item.get("timestamp_ms")
+    if timestamp_ms is not None:
+        timestamp_ms = milliseconds(timestamp_ms, "timestamp_ms")
+    if partition is not None:
+        partition = as_partition(partition)
+    return GivenRecord(
+        None if key is None else as_bytes(key, "key"),
+        None if value is None else as_bytes(value, "value"),
+        as_headers(item.get("headers") or ()),
+        partition,
+        timestamp_ms,
+    )
+
+
+def check_numbers(lowest_partition: int | None, lowest_timestamp: int | None) -> None:
+    """Raise ``ValueError`` for a partition or timestamp that no record can have."""
+    if lowest_partition is not None and lowest_partition < 0:
+        raise ValueError(f"partition {lowest_partition}: must be 0 or more")
+    if lowest_timestamp is not None and lowest_timestamp < 0:
+        raise ValueError(f"timestamp is {lowest_timestamp}, before 1970")
+
+
+def _largest(values: Sequence[bytes | None]) -> int:
+    overhead = record_size(None, None, ())
+    return overhead + max((len(value) for value in values if value is not None), default=0)

@@ -1,0 +1,1 @@
+"""What an application calls: ``send``, and what both producers do on the event loop."""

@@ -1,0 +1,222 @@
+"""The asyncio producer."""
+
+from __future__ import annotations
+
+import os
+import random as randomness
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
+
+from pyk.clients.arguments import checked_timeout
+from pyk.clients.config import ProducerConfig, ProducerOptions
+from pyk.clients.config.signature import with_options_of
+from pyk.clients.engine.context import AsyncContext
+from pyk.clients.errors import KafkaError
+from pyk.clients.payload import K, V
+from pyk.clients.producer.batching.budget import RoomRequest
+from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
+from pyk.clients.producer.bulk.batch_delivery import BatchDelivery
+from pyk.clients.producer.bulk.batch_send import RoomWait, send_records
+from pyk.clients.producer.faces.core import EXIT_SECONDS, ProducerCore
+from pyk.clients.producer.faces.record import WaitingRecord
+from pyk.clients.producer.faces.send_path import AsyncSendPath, HeadersLike, OnDelivery
+from pyk.clients.producer.faces.stats import ProducerStats
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import Network
+
+
+@with_options_of(ProducerConfig, ProducerOptions)
+class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
+    """Writes records to topics.
+
+    ``await producer.send(…)`` puts a record into the buffer, waiting only while that is full or the
+    topic is not known yet, and gives a :class:`Delivery`; ``await delivery`` tells where the record
+    was written. Options are Kafka's, with ``_`` for ``.``; the table is
+    :class:`~pyk.clients.config.ProducerConfig`.
+
+    All of it is used on one event loop. ``clock``, ``network`` and ``random`` are its ways to the
+    world, for tests.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str] | None = None,
+        *,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+        **options: Unpack[ProducerOptions],
+    ) -> None:
+        """Check the options; nothing is connected yet.
+
+        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
+        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
+        """
+        config = ProducerConfig.from_kwargs(bootstrap_servers, **options)
+        self._set_up(config, clock, network, random)
+
+    @classmethod
+    def from_properties(
+        cls,
+        source: str | os.PathLike[str] | Mapping[str, object],
+        /,
+        **overrides: Unpack[ProducerOptions],
+    ) -> Self:
+        """Return a producer configured by Kafka's dotted names, from a file or a mapping."""
+        producer = cls.__new__(cls)
+        producer._set_up(ProducerConfig.from_properties(source, **overrides))
+        return producer
+
+    if TYPE_CHECKING:
+
+        def send(
+            self,
+            topic: str,
+            value: V | None = None,
+            key: K | None = None,
+            *,
+            partition: int | None = None,
+            headers: HeadersLike | None = None,
+            timestamp_ms: int | None = None,
+            on_delivery: OnDelivery | None = None,
+        ) -> Awaitable[Delivery]:
+            """Put a record into the buffer; awaiting gives its :class:`Delivery`.
+
+            Awaits room in the buffer and the topic's metadata, at most ``max_block_ms`` together:
+            :class:`BufferExhaustedError` or :class:`KafkaTimeoutError`. ``timestamp_ms``
+            (milliseconds since 1970) is the wall clock if it is not given. ``on_delivery`` is
+            called with the delivery once its outcome is known.
+            """
+            ...
+
+    async def send_and_wait(
+        self,
+        topic: str,
+        value: V | None = None,
+        key: K | None = None,
+        *,
+        partition: int | None = None,
+        headers: HeadersLike | None = None,
+        timestamp_ms: int | None = None,
+    ) -> RecordMetadata:
+        """Send a record, wait until it is written, and return where."""
+        sent = self._send_now(topic, value, key, partition, headers, timestamp_ms)
+        delivery: Delivery = sent if type(sent) is Delivery else await sent
+        return await delivery
+
+    async def send_batch(self, topic: str, records: Iterable[Any]) -> BatchDelivery:
+        """Put many records into the buffer and return the fate of all, and of each.
+
+        ``records`` are values, ``(key, value)`` tuples or mappings of ``send``'s arguments, or an
+        Arrow table with the columns ``value`` and, if need be, ``key``, ``headers``, ``partition``
+        and ``timestamp``, whose keys and values pass by the serializers. In each partition the
+        records keep their order. Waits like :meth:`send`; if it waits too long, the records that
+        found no room fail in the result.
+        """
+        core = self._core
+        core.client.check_place()
+        steps = send_records(core, topic, records)
+        try:
+            step = next(steps)
+            while True:
+                deadline = core.client.clock.now() + core.max_block
+                try:
+                    if isinstance(step, RoomWait):
+                        await core.wait_for_room(step.room, deadline)
+                    else:
+                        await core.find(step.topic, step.partition, deadline)
+                except KafkaError as error:
+                    step = steps.throw(error)
+                else:
+                    step = next(steps)
+        except StopIteration as end:
+            deliveries: BatchDelivery = end.value
+            return deliveries
+        finally:
+            steps.close()
+
+    async def start(self, timeout: float | None = None) -> None:
+        """Connect. Entering the context manager does it, else the first ``send``.
+
+        Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
+        all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
+        """
+        await self._core.start(checked_timeout(timeout))
+
+    async def flush(self, timeout: float | None = None) -> None:
+        """Wait until what was sent so far is delivered or has failed.
+
+        Raises :class:`KafkaTimeoutError` after ``timeout`` seconds; the producer goes on.
+        """
+        await self._core.flush(checked_timeout(timeout))
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Deliver what was sent, then end; what is not settled in ``timeout`` seconds is given up.
+
+        Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest. A second call
+        waits for the first.
+        """
+        await self._core.close(checked_timeout(timeout))
+
+    async def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
+        """Return the numbers of a topic's partitions; waits for metadata (``max_block_ms``)."""
+        return await self._core.partitions_for(topic, checked_timeout(timeout))
+
+    def stats(self) -> ProducerStats:
+        """Return how the producer stands at this moment."""
+        return self._core.stats()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close; after an error of the application in 5 seconds at most, so that it shows soon."""
+        await self.close(None if kind is None else EXIT_SECONDS)
+
+    def __repr__(self) -> str:
+        return self._core.config.name_of(self)
+
+    def __del__(self) -> None:
+        core = getattr(self, "_core", None)
+        if core is not None:
+            core.warn_unclosed()
+
+    def _set_up(
+        self,
+        config: ProducerConfig,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+    ) -> None:
+        core = ProducerCore(
+            config, name=config.name_of(self), clock=clock, network=network, random=random
+        )
+        super().__init__(
+            core.accumulator,
+            key_serializer=config.key_serializer,
+            value_serializer=config.value_serializer,
+            partitioner=config.partitioner,
+            clock=core.client.clock,
+            own_loop=core.own_loop,
+        )
+        self._core = core
+
+    async def _send_slowly(self, record: WaitingRecord) -> Delivery:
+        core = self._core
+        core.client.check_place()
+        deadline = core.client.clock.now() + core.max_block
+        room = RoomRequest(record.size)
+        try:
+            while True:
+                delivery = self._append_waiting(record, room if room.is_granted else None)
+                if delivery is not None:
+                    return delivery
+                if core.lacks(record.topic, record.partition):
+                    await core.find(record.topic, record.partition, deadline)
+                elif not room.is_granted:
+                    await core.wait_for_room(room, deadline)
+        finally:
+            core.accumulator.cancel_room(room)

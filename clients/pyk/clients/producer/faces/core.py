@@ -1,0 +1,378 @@
+"""All of a producer but ``send``: it lives on one event loop, the caller's or a thread's."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random as randomness
+import warnings
+from operator import itemgetter
+
+from pyk.clients.arguments import checked_timeout
+from pyk.clients.config import ProducerConfig
+from pyk.clients.engine.client import Client
+from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.engine.waiter import LoopOfCaller
+from pyk.clients.errors import (
+    BufferExhaustedError,
+    ClosedError,
+    ConfigurationError,
+    KafkaTimeoutError,
+)
+from pyk.clients.producer.batching.accumulator import RecordAccumulator
+from pyk.clients.producer.batching.budget import RoomRequest
+from pyk.clients.producer.batching.wakeup import NEVER, Wakeup
+from pyk.clients.producer.faces.stats import ProducerStats
+from pyk.clients.producer.sending.produce_call import ProduceTerms
+from pyk.clients.producer.sending.sender import Sender, SenderSettings
+from pyk.clients.producer.sending.sender_loop import SenderLoop
+from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.wording import counted
+from pyk.protocol.records import Compression, UnsupportedCompressionError
+from pyk.protocol.records.builder import BatchFormat
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import Network
+
+# For ending tasks and connections, once nothing is left to send.
+CLOSE_SECONDS = 5.0
+LEAST_CLOSE_SECONDS = 0.25
+RECORDS = "records"
+
+# How long the end of a program or of an event loop may wait for a producer that nobody closed, and
+# an error of the application for the producer that it leaves.
+EXIT_SECONDS = 5.0
+
+CLOSED = "the producer is closed"
+LOOP_ENDED = (
+    "the event loop of the producer ended before it was closed; make one in each event loop"
+)
+
+log = logging.getLogger(__name__)
+
+
+class ProducerCore:
+    """Client, accumulator and sender of one producer, put together.
+
+    ``thread`` drives the loop where ``send`` runs on other threads than that; None where all is
+    called on the caller's loop.
+    """
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        *,
+        name: str,
+        thread: LoopThread | None = None,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+    ) -> None:
+        self.config = config
+        self.name = name
+        # A record takes no longer than delivery_timeout_ms, the wait before it is taken included.
+        limits = {name: getattr(config, name) for name in ("max_block_ms", "delivery_timeout_ms")}
+        option, limit = min(limits.items(), key=itemgetter(1))
+        self.max_block = limit / 1000
+        self._limit = f"{option}={limit}"
+        self.client = Client(
+            config,
+            clock=clock,
+            network=network,
+            random=random,
+            allow_auto_topic_creation=True,
+            has_records_for=self._has_records_for,
+        )
+        self._thread = thread
+        self.own_loop = LoopOfCaller(self.client.guard)
+        self.accumulator = self._accumulator()
+        self.accumulator.serve(self.own_loop if thread is None else thread)
+        self._sender = self._make_sender()
+        self._sender_loop = SenderLoop(self.client, config, self.accumulator, self._sender, thread)
+        self.accumulator.wakeup = self._sender_loop.wake_for_records
+        self.client.guard.on_fork = self.accumulator.refuse_after_fork
+        self._is_told = False
+        self._starting = asyncio.Lock()
+        self._is_started = False
+        self._has_ended = asyncio.Event()
+        self.is_closed = False
+
+    # -- life --------------------------------------------------------------------------------------
+
+    async def start(self, timeout: float | None = None) -> None:
+        """Connect; raises :class:`BootstrapError` if no server leads to the cluster."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self._starting.acquire()
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"not connected within {timeout:g} s: another call is still trying to"
+            ) from None
+        try:
+            await self._start(timeout)
+        finally:
+            self._starting.release()
+
+    async def _start(self, timeout: float | None) -> None:
+        if self._is_started:
+            return
+        await self.client.start(timeout)
+        self.own_loop.start()
+        self.client.add_metadata_listener(self._metadata_changed)
+        self._sender_loop.start()
+        self._is_started = True
+        if self._thread is None:
+            self.client.supervisor.spawn("deliver at the end", self._deliver_at_the_end())
+
+    async def flush(self, timeout: float | None = None) -> None:
+        """Wait until every record that was accepted so far is settled, at most ``timeout`` s."""
+        self.client.check_place()
+        timeout = checked_timeout(timeout)
+        settled = Wakeup()
+        flush = self.accumulator.begin_flush(settled.set)
+        try:
+            if flush.remaining:
+                async with asyncio.timeout(timeout):
+                    await settled.wait_until(NEVER)
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"{counted(len(flush.remaining), 'batch', 'batches')} not settled after "
+                f"{timeout} s; "
+                "the producer goes on trying"
+            ) from None
+        finally:
+            self.accumulator.end_flush(flush)
+
+    async def close(self, timeout: float | None = None, reason: str = CLOSED) -> None:
+        """Accept nothing more, deliver what was accepted, end all connections.
+
+        What is not settled after ``timeout`` seconds is given up, and its deliveries say so.
+        ``reason`` is what later calls are told. A second call waits for the first.
+        """
+        if self.client.guard.is_forked:
+            return
+        loop = self.own_loop.loop
+        if loop is not None and loop.is_closed():
+            self.end(LOOP_ENDED)
+            return
+        self.client.check_place()
+        if self.is_closed:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(timeout):
+                    await self._has_ended.wait()
+            return
+        self.is_closed = True
+        self.refuse(reason)
+        deadline = None if timeout is None else self.client.clock.now() + timeout
+        try:
+            if self._is_started:
+                await self.flush(timeout)
+        except KafkaTimeoutError:
+            pass
+        finally:
+            self.end()
+            try:
+                await self.client.close(self._closing_seconds(deadline))
+            finally:
+                self._has_ended.set()
+
+    def refuse(self, reason: str) -> None:
+        """Accept nothing more; any thread may call it."""
+        if self.accumulator.refusal is None:
+            self.accumulator.refuse(ClosedError(reason))
+
+    def end(self, reason: str = "the producer was closed before this was acknowledged") -> None:
+        """Accept nothing more, and give up what is not settled. On the loop, or after its end."""
+        self.is_closed = True
+        self.refuse(reason)
+        self._sender_loop.stop(ClosedError(reason))
+
+    def abort(self) -> None:
+        """End at once, with the loop. Where :meth:`close` got through, nothing is left to do."""
+        self.end()
+        self.client.abort()
+
+    async def _deliver_at_the_end(self) -> None:
+        """Close the producer when its event loop ends: ``asyncio.run`` cancels all tasks then."""
+        try:
+            await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            if not self.is_closed:
+                self.warn_unclosed()
+                failed_before = self.stats().failed_records
+                await self.close(EXIT_SECONDS, LOOP_ENDED)
+                if failed := self.stats().failed_records - failed_before:
+                    log.error("%s not delivered: %s", counted(failed, "record"), LOOP_ENDED)
+            raise
+
+    def warn_unclosed(self) -> None:
+        """Warn, once, of a producer that nobody closed."""
+        if self._is_told or self.is_closed or not self._is_started or self.client.guard.is_forked:
+            return
+        self._is_told = True
+        count = self.accumulator.unfinished_records
+        left = f" with {counted(count, 'record')} not delivered yet" if count else ""
+        warnings.warn(f"unclosed {self.name}{left}", ResourceWarning, source=self, stacklevel=2)
+        if count:
+            log.warning(
+                "%s was not closed, and has %s left to deliver", self.name, counted(count, "record")
+            )
+
+    def __del__(self) -> None:
+        if getattr(self, "is_closed", True) or self.client.guard.is_forked:
+            return
+        if count := self.accumulator.unfinished_records:
+            log.error("%s not delivered: %s", counted(count, "record"), LOOP_ENDED)
+
+    def _closing_seconds(self, deadline: float | None) -> float:
+        if deadline is None:
+            return CLOSE_SECONDS
+        return max(LEAST_CLOSE_SECONDS, deadline - self.client.clock.now())
+
+    # -- metadata ----------------------------------------------------------------------------------
+
+    def lacks(self, topic: str, partition: int | None) -> bool:
+        """Say whether metadata has to come before a record can be appended."""
+        batches = self.accumulator.topics.get(topic)
+        return batches is None or (partition is not None and partition >= batches.partition_count)
+
+    async def find(self, topic: str, partition: int | None, deadline: float) -> None:
+        """Wait for a topic's metadata, until it has ``partition`` if one is given."""
+        self.client.check_place()
+        await self.start(max(0.0, deadline - self.client.clock.now()))
+        while True:
+            version = self.client.metadata.version
+            self._adopt(await self._topic(topic, deadline))
+            self.client.also_use_topics(RECORDS, [topic])
+            if not self.lacks(topic, partition):
+                return
+            self.client.request_metadata_update()
+            try:
+                await self.client.metadata_updated(version, deadline)
+            except KafkaTimeoutError as error:
+                count = self.accumulator.topics[topic].partition_count
+                raise KafkaTimeoutError(
+                    f"topic {topic!r} has {count} partitions, and no partition {partition} "
+                    f"came to be within {self._limit}",
+                    topic=topic,
+                    partition=partition,
+                    definite=True,
+                ) from error
+
+    async def _topic(self, topic: str, deadline: float) -> TopicMetadata:
+        try:
+            return await self.client.topic(topic, deadline)
+        except KafkaTimeoutError as error:
+            cause = error.__cause__ or error
+            raise KafkaTimeoutError(
+                f"no metadata of topic {topic!r} within {self._limit}: {cause}",
+                topic=topic,
+                definite=True,
+            ) from cause
+
+    async def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
+        """Return the partitions of a topic."""
+        self.client.check_place()
+        seconds = checked_timeout(timeout)
+        limit = self.max_block if seconds is None else seconds
+        deadline = self.client.clock.now() + limit
+        await self.start(limit)
+        metadata = await self.client.topic(topic, deadline)
+        return set(range(metadata.partition_count))
+
+    def _metadata_changed(self, image: MetadataImage) -> None:
+        for name in self.accumulator.topics.keys() & image.topics.keys():
+            self._adopt(image.topics[name])
+        idle = self.accumulator.forget_idle(
+            self.client.clock.now() - self.config.metadata_max_idle_ms / 1000
+        )
+        if idle:
+            self.client.use_topics(RECORDS, self.accumulator.topics)
+        self._sender_loop.use(image)
+
+    def _has_records_for(self, topic: str) -> bool:
+        return self.accumulator.has_records_for(topic)
+
+    def _adopt(self, topic: TopicMetadata) -> None:
+        if topic.partitions:
+            available = [p.partition for p in topic.partitions if p.leader_id is not None]
+            self.accumulator.topic(topic.name, topic.partition_count, available)
+
+    # -- room --------------------------------------------------------------------------------------
+
+    async def wait_for_room(self, room: RoomRequest, deadline: float) -> None:
+        """Wait in line for room in the buffer; whoever made the request cancels it."""
+        turn = Wakeup()
+        self.accumulator.request_room(room, turn.set)
+        try:
+            async with asyncio.timeout_at(deadline):
+                await turn.wait_until(NEVER)
+        except TimeoutError:
+            raise self.exhausted() from None
+
+    def exhausted(self) -> BufferExhaustedError:
+        """Return the error of a ``send`` that found no room in time."""
+        return BufferExhaustedError(
+            f"no room in the buffer within {self._limit}: "
+            f"buffer_memory={self.config.buffer_memory} is taken by records that brokers have "
+            "not acknowledged yet"
+        )
+
+    # -- the rest ----------------------------------------------------------------------------------
+
+    def stats(self) -> ProducerStats:
+        budget = self.accumulator.budget
+        return ProducerStats(
+            delivered_records=self._sender_loop.delivered_records,
+            failed_records=self._sender_loop.failed_records,
+            unfinished_batches=self.accumulator.unfinished_batches,
+            in_flight_requests=self._sender.in_flight_requests,
+            buffer_available_bytes=budget.available,
+            buffer_total_bytes=budget.total,
+        )
+
+    def _accumulator(self) -> RecordAccumulator:
+        config, client = self.config, self.client
+        compression, level = Compression(config.compression_type), config.compression_level
+        try:
+            batch_format = BatchFormat(compression, level)
+        except UnsupportedCompressionError as error:
+            raise ConfigurationError(
+                f"compression_type={config.compression_type}: {error}"
+            ) from error
+        return RecordAccumulator(
+            batch_size=min(config.batch_size, config.max_request_size),
+            linger=config.linger_ms / 1000,
+            buffer_memory=config.buffer_memory,
+            max_record_size=config.max_request_size,
+            new_builder=batch_format.new_builder,
+            is_adaptive=True,
+            clock=client.clock,
+            random=client.random,
+        )
+
+    def _make_sender(self) -> Sender:
+        config = self.config
+        settings = SenderSettings(
+            is_idempotent=config.enable_idempotence,
+            max_in_flight=config.max_in_flight_requests_per_connection,
+            max_request_size=config.max_request_size,
+            delivery_timeout=config.delivery_timeout_ms / 1000,
+            backoff=self.client.retry_backoff,
+            terms=ProduceTerms(config.acks, config.request_timeout_ms),
+        )
+        return Sender(self.accumulator, settings, self.client.random, self._why_unsent)
+
+    def _why_unsent(self, partition: TopicPartition) -> str:
+        """Say what keeps the batches of a partition from being sent."""
+        error = self._sender_loop.producer_id_error
+        if error is not None:
+            return f"no broker has given out a producer id: {error}"
+        leader = self.client.metadata.leader(partition)
+        if leader is None:
+            return f"{partition} has no leader that is known{self.client.metadata_trouble()}"
+        unreachable = self.client.unreachable(leader)
+        if unreachable is not None:
+            return str(unreachable.error)
+        return f"node {leader} has not answered the requests before it"

@@ -1,0 +1,286 @@
+"""The blocking producer."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import random as randomness
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
+
+from pyk.clients.arguments import checked_timeout
+from pyk.clients.config import ProducerConfig, ProducerOptions
+from pyk.clients.config.signature import with_options_of
+from pyk.clients.engine.context import BlockingContext
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
+from pyk.clients.payload import K, V
+from pyk.clients.producer.batching.budget import RoomRequest
+from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
+from pyk.clients.producer.bulk.batch_delivery import BatchDelivery
+from pyk.clients.producer.bulk.batch_send import RoomWait, send_records
+from pyk.clients.producer.faces.core import CLOSE_SECONDS, CLOSED, EXIT_SECONDS, ProducerCore
+from pyk.clients.producer.faces.record import WaitingRecord
+from pyk.clients.producer.faces.send_path import BlockingSendPath, HeadersLike, OnDelivery
+from pyk.clients.producer.faces.stats import ProducerStats
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import Network
+
+log = logging.getLogger(__name__)
+
+# A wait keeps its own time; this is for a loop that a user's callback holds up.
+GRACE_SECONDS = 0.05
+# The same for ``close``, whose last steps begin when its time is over.
+CLOSING_GRACE_SECONDS = 0.3
+
+
+@with_options_of(ProducerConfig, ProducerOptions)
+class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
+    """Writes records to topics; :class:`AsyncProducer` is the same, awaited.
+
+    Any number of threads may share one. Delivery callbacks run on the producer's own thread, or
+    inside ``flush``, ``result`` and the like of whoever waits for the producer, never inside
+    ``send``, ``send_batch`` or ``add_done_callback``: they may take locks that are held around
+    these. They must not call what waits (``flush``, ``close``, ``result``).
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str] | None = None,
+        *,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+        **options: Unpack[ProducerOptions],
+    ) -> None:
+        """Check the options; nothing is connected yet.
+
+        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
+        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
+        """
+        config = ProducerConfig.from_kwargs(bootstrap_servers, **options)
+        self._set_up(config, clock, network, random)
+
+    @classmethod
+    def from_properties(
+        cls,
+        source: str | os.PathLike[str] | Mapping[str, object],
+        /,
+        **overrides: Unpack[ProducerOptions],
+    ) -> Self:
+        """Return a producer configured by Kafka's dotted names, from a file or a mapping."""
+        producer = cls.__new__(cls)
+        producer._set_up(ProducerConfig.from_properties(source, **overrides))
+        return producer
+
+    if TYPE_CHECKING:
+
+        def send(
+            self,
+            topic: str,
+            value: V | None = None,
+            key: K | None = None,
+            *,
+            partition: int | None = None,
+            headers: HeadersLike | None = None,
+            timestamp_ms: int | None = None,
+            on_delivery: OnDelivery | None = None,
+        ) -> Delivery:
+            """Put a record into the buffer and return its :class:`Delivery`.
+
+            Waits for room in the buffer and for the topic's metadata, at most ``max_block_ms``
+            together: :class:`BufferExhaustedError` or :class:`KafkaTimeoutError`. ``timestamp_ms``
+            (milliseconds since 1970) is the wall clock if it is not given. ``on_delivery`` is
+            called with the delivery once its outcome is known, on the producer's own thread.
+            """
+            ...
+
+        def send_and_wait(
+            self,
+            topic: str,
+            value: V | None = None,
+            key: K | None = None,
+            *,
+            partition: int | None = None,
+            headers: HeadersLike | None = None,
+            timestamp_ms: int | None = None,
+        ) -> RecordMetadata:
+            """Send a record, wait until it is written, and return where."""
+            ...
+
+    def send_batch(self, topic: str, records: Iterable[Any]) -> BatchDelivery:
+        """Put many records into the buffer and return the fate of all, and of each.
+
+        ``records`` are values, ``(key, value)`` tuples or mappings of ``send``'s arguments, or an
+        Arrow table with the columns ``value`` and, if need be, ``key``, ``headers``, ``partition``
+        and ``timestamp``, whose keys and values pass by the serializers. In each partition the
+        records keep their order. Waits like :meth:`send`; if it waits too long, the records that
+        found no room fail in the result.
+        """
+        core = self._core
+        steps = send_records(core, topic, records)
+        try:
+            step = next(steps)
+            while True:
+                deadline = core.client.clock.now() + core.max_block
+                try:
+                    if isinstance(step, RoomWait):
+                        self._wait_for_room(step.room, deadline)
+                    else:
+                        self._find(step.topic, step.partition, deadline)
+                except KafkaError as error:
+                    step = steps.throw(error)
+                else:
+                    step = next(steps)
+        except StopIteration as end:
+            deliveries: BatchDelivery = end.value
+            return deliveries
+        finally:
+            steps.close()
+
+    def start(self, timeout: float | None = None) -> None:
+        """Connect. Entering the context manager does it, else the first ``send``.
+
+        Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
+        all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
+        """
+        self._thread.call(self._core.start(checked_timeout(timeout)))
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Wait until what was sent so far is delivered or has failed.
+
+        Raises :class:`KafkaTimeoutError` after ``timeout`` seconds; the producer goes on.
+        """
+        limit = checked_timeout(timeout)
+        patience = None if limit is None else limit + GRACE_SECONDS
+        self._thread.call(self._core.flush(limit), patience)
+
+    def close(self, timeout: float | None = None) -> None:
+        """Deliver what was sent, then end; what is not settled in ``timeout`` seconds is given up.
+
+        Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest. A second call
+        waits for the first. The end of the program closes what was forgotten, and waits 5 seconds
+        for it. Raises :class:`StateError` inside a delivery callback, and closes nothing.
+        """
+        _close(self._core, self._thread, checked_timeout(timeout))
+
+    def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
+        """Return the numbers of a topic's partitions; waits for metadata (``max_block_ms``)."""
+        return self._thread.call(self._core.partitions_for(topic, checked_timeout(timeout)))
+
+    def stats(self) -> ProducerStats:
+        """Return how the producer stands at this moment."""
+        return self._core.stats()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close; after an error of the application in 5 seconds at most, so that it shows soon."""
+        self.close(None if kind is None else EXIT_SECONDS)
+
+    def __repr__(self) -> str:
+        return self._core.config.name_of(self)
+
+    def __del__(self) -> None:
+        """Deliver what is left, in the background, and end."""
+        core = getattr(self, "_core", None)
+        if core is None or self._thread.is_closed or self._thread.guard.is_forked:
+            return
+        core.warn_unclosed()
+        if not sys.is_finalizing():
+            self._thread.end_after(core.close)
+
+    def _set_up(
+        self,
+        config: ProducerConfig,
+        clock: Clock | None = None,
+        network: Network | None = None,
+        random: randomness.Random | None = None,
+    ) -> None:
+        thread = LoopThread("producer")
+        core = ProducerCore(
+            config,
+            name=config.name_of(self),
+            thread=thread,
+            clock=clock,
+            network=network,
+            random=random,
+        )
+        super().__init__(
+            core.accumulator,
+            key_serializer=config.key_serializer,
+            value_serializer=config.value_serializer,
+            partitioner=config.partitioner,
+            clock=core.client.clock,
+        )
+        # Neither may refer to the producer, or one that is dropped would stay for ever.
+        thread.at_exit = functools.partial(_close, core, thread, EXIT_SECONDS)
+        thread.at_end = core.abort
+        self._thread = thread
+        self._core = core
+
+    def _send_slowly(self, record: WaitingRecord) -> Delivery:
+        core = self._core
+        deadline = core.client.clock.now() + core.max_block
+        room = RoomRequest(record.size)
+        try:
+            while True:
+                delivery = self._append_waiting(record, room if room.is_granted else None)
+                if delivery is not None:
+                    return delivery
+                if core.lacks(record.topic, record.partition):
+                    self._find(record.topic, record.partition, deadline)
+                elif not room.is_granted:
+                    self._wait_for_room(room, deadline)
+        finally:
+            core.accumulator.cancel_room(room)
+
+    # Both wait aside: the application may hold locks around ``send`` that its callbacks take.
+
+    def _find(self, topic: str, partition: int | None, deadline: float) -> None:
+        """Wait for a topic's metadata, on this thread."""
+        core = self._core
+        patience = max(0.0, deadline - core.client.clock.now()) + GRACE_SECONDS
+        self._thread.call(core.find(topic, partition, deadline), patience, may_drive=False)
+
+    def _wait_for_room(self, room: RoomRequest, deadline: float) -> None:
+        """Wait in line for room in the buffer, on this thread."""
+        core = self._core
+        if self._thread.is_here():
+            raise StateError(
+                "the buffer is full, and a callback that waits for room keeps the producer from "
+                "making any: send from another thread, or raise buffer_memory"
+            )
+        turn = self._thread.new_waiter()
+        core.accumulator.request_room(room, turn.set)
+        if not self._thread.wait_aside(turn, deadline - core.client.clock.now()):
+            raise core.exhausted()
+
+
+def _close(core: ProducerCore, thread: LoopThread, timeout: float | None) -> None:
+    """Deliver what was sent, then end the thread; whatever happens, everything is settled."""
+    if thread.guard.is_forked or thread.is_closed:
+        return
+    thread.check_caller()
+    if thread.loop is None:  # it never began
+        core.end(CLOSED)
+        thread.close()
+        return
+    patience = CLOSE_SECONDS
+    limit = None if timeout is None else timeout + CLOSING_GRACE_SECONDS
+    try:
+        thread.call(core.close(timeout), limit)
+    except KafkaTimeoutError as error:
+        patience = GRACE_SECONDS
+        log.warning("Ending a producer whose thread is held up by a callback: %s", error)
+    except StateError:
+        log.debug("The producer was ended while it was being closed")
+    finally:
+        core.refuse(CLOSED)
+        thread.close(patience)

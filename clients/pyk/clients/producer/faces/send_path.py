@@ -1,0 +1,406 @@
+"""``send``, up to the accumulator: the part of a producer that runs once per record.
+
+These are the base classes of the producers. Compiled, ``send`` is a method of a C class: one Python
+method around it would cost as much as all that it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from operator import index
+from typing import Any
+
+from pyk.clients.arguments import INT32_MAX
+from pyk.clients.engine.waiter import LoopOfCaller
+from pyk.clients.errors import SerializationError
+from pyk.clients.producer.batching.accumulator import RecordAccumulator
+from pyk.clients.producer.batching.budget import RoomRequest
+from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
+from pyk.clients.producer.batching.partitioner import Partitioner
+from pyk.clients.producer.batching.topic_batches import TopicBatches
+from pyk.clients.producer.bulk.row_source import Headers
+from pyk.clients.producer.faces.record import WaitingRecord
+from pyk.clients.timestamps import milliseconds
+from pyk.protocol.records.murmur2 import partition_for_key
+from pyk.runtime.clock import Clock
+from pyk.runtime.system_clock import SystemClock
+
+HeadersLike = Mapping[str, bytes | str | None] | Sequence[tuple[str, bytes | str | None]]
+OnDelivery = Callable[[Delivery], object]
+"""Called with the delivery once its outcome is known, as by ``Delivery.add_done_callback``."""
+
+HEADER = "header"
+NO_HEADERS: Headers = ()
+YIELD_EVERY = 256
+
+
+class SendPath:
+    """What both producers do with a record. ``_send_slowly`` is theirs: wait, then append."""
+
+    def __init__(
+        self,
+        accumulator: RecordAccumulator,
+        *,
+        key_serializer: Any,
+        value_serializer: Any,
+        partitioner: Partitioner | None,
+        clock: Clock,
+        own_loop: LoopOfCaller | None = None,
+    ) -> None:
+        self._accumulator = accumulator
+        self._topics = accumulator.topics
+        self._key_serializer = key_serializer
+        self._value_serializer = value_serializer
+        self._serializes = key_serializer is not None or value_serializer is not None
+        self._partitioner = partitioner
+        self._clock = clock
+        # Of an asyncio producer: elsewhere, nobody would send what was appended.
+        self._own_loop = own_loop
+        # Known by its type, it is asked without a Python call.
+        self._system_clock = clock if isinstance(clock, SystemClock) else None
+
+    def _send(  # noqa: PLR0917 - here and below: keywords would cost a tenth of the call
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        headers: HeadersLike | None,
+        timestamp_ms: int | None,
+        wakes: bool = True,
+    ) -> Any:
+        """Append a record, or leave it to ``_send_slowly``; return what either returns.
+
+        Without ``wakes`` the caller wakes the sender afterwards, whatever happens.
+        """
+        if type(topic) is not str:
+            check_topic(topic)
+        if partition is not None:
+            partition = as_partition(partition)
+        if self._serializes:
+            key = serialized(self._key_serializer, topic, key, "key")
+            value = serialized(self._value_serializer, topic, value, "value")
+        if key is not None and type(key) is not bytes:
+            key = as_bytes(key, "key")
+        if value is not None and type(value) is not bytes:
+            value = as_bytes(value, "value")
+        given = NO_HEADERS if headers is None else as_headers(headers)
+        timestamp = (
+            self._now_ms() if timestamp_ms is None else milliseconds(timestamp_ms, "timestamp_ms")
+        )
+        delivery = None
+        own_loop = self._own_loop
+        if own_loop is None or own_loop.running() is own_loop.loop:
+            delivery = self._append(topic, value, key, partition, given, timestamp, None, wakes)
+        if delivery is None:
+            return self._send_slowly(WaitingRecord(topic, value, key, partition, given, timestamp))
+        return delivery
+
+    def _append(  # noqa: PLR0917
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        headers: Headers,
+        timestamp: int,
+        room: RoomRequest | None = None,
+        wakes: bool = True,
+    ) -> Delivery | None:
+        """Append at once; None if that has to wait for room or metadata."""
+        batches = self._topics.get(topic)
+        if batches is None:
+            return None
+        number = self._choose(batches, key, partition)
+        if number >= batches.partition_count:
+            return None
+        return self._accumulator.append(
+            batches, number, timestamp, key, value, headers, room, wakes
+        )
+
+    def _choose(self, batches: TopicBatches, key: bytes | None, partition: int | None) -> int:
+        """Return the partition of a record, -1 for whichever is being filled."""
+        if partition is not None:
+            return partition
+        if self._partitioner is not None:
+            return choose_partition(self._partitioner, batches, key)
+        if key is not None:
+            return partition_for_key(key, batches.partition_count)
+        return -1
+
+    def _now_ms(self) -> int:
+        if self._system_clock is not None:
+            return self._system_clock.time_ms()
+        return self._clock.time_ms()
+
+    def _append_waiting(self, record: WaitingRecord, room: RoomRequest | None) -> Delivery | None:
+        """Try again to append a record that had to wait."""
+        return self._append(
+            record.topic,
+            record.value,
+            record.key,
+            record.partition,
+            record.headers,
+            record.timestamp,
+            room,
+        )
+
+    def _send_slowly(self, record: WaitingRecord) -> Any:
+        """Append the record once it can be; the producer knows how to wait."""
+        raise NotImplementedError
+
+
+class BlockingSendPath(SendPath):
+    """``send`` and ``send_and_wait`` of :class:`~pyk.clients.Producer`."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._wake = self._accumulator.wake
+
+    def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        *,
+        partition: int | None = None,
+        headers: HeadersLike | None = None,
+        timestamp_ms: int | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> Delivery:
+        """Put a record into the buffer and return its :class:`Delivery`.
+
+        Waits at most ``max_block_ms`` for room in the buffer and for the topic's metadata.
+        """
+        if on_delivery is not None:
+            check_callback(on_delivery)
+        delivery: Delivery = self._send(topic, value, key, partition, headers, timestamp_ms)
+        if on_delivery is not None:
+            delivery.add_done_callback(on_delivery)
+        return delivery
+
+    def send_and_wait(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        *,
+        partition: int | None = None,
+        headers: HeadersLike | None = None,
+        timestamp_ms: int | None = None,
+    ) -> RecordMetadata:
+        """Send a record, wait until it is written, and return where."""
+        try:
+            # The sender is woken inside of the wait, which has the event loop by then.
+            delivery: Delivery = self._send(
+                topic, value, key, partition, headers, timestamp_ms, False
+            )
+            delivery._wait(None, self._wake)
+            return delivery.result()
+        finally:
+            self._wake()  # what was not sent because of an error, or of the handler of a signal
+
+
+class AsyncSendPath(SendPath):
+    """``send`` of :class:`~pyk.clients.AsyncProducer`."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._sent = 0
+
+    def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        *,
+        partition: int | None = None,
+        headers: HeadersLike | None = None,
+        timestamp_ms: int | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> Awaitable[Delivery]:
+        """Put a record into the buffer and return its :class:`Delivery`, which may be awaited too.
+
+        Waits at most ``max_block_ms`` for room in the buffer and for the topic's metadata.
+        """
+        return self._async_send(topic, value, key, partition, headers, timestamp_ms, on_delivery)
+
+    def _send_now(  # noqa: PLR0917
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        headers: HeadersLike | None,
+        timestamp_ms: int | None,
+    ) -> Any:
+        """Append a record and return its delivery, or a coroutine that does once it can.
+
+        For whoever awaits the delivery at once, and so lets others run.
+        """
+        return self._send(topic, value, key, partition, headers, timestamp_ms)
+
+    def _async_send(  # noqa: PLR0917
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        headers: HeadersLike | None,
+        timestamp_ms: int | None,
+        on_delivery: OnDelivery | None,
+    ) -> Awaitable[Delivery]:
+        if on_delivery is not None:
+            check_callback(on_delivery)
+        delivery = self._send(topic, value, key, partition, headers, timestamp_ms)
+        if type(delivery) is not Delivery:
+            waiting: Coroutine[Any, Any, Delivery] = delivery
+            return waiting if on_delivery is None else _and_call(waiting, on_delivery)
+        if on_delivery is not None:
+            delivery.add_done_callback(on_delivery)
+        sent = Sent.__new__(Sent)
+        sent._delivery = delivery
+        # A loop over send() would not let anybody else run until the buffer is full.
+        self._sent += 1
+        sent._must_yield = self._sent % YIELD_EVERY == 0
+        return sent
+
+
+class Sent:
+    """A ``send`` that is over already; awaiting it gives the delivery.
+
+    It has all methods of a coroutine, so that it can be made a task.
+    """
+
+    __slots__ = ("_delivery", "_must_yield")
+
+    _delivery: Delivery
+    _must_yield: bool
+
+    def __await__(self) -> Generator[Any, None, Delivery]:
+        return self
+
+    def __iter__(self) -> Sent:
+        return self
+
+    def __next__(self) -> None:
+        if self._must_yield:
+            self._must_yield = False
+            return
+        raise StopIteration(self._delivery)
+
+    def send(self, value: None) -> None:
+        return self.__next__()
+
+    def throw(self, *error: Any) -> None:
+        raise error[1] if len(error) > 1 and error[1] is not None else error[0]
+
+    def close(self) -> None:
+        """Do nothing: the record is on its way."""
+
+
+def check_callback(function: Any) -> None:
+    """Raise ``TypeError`` for an ``on_delivery`` that cannot be called, before anything is sent."""
+    if not callable(function):
+        raise TypeError(f"on_delivery must be callable, not {type(function).__name__}")
+
+
+def check_topic(topic: Any) -> None:
+    """Raise ``TypeError`` for a topic that is not a str."""
+    if not isinstance(topic, str):
+        raise TypeError(f"topic must be a str, not {type(topic).__name__}")
+
+
+def as_partition(given: Any) -> int:
+    """Return the number of a partition; raise ``TypeError`` or ``ValueError`` for anything else."""
+    if type(given) is int and 0 <= given <= INT32_MAX:
+        return given
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise TypeError(f"partition must be an int, not {type(given).__name__}")
+    number = index(given)
+    if not 0 <= number <= INT32_MAX:
+        raise ValueError(f"partition must be from 0 to {INT32_MAX}, not {number}")
+    return number
+
+
+async def _and_call(sending: Awaitable[Delivery], on_delivery: OnDelivery) -> Delivery:
+    delivery = await sending
+    delivery.add_done_callback(on_delivery)
+    return delivery
+
+
+def choose_partition(partitioner: Partitioner, batches: TopicBatches, key: bytes | None) -> int:
+    """Return what a user's partitioner chooses; raise ``ValueError`` if that is no partition."""
+    count = batches.partition_count
+    chosen = partitioner(key, range(count), batches.available)
+    try:
+        number = index(chosen)
+    except TypeError:
+        raise TypeError(
+            f"the partitioner must return a number, not {type(chosen).__name__}"
+        ) from None
+    if not 0 <= number < count:
+        raise ValueError(
+            f"the partitioner chose partition {number} of topic {batches.name!r}, which has {count}"
+        )
+    return number
+
+
+def as_bytes(given: Any, what: str) -> bytes:
+    """Return a str as UTF-8 and anything else with a buffer as bytes; raise ``TypeError``."""
+    if type(given) is bytes:
+        return given
+    if isinstance(given, str):
+        return given.encode()
+    if isinstance(given, bytes | bytearray | memoryview) or hasattr(given, "__buffer__"):
+        return bytes(given)
+    try:
+        return bytes(memoryview(given))
+    except TypeError:
+        advice = "" if what == HEADER else f": give the producer a {what}_serializer"
+        raise TypeError(
+            f"{what} must be bytes or str, not {type(given).__name__}{advice}"
+        ) from None
+
+
+def as_headers(given: HeadersLike) -> Headers:
+    """Return headers as pairs of str and bytes or None."""
+    pairs: Any = given.items() if isinstance(given, Mapping) else given
+    headers: list[tuple[str, bytes | None]] = []
+    if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
+        raise TypeError(
+            f"headers must be a mapping or (name, value) pairs, not {type(pairs).__name__}"
+        )
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(f"a header must be a pair (name, value), not {pair!r}")
+        name, value = pair
+        if not isinstance(name, str):
+            raise TypeError(f"header name must be a str, not {type(name).__name__}")
+        headers.append((name, None if value is None else as_bytes(value, HEADER)))
+    return tuple(headers)
+
+
+def serialized(serializer: Any, topic: str, given: Any, what: str) -> Any:
+    """Return what a serializer makes of a key or value: ``serialize(topic, given)`` of an object
+    that has it, else the object called with ``given``.
+
+    None stays None: no key, or a tombstone.
+    """
+    if serializer is None or given is None:
+        return given
+    try:
+        serialize = getattr(serializer, "serialize", None)
+        made = serializer(given) if serialize is None else serialize(topic, given)
+    except Exception as error:
+        raise SerializationError(
+            f"the {what}_serializer failed for topic {topic!r}: {error!r}", topic=topic
+        ) from error
+    if made is None or type(made) is bytes:
+        return made
+    try:
+        return as_bytes(made, what)
+    except TypeError:
+        raise TypeError(
+            f"the {what}_serializer for topic {topic!r} returned {type(made).__name__}, not bytes"
+        ) from None

@@ -1,0 +1,1 @@
+"""What a producer sends when and to whom, and what responses mean for its batches."""

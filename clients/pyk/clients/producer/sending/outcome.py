@@ -1,0 +1,168 @@
+"""What an answer to a produce request says of a batch. Pure.
+
+The question that decides everything is not "did it fail?" but "may it have been written?". A leader
+that steps down answers NOT_LEADER_OR_FOLLOWER also for what its followers have fetched already; a
+time-out or a lost connection says nothing at all. Such a batch is unknown, never failed: it is sent
+again, the same bytes, until a broker says which it was or its delivery timeout ends.
+
+A broker that was restarted may remember only the last batch of each producer. It answers
+OUT_OF_ORDER_SEQUENCE_NUMBER to the older ones although it has them. So that answer proves nothing
+about a batch that was sent before: such a batch never gets another sequence, it fails as unknown.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from pyk.clients.errors import KafkaError
+from pyk.clients.producer.batching.batch import ProducerBatch
+from pyk.clients.producer.sending.partition_queue import PartitionQueue
+from pyk.protocol.errors import ErrorCode
+
+
+class Verdict(Enum):
+    """What is known of a batch after an answer."""
+
+    WRITTEN = auto()
+    DUPLICATE = auto()
+    """The broker has a batch with this sequence, longer ago than it remembers where."""
+    REFUSED = auto()
+    """Certainly not written, worth another try."""
+    UNKNOWN = auto()
+    """Perhaps written; another try is safe for an idempotent producer."""
+    OUT_OF_ORDER = auto()
+    """Not written this time: the broker expects another sequence, or forgot the producer."""
+    FENCED = auto()
+    """Not written this time: the broker knows this producer id with a higher epoch."""
+    TOO_LARGE = auto()
+    """Not written: the batch is larger than the topic allows, its records perhaps not."""
+    FAILED = auto()
+    """Certainly not written, and another try would end the same."""
+    UNCLEAR = auto()
+    """Perhaps written, and another try is pointless."""
+
+
+# Answers of a broker that looks at a batch and refuses it before anything is appended.
+_REFUSED_FOR_GOOD = frozenset(
+    {
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUIRED_ACKS,
+        ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.POLICY_VIOLATION,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        ErrorCode.UNSUPPORTED_VERSION,
+    }
+)
+
+_VERDICTS = {
+    ErrorCode.NONE: Verdict.WRITTEN,
+    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: Verdict.DUPLICATE,
+    # Looked at before anything is appended.
+    ErrorCode.NOT_ENOUGH_REPLICAS: Verdict.REFUSED,
+    ErrorCode.CORRUPT_MESSAGE: Verdict.REFUSED,
+    ErrorCode.THROTTLING_QUOTA_EXCEEDED: Verdict.REFUSED,
+    ErrorCode.UNKNOWN_SERVER_ERROR: Verdict.UNKNOWN,
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: Verdict.OUT_OF_ORDER,
+    ErrorCode.UNKNOWN_PRODUCER_ID: Verdict.OUT_OF_ORDER,
+    ErrorCode.INVALID_PRODUCER_EPOCH: Verdict.FENCED,
+    ErrorCode.PRODUCER_FENCED: Verdict.FENCED,
+    ErrorCode.MESSAGE_TOO_LARGE: Verdict.TOO_LARGE,
+    **dict.fromkeys(_REFUSED_FOR_GOOD, Verdict.FAILED),
+}
+
+
+def verdict_of_code(code: ErrorCode) -> Verdict:
+    """Return what a partition's error code in a produce response means for its batch."""
+    if code in _VERDICTS:
+        return _VERDICTS[code]
+    return Verdict.UNKNOWN if code.retriable else Verdict.UNCLEAR
+
+
+def verdict_of_error(error: KafkaError) -> Verdict:
+    """Return what it means for all batches of a request that there is no answer to it."""
+    if not error.definite:
+        return Verdict.UNKNOWN
+    return Verdict.REFUSED if error.retriable else Verdict.FAILED
+
+
+class Fate(Enum):
+    """What follows for the batch."""
+
+    WRITTEN = auto()
+    KEPT = auto()
+    """It keeps its place and is sent again."""
+    SPLIT = auto()
+    """It keeps its place, for its two halves."""
+    FAILED = auto()
+    GIVEN_UP_BEFORE = auto()
+    """Nobody waits for it any more; it only told whether there is a gap."""
+
+
+# Looked up in their enums for each batch, they would cost as much as the rest of its answer.
+_WRITTEN = Verdict.WRITTEN
+_FATE_WRITTEN = Fate.WRITTEN
+_GIVEN_UP_BEFORE = Fate.GIVEN_UP_BEFORE
+
+
+def conclude(
+    queue: PartitionQueue, batch: ProducerBatch, verdict: Verdict, retry_at: float
+) -> Fate:
+    """Bring ``queue`` up to date after an answer for ``batch`` and return what follows for it.
+
+    A retry is due at ``retry_at``.
+    """
+    if verdict is _WRITTEN:
+        return _settle(queue, batch)
+    if verdict in (Verdict.UNKNOWN, Verdict.UNCLEAR):
+        batch.may_be_written = True
+    if verdict is Verdict.DUPLICATE:
+        # Only of a batch that was sent before: otherwise its sequence is taken by another one.
+        if batch.may_be_written:
+            return _settle(queue, batch)
+        verdict = Verdict.OUT_OF_ORDER
+    queue.keep(batch, retry_at)
+    if batch.is_given_up:
+        queue.drop(batch)
+        return Fate.GIVEN_UP_BEFORE
+    if verdict in (Verdict.REFUSED, Verdict.UNKNOWN) or _is_kept_in_order(queue, batch, verdict):
+        return Fate.KEPT
+    if verdict is Verdict.TOO_LARGE and batch.count > 1 and not batch.may_be_written:
+        return Fate.SPLIT
+    queue.drop(batch)
+    return Fate.FAILED
+
+
+def _settle(queue: PartitionQueue, batch: ProducerBatch) -> Fate:
+    queue.settle(batch)
+    return _GIVEN_UP_BEFORE if batch.is_given_up else _FATE_WRITTEN
+
+
+def _is_kept_in_order(queue: PartitionQueue, batch: ProducerBatch, verdict: Verdict) -> bool:
+    """Return whether an answer about sequences leaves the batch a place to be sent again.
+
+    1. Fenced: the batch can only begin a new order, with a new producer id.
+    2. Out of order, and an older batch is unsettled: that one is the reason, and comes first.
+    3. Out of order, and no older one is: the broker lacks what came before (a gap, or it lost what
+       it had), or it does not remember the batch. The batch can only begin a new order.
+
+    A batch that may have been written by an earlier attempt never begins a new order: it fails as
+    unknown, and the one behind it is sent again with the bytes and the sequence that it has.
+    """
+    if queue.sequence is None or verdict not in (Verdict.FENCED, Verdict.OUT_OF_ORDER):
+        return False
+    if verdict is Verdict.FENCED:
+        queue.must_restart = queue.needs_new_producer_id = True
+    elif queue.unsettled[0] is not batch:
+        return True
+    elif not batch.may_be_written:
+        queue.must_restart = True
+    return not batch.may_be_written

@@ -1,0 +1,65 @@
+cimport cython
+
+from pyk.clients.engine.request_path cimport RequestPath
+from pyk.clients.engine.thread cimport LoopThread
+from pyk.clients.producer.batching.accumulator cimport RecordAccumulator
+from pyk.clients.producer.batching.batch cimport ProducerBatch
+from pyk.clients.producer.sending.produce_call cimport ProduceCall
+from pyk.clients.producer.sending.sender cimport Consequences, Plan, Sender
+from pyk.clients.producer.batching.wakeup cimport Alarm
+from pyk.runtime.system_clock cimport SystemClock
+
+
+cdef class SenderLoop:
+    cdef RequestPath _client
+    cdef object _config
+    cdef object _clock
+    cdef SystemClock _system_clock
+    cdef bint _is_answered
+    cdef bint _lingers
+    cdef RecordAccumulator _accumulator
+    cdef Sender _sender
+    cdef object _metadata
+    cdef LoopThread _thread
+    cdef tuple _visits
+    cdef Alarm _alarm
+    cdef bint _is_getting_producer_id
+    cdef bint _is_stopped
+    cdef bint _is_visited
+    cdef bint _is_busy
+    cdef int _producer_id_failures
+    cdef readonly object producer_id_error
+    cdef readonly long long delivered_records
+    cdef readonly long long failed_records
+
+    # wake, visit, take_turn and hand_out are no C methods: they are handed on as callables, and Cython
+    # makes wrong C of that, which GCC 14 and Clang 16 refuse.
+    cdef _visit(self)
+    cdef _take_turn(self)
+    cdef double _now(self) except? -1.0
+    cdef _fail(self, mistake)
+    @cython.locals(plan=Plan, call=ProduceCall)
+    cdef double _act(self, double now) except? -1.0
+    cdef _submit(self, ProduceCall call)
+    @cython.locals(consequences=Consequences, was_busy=bint)
+    cpdef _ended(self, ProduceCall call, response, error)
+    cdef _follow(self, Consequences consequences, response)
+    cdef _settle(self, list settled)
+    @cython.locals(batch=ProducerBatch)
+    cdef _hand_out(self, list settled)
+
+
+@cython.final
+@cython.freelist(8)
+cdef class ProduceAnswer:
+    cdef SenderLoop _sender_loop
+    cdef ProduceCall _call
+    cdef bint _is_done
+
+    cpdef bint done(self) except -1
+    cpdef set_result(self, response)
+    cpdef set_exception(self, error)
+
+
+@cython.locals(answer=ProduceAnswer)
+cdef ProduceAnswer _new_answer(SenderLoop sender_loop, ProduceCall call)

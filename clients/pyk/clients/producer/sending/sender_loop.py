@@ -1,0 +1,317 @@
+"""Does what the sender decides: sends requests, waits for answers, hands results out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from pyk.clients.config import ProducerConfig
+from pyk.clients.engine.client import Client
+from pyk.clients.engine.metadata import MetadataImage
+from pyk.clients.engine.thread import LoopThread
+from pyk.clients.errors import KafkaError, MalformedResponseError, StateError, error_for
+from pyk.clients.producer.batching.accumulator import RecordAccumulator
+from pyk.clients.producer.batching.batch import ProducerBatch
+from pyk.clients.producer.batching.wakeup import Alarm
+from pyk.clients.producer.sending.produce_call import AllWritten, ProduceCall
+from pyk.clients.producer.sending.sender import Consequences, Sender
+from pyk.clients.producer.sending.sequences import ProducerIdentity
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from pyk.protocol.messages.produce import ProduceResponse
+from pyk.runtime.system_clock import SystemClock
+
+log = logging.getLogger(__name__)
+
+Answered = ProduceResponse | AllWritten | None
+NO_TRANSACTIONS = (1 << 31) - 1
+TASK = "send batches"
+
+
+class SenderLoop:
+    """Drives a :class:`Sender`: a turn whenever there is something to do, and no task for it.
+
+    A turn is due when the accumulator says so, when a time has come that the last turn named, and
+    after an answer if anything is left to be sent. ``thread`` drives the loop where ``send`` runs
+    in other threads than that.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        config: ProducerConfig,
+        accumulator: RecordAccumulator,
+        sender: Sender,
+        thread: LoopThread | None = None,
+    ) -> None:
+        self._client = client
+        self._config = config
+        self._clock = client.clock
+        # Known by its type, it is asked without a Python call.
+        self._system_clock = client.clock if isinstance(client.clock, SystemClock) else None
+        self._is_answered = config.acks != 0
+        self._lingers = config.linger_ms > 0
+        self._accumulator = accumulator
+        self._sender = sender
+        self._metadata = client.metadata
+        self._alarm = Alarm(self.take_turn)
+        self._thread = thread
+        # What visitors call, bound once.
+        self._visits = self.visit, self.wake
+        self._is_getting_producer_id = False
+        self._is_stopped = False
+        self._is_visited = False
+        self._is_busy = False
+        self._producer_id_failures = 0
+        self.producer_id_error: KafkaError | None = None
+        """Why there is no producer id yet, while one is asked for."""
+        self.delivered_records = 0
+        self.failed_records = 0
+
+    def start(self) -> None:
+        """Begin, and get a producer id before the first record needs it."""
+        self._metadata = self._client.metadata
+        self._alarm.start()
+        self._alarm.set()
+        if self._config.enable_idempotence:
+            self._get_producer_id_soon()
+
+    def use(self, image: MetadataImage) -> None:
+        """Send where an image of metadata says, from now on. On the loop only."""
+        self._metadata = image
+        self._alarm.set()
+
+    def wake(self) -> None:
+        """Look soon what there is to send. On the loop only."""
+        self._alarm.set()
+
+    def wake_for_records(self) -> None:
+        """Send what is due at once if nothing is under way, else soon, with what comes until then.
+
+        A batch that is full, of a loop over ``send``, is left to a turn of the event loop. What it
+        takes to compress one, and to write it, is worth a thread of its own, if there is one.
+        """
+        hurries = not (self._lingers or self._accumulator.has_full_batches())
+        if self._thread is not None:
+            visit, wake = self._visits
+            self._thread.visit(visit if hurries else wake)
+        elif not hurries or self._is_busy or not self._alarm.is_started() or self._sender.is_busy():
+            self._alarm.set()
+        else:
+            self._visit()
+
+    def visit(self) -> None:
+        """Send what is to be sent, as a visitor: the application hears of nothing meanwhile."""
+        self._visit()
+
+    def take_turn(self) -> None:
+        """Send what is to be sent. On the loop only."""
+        self._take_turn()
+
+    def stop(self, error: KafkaError) -> None:
+        """Send nothing more, and give up every record that is not settled."""
+        self._is_stopped = True
+        self._alarm.stop()
+        self._settle(self._sender.abandon(error))
+
+    def _visit(self) -> None:
+        self._is_visited = True
+        try:
+            self._take_turn()
+        finally:
+            self._is_visited = False
+
+    def _take_turn(self) -> None:
+        if self._is_stopped:
+            return
+        was_busy, self._is_busy = self._is_busy, True
+        try:
+            self._alarm.set_at(self._act(self._now()))
+        except Exception as mistake:
+            self._fail(mistake)
+        finally:
+            self._is_busy = was_busy
+
+    def _fail(self, mistake: Exception) -> None:
+        """Fail all records after a bug in pyk: otherwise their callers would wait for ever."""
+        self._client.supervisor.failed(TASK, mistake)
+        failure = StateError(f"the producer failed because of a bug in pyk: {mistake!r}")
+        self._accumulator.refuse(failure)
+        self.stop(failure)
+
+    def _now(self) -> float:
+        if self._system_clock is not None:
+            return self._system_clock.now()
+        return self._clock.now()
+
+    def _act(self, now: float) -> float:
+        plan = self._sender.poll(now, self._metadata)
+        self._settle(plan.settled)
+        for call in plan.calls:
+            try:
+                self._submit(call)
+            except KafkaError as error:
+                self._ended(call, None, error)
+        if plan.needs_metadata:
+            self._client.request_metadata_update()
+        if plan.needs_producer_id:
+            self._get_producer_id_soon()
+        return plan.look_again_at
+
+    def _submit(self, call: ProduceCall) -> None:
+        client, node_id = self._client, call.node.node_id
+        answer = _new_answer(self, call)
+        if self._is_answered:
+            client.submit(node_id, call, answer, None, call.within)
+        else:
+            # Nobody answers, so it is the socket that has to say when it is too much.
+            sending = client.send(node_id, call, max_version=call.within.highest)
+            task = client.supervisor.spawn(f"produce to node {node_id}", sending)
+            task.add_done_callback(answer.sent)
+
+    def _ended(self, call: ProduceCall, response: Answered, error: Exception | None) -> None:
+        """Tell the sender how a call ended, and do what follows."""
+        if self._is_stopped:
+            return  # its records are given up
+        now = self._now()
+        was_busy, self._is_busy = self._is_busy, True
+        try:
+            if error is None:
+                consequences = self._sender.answered(call, response, now)
+            else:
+                consequences = self._sender.failed(call, _as_kafka_error(error), now)
+            self._follow(consequences, response)
+        except Exception as mistake:
+            self._fail(mistake)
+        finally:
+            self._is_busy = was_busy
+
+    def _follow(self, consequences: Consequences, response: Answered) -> None:
+        self._settle(consequences.settled)
+        if consequences.leaders and isinstance(response, ProduceResponse):
+            leaders, ends = consequences.leaders, response.node_endpoints
+            self._sender.leaders_moved(self._client.update_leaders(leaders, ends))
+        elif consequences.needs_metadata:
+            self._client.request_metadata_update()
+        if self._accumulator.has_unfinished():
+            self._alarm.set()
+
+    def _settle(self, settled: list[ProducerBatch]) -> None:
+        if not settled:
+            return
+        if self._is_visited:
+            asyncio.get_running_loop().call_soon(self.hand_out, settled)
+        else:
+            self._hand_out(settled)
+
+    def hand_out(self, settled: list[ProducerBatch]) -> None:
+        """Set results: this wakes the threads that wait for them and runs delivery callbacks."""
+        self._hand_out(settled)
+
+    def _hand_out(self, settled: list[ProducerBatch]) -> None:
+        for batch in settled:
+            self._accumulator.release(batch)
+            if batch.error is None:
+                self.delivered_records += batch.count
+            else:
+                self.failed_records += batch.count
+            batch.hand_out()
+
+    def _get_producer_id_soon(self) -> None:
+        if not self._is_getting_producer_id:
+            self._is_getting_producer_id = True
+            self._client.supervisor.spawn("get a producer id", self._get_producer_id())
+
+    async def _get_producer_id(self) -> None:
+        """Ask for a producer id until there is one; what waits for it expires by itself.
+
+        After a refusal it ends, but not before its backoff: the next record asks again.
+        """
+        client = self._client
+        try:
+            while True:
+                try:
+                    self._sender.producer_id_received(await self._ask_for_producer_id())
+                    self.producer_id_error, self._producer_id_failures = None, 0
+                    return
+                except KafkaError as error:
+                    self.producer_id_error = error
+                    is_refused = not error.retriable
+                    if is_refused:
+                        self._settle(self._sender.producer_id_refused(error))
+                    log.info("No producer id yet: %s", error)
+                self._producer_id_failures += 1
+                wait = client.retry_backoff.delay(
+                    self._producer_id_failures, client.random.random()
+                )
+                await asyncio.sleep(wait)
+                if is_refused:
+                    return
+        finally:
+            self._is_getting_producer_id = False
+            self._alarm.set()
+
+    async def _ask_for_producer_id(self) -> ProducerIdentity:
+        timeout = self._config.request_timeout_ms / 1000
+        response: InitProducerIdResponse = await self._client.send_to_any(
+            InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=NO_TRANSACTIONS),
+            self._client.clock.now() + timeout,
+        )
+        if response.error_code != ErrorCode.NONE:
+            raise error_for(response.error_code)
+        if response.producer_id < 0 or response.producer_epoch < 0:
+            raise MalformedResponseError(
+                f"a broker gave out producer id {response.producer_id}, "
+                f"epoch {response.producer_epoch}, which cannot be one"
+            )
+        return ProducerIdentity(response.producer_id, response.producer_epoch)
+
+
+class ProduceAnswer:
+    """Waits for the outcome of one call, in the place of a future."""
+
+    __slots__ = ("_call", "_is_done", "_sender_loop")
+
+    _sender_loop: SenderLoop
+    _call: ProduceCall
+    _is_done: bool
+
+    def done(self) -> bool:
+        return self._is_done
+
+    def set_result(self, response: Answered, /) -> None:
+        self._is_done = True
+        self._sender_loop._ended(self._call, response, None)
+
+    def set_exception(self, error: Exception, /) -> None:
+        self._is_done = True
+        self._sender_loop._ended(self._call, None, error)
+
+    def sent(self, sending: asyncio.Task[None]) -> None:
+        """Take the end of a call that nobody answers."""
+        if sending.cancelled():
+            return  # with the client, and everything else
+        error = sending.exception()
+        if error is None:
+            self.set_result(None)
+        elif isinstance(error, Exception):
+            self.set_exception(error)
+
+
+def _new_answer(sender_loop: SenderLoop, call: ProduceCall) -> ProduceAnswer:
+    """Return what waits for the outcome; compiled, no arguments are parsed on the way."""
+    answer = ProduceAnswer.__new__(ProduceAnswer)
+    answer._sender_loop = sender_loop
+    answer._call = call
+    answer._is_done = False
+    return answer
+
+
+def _as_kafka_error(error: BaseException) -> KafkaError:
+    """Return an error as callers of a producer know them; any other one is a bug in pyk."""
+    if isinstance(error, KafkaError):
+        return error
+    log.error("A produce request failed because of a bug in pyk", exc_info=error)
+    return StateError(
+        f"a produce request failed because of a bug in pyk: {error!r}", definite=False
+    )

@@ -1,0 +1,80 @@
+"""The places of a partition's batches in its order: producer id, epoch, sequence. Pure.
+
+A broker remembers, for each producer and partition, the epoch and the sequence it expects next, and
+its last five batches. So a batch that is sent twice is written once, and one that comes too early
+is refused, as long as both come as the same bytes.
+
+The epoch starts an order anew: with a higher one, a broker takes sequence 0 next and refuses what
+still comes with the old one (KIP-360). A broker keeps all this per partition, so each partition
+restarts for itself, and only once none of its own batches is in doubt.
+
+A broker that has not met a producer takes its first batch at *any* sequence. So the first batch of
+an order goes alone: if it got lost and the second came through, the first could not be written any
+more before it.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from pyk.clients.producer.batching.batch import ProducerBatch
+
+NO_PRODUCER_ID = -1
+MAX_EPOCH = (1 << 15) - 1
+SEQUENCES = 1 << 31  # after 2^31 - 1 comes 0
+
+
+@attrs.frozen
+class ProducerIdentity:
+    """What InitProducerId answered."""
+
+    producer_id: int
+    epoch: int
+
+
+class PartitionSequence:
+    """The place that the next new batch of one partition gets."""
+
+    __slots__ = ("epoch", "is_known", "next_sequence", "producer_id")
+
+    def __init__(self) -> None:
+        self.is_known = False  # a batch of this order was written
+        self.producer_id = NO_PRODUCER_ID
+        self.epoch = -1
+        self.next_sequence = 0
+
+    def start(self, identity: ProducerIdentity) -> None:
+        """Begin as a producer that the brokers of this partition have not met."""
+        self.producer_id = identity.producer_id
+        self.epoch = identity.epoch
+        self.next_sequence = 0
+        self.is_known = False
+
+    def can_restart(self) -> bool:
+        """There is a producer id with an epoch left; else a new id is needed."""
+        return self.producer_id != NO_PRODUCER_ID and self.epoch < MAX_EPOCH
+
+    def restart(self) -> None:
+        """Leave what was refused or lost behind: the next batch is the first of a new epoch."""
+        self.epoch += 1
+        self.next_sequence = 0
+        self.is_known = False
+
+    def stamp(self, batch: ProducerBatch) -> None:
+        """Give ``batch`` the next place, sealing it if it is new."""
+        if batch.data is None:
+            batch.seal(self.producer_id, self.epoch, self.next_sequence)
+        else:
+            batch.restamp(self.producer_id, self.epoch, self.next_sequence)
+        self.next_sequence = sequence_after(batch)
+
+    def roll_back(self, batch: ProducerBatch) -> None:
+        """Take back the place of the last batch that got one; it certainly was not written."""
+        self.next_sequence = batch.base_sequence
+
+
+def sequence_after(batch: ProducerBatch) -> int:
+    """Return the sequence that follows the last record of ``batch``."""
+    following = batch.base_sequence
+    following += batch.count
+    return following % SEQUENCES

@@ -1,0 +1,1 @@
+"""What every part of pyk stands on: clock, network, file system, timers, tasks."""

@@ -1,0 +1,223 @@
+"""A file system that fails at named points, over any other.
+
+    filesystem = FaultyFileSystem(MemoryFileSystem())
+    filesystem.on("write", "*.log").once().tear(100)   # 100 bytes arrive, then the disk is full
+    filesystem.on("flush", "*.log").lose()             # says yes and does nothing
+    filesystem.on("rename", "*/recovery-point-*").fail(errno.EIO)
+    filesystem.on("any").after(17).once().fail()       # whatever it is, the 18th fails
+
+A point is an operation and a pattern of paths. Rules are tried in the order they were made.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Literal, Self, get_args
+
+from pyk.runtime import slotted
+from pyk.runtime.filesystem.interface import Buffer, File, FileSystem, Lock
+
+Operation = Literal[
+    "open",
+    "read",
+    "write",
+    "truncate",
+    "flush",
+    "rename",
+    "remove",
+    "make_directory",
+    "sync_directory",
+    "any",
+]
+OPERATIONS = get_args(Operation)
+
+
+@slotted.define(eq=False)
+class Fault:
+    """What happens at a point, once that is set and until its ``times`` are used up."""
+
+    operation: Operation
+    pattern: str
+    times_left: int | None = None
+    skips_left: int = 0
+    error: int = 0
+    bytes_before: int = 0
+    is_set: bool = False
+
+    def once(self) -> Self:
+        """Happen at the next operation only."""
+        return self.times(1)
+
+    def times(self, count: int) -> Self:
+        """Happen at the next ``count`` operations."""
+        self.times_left = count
+        return self
+
+    def after(self, count: int) -> Self:
+        """Let the first ``count`` operations through."""
+        self.skips_left = count
+        return self
+
+    def fail(self, error: int = errno.EIO) -> Self:
+        """Raise ``OSError`` with this number; nothing is done."""
+        self.error, self.is_set = error, True
+        return self
+
+    def tear(self, bytes_before: int, error: int = errno.ENOSPC) -> Self:
+        """Let this many bytes of a write arrive, then raise."""
+        self.bytes_before = bytes_before
+        return self.fail(error)
+
+    def lose(self) -> Self:
+        """Claim success and do nothing."""
+        self.is_set = True
+        return self
+
+    def heal(self) -> None:
+        """Stop happening."""
+        self.times_left = 0
+
+    def applies_to(self, operation: str, path: str) -> bool:
+        is_meant = self.operation in (operation, "any")
+        if not (is_meant and self.is_set and self.times_left != 0):
+            return False
+        if not fnmatchcase(path, self.pattern):
+            return False
+        self.skips_left -= 1
+        return self.skips_left < 0
+
+    def happen(self, path: str) -> None:
+        if self.times_left is not None:
+            self.times_left -= 1
+        if self.error:
+            raise OSError(self.error, os.strerror(self.error), path)
+
+
+class FaultyFile:
+    """An open file whose operations are points of its file system."""
+
+    has_descriptor = False  # reading through a descriptor would bypass every fault
+
+    def __init__(self, file: File, filesystem: FaultyFileSystem) -> None:
+        self._file = file
+        self._filesystem = filesystem
+
+    @property
+    def path(self) -> str:
+        return self._file.path
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def size(self) -> int:
+        return self._file.size()
+
+    def read_at(self, position: int, size: int) -> bytes:
+        is_lost = self._filesystem.reach("read", self.path)
+        return b"" if is_lost else self._file.read_at(position, size)
+
+    def write_at(self, position: int, parts: Sequence[Buffer]) -> None:
+        fault = self._filesystem.find_fault("write", self.path)
+        if fault is None:
+            self._file.write_at(position, parts)
+            return
+        if fault.bytes_before:
+            self._file.write_at(position, [b"".join(parts)[: fault.bytes_before]])
+        fault.happen(self.path)
+
+    def truncate(self, size: int) -> None:
+        if not self._filesystem.reach("truncate", self.path):
+            self._file.truncate(size)
+
+    def flush(self) -> None:
+        if not self._filesystem.reach("flush", self.path):
+            self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class FaultyFileSystem:
+    """Passes everything on to ``filesystem``, except where a fault was set."""
+
+    def __init__(self, filesystem: FileSystem) -> None:
+        self._filesystem = filesystem
+        self._faults: list[Fault] = []
+
+    @property
+    def waits_for_device(self) -> bool:
+        return self._filesystem.waits_for_device
+
+    @property
+    def max_open_files(self) -> int:
+        return self._filesystem.max_open_files
+
+    def on(self, operation: Operation, pattern: str = "*") -> Fault:
+        """Name a point; call a method of the returned fault to say what happens there."""
+        if operation not in OPERATIONS:
+            raise ValueError(f"no operation {operation!r}: use one of {', '.join(OPERATIONS)}")
+        fault = Fault(operation, pattern)
+        self._faults.append(fault)
+        return fault
+
+    def heal(self) -> None:
+        """Forget all faults."""
+        self._faults.clear()
+
+    def find_fault(self, operation: Operation, path: str) -> Fault | None:
+        """Return what is to happen at this point now, None for nothing."""
+        return next((fault for fault in self._faults if fault.applies_to(operation, path)), None)
+
+    def reach(self, operation: Operation, path: str) -> bool:
+        """Come to a point: raise what was set, or return whether the operation is to be lost."""
+        fault = self.find_fault(operation, path)
+        if fault is None:
+            return False
+        fault.happen(path)
+        return True
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        if self.reach("open", path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return FaultyFile(self._filesystem.open(path, create=create), self)
+
+    def lock(self, path: str) -> Lock:
+        return self._filesystem.lock(path)
+
+    def exists(self, path: str) -> bool:
+        return self._filesystem.exists(path)
+
+    def is_directory(self, path: str) -> bool:
+        return self._filesystem.is_directory(path)
+
+    def size(self, path: str) -> int:
+        return self._filesystem.size(path)
+
+    def size_and_modified_ms(self, path: str) -> tuple[int, int]:
+        return self._filesystem.size_and_modified_ms(path)
+
+    def list_directory(self, path: str) -> list[str]:
+        return self._filesystem.list_directory(path)
+
+    def make_directory(self, path: str) -> None:
+        if not self.reach("make_directory", path):
+            self._filesystem.make_directory(path)
+
+    def rename(self, source: str, target: str) -> None:
+        if not self.reach("rename", target):
+            self._filesystem.rename(source, target)
+
+    def remove(self, path: str) -> None:
+        if not self.reach("remove", path):
+            self._filesystem.remove(path)
+
+    def remove_tree(self, path: str) -> None:
+        if not self.reach("remove", path):
+            self._filesystem.remove_tree(path)
+
+    def sync_directory(self, path: str) -> None:
+        if not self.reach("sync_directory", path):
+            self._filesystem.sync_directory(path)

@@ -1,0 +1,32 @@
+"""Connections: frames in and out, over sockets or in memory."""
+
+from typing import TYPE_CHECKING, Any
+
+from pyk.runtime.network.frame_reader import FrameReceiver, FrameSizeError
+from pyk.runtime.network.frame_transport import FileRegion, FrameTransport, Part
+from pyk.runtime.network.system import Address, Listener, Network, SystemNetwork
+
+if TYPE_CHECKING:
+    from pyk.runtime.network.memory import MemoryNetwork
+
+__all__ = [
+    "Address",
+    "FileRegion",
+    "FrameReceiver",
+    "FrameSizeError",
+    "FrameTransport",
+    "Listener",
+    "MemoryNetwork",
+    "Network",
+    "Part",
+    "SystemNetwork",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what only tests need when it is asked for."""
+    if name == "MemoryNetwork":
+        from pyk.runtime.network.memory import MemoryNetwork
+
+        return MemoryNetwork
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,211 @@
+"""Connections as clients and broker see them. Nothing else in pyk opens a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from pyk.runtime import slotted
+from pyk.runtime.network.frame_transport import FrameTransport
+from pyk.runtime.network.socket_transport import SocketTransport
+
+log = logging.getLogger(__name__)
+
+ProtocolFactory = Callable[[], asyncio.BufferedProtocol]
+
+
+@slotted.frozen
+class Address:
+    """One resolved address: what a name became, and what a socket connects to."""
+
+    host: str
+    port: int
+    family: int = socket.AF_INET
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Listener(Protocol):
+    """An open port."""
+
+    @property
+    def port(self) -> int:
+        """Return the port that is really bound, also where 0 was asked for."""
+
+    async def close(self) -> None:
+        """Stop accepting. Connections that were accepted live on."""
+
+
+class Network(Protocol):
+    """Name resolution, outgoing connections, open ports."""
+
+    async def resolve(self, host: str, port: int) -> list[Address]:
+        """Return a name's addresses in the order to try them; raise ``OSError`` if none."""
+
+    async def connect(self, factory: ProtocolFactory, address: Address) -> asyncio.BufferedProtocol:
+        """Connect, and return the connected protocol made by ``factory``; raise ``OSError``."""
+
+    async def listen(self, factory: ProtocolFactory, host: str, port: int) -> Listener:
+        """Accept connections on a port (0: a free one), each with a protocol by ``factory``."""
+
+
+BACKLOG = 1024
+"""A large one: a test that opens thousands of connections at once is a user too."""
+ACCEPTS_PER_TURN = 64
+ACCEPT_RETRY_SECONDS = 0.5
+ACCEPT_LOG_SECONDS = 10.0
+
+
+class SystemListener:
+    """A port of the operating system.
+
+    When a connection cannot be accepted, mostly because the process has no descriptor left, it
+    pauses for ``retry_seconds`` and says so in one line. Meanwhile clients wait in the backlog.
+    """
+
+    def __init__(
+        self,
+        sockets: list[socket.socket],
+        factory: ProtocolFactory,
+        *,
+        retry_seconds: float = ACCEPT_RETRY_SECONDS,
+    ) -> None:
+        self._sockets = sockets
+        self._factory = factory
+        self._retry_seconds = retry_seconds
+        self._loop = asyncio.get_running_loop()
+        self._connecting: set[asyncio.Task[None]] = set()
+        self._retries: dict[socket.socket, asyncio.TimerHandle] = {}
+        self._next_log = self._loop.time()
+        for listening in sockets:
+            self._resume(listening)
+
+    @property
+    def port(self) -> int:
+        return int(self._sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        """Close the port. Connections that were accepted get their protocols first."""
+        for listening in self._sockets:
+            self._loop.remove_reader(listening)
+        for retry in self._retries.values():
+            retry.cancel()
+        if self._connecting:
+            await asyncio.wait(self._connecting)
+        for listening in self._sockets:
+            listening.close()
+
+    def _accept(self, listening: socket.socket) -> None:
+        try:
+            for _ in range(ACCEPTS_PER_TURN):
+                accepted, _ = listening.accept()
+                accepted.setblocking(False)
+                task = self._loop.create_task(self._connect(accepted))
+                self._connecting.add(task)
+                task.add_done_callback(self._connecting.discard)
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError as error:
+            # asyncio's own server tries again once for each place in the backlog, with a traceback
+            # for each: 13,000 of them in seconds.
+            self._pause(listening, error)
+
+    async def _connect(self, accepted: socket.socket) -> None:
+        try:
+            # asyncio does this only where a socket was made with TCP's number, which a listening
+            # one is not. Nagle's algorithm would hold a response back until the client's kernel
+            # has acknowledged the one before, which it does up to 40 ms later.
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self._loop.connect_accepted_socket(self._factory, accepted)
+        except OSError:
+            accepted.close()  # the peer is gone already
+
+    def _pause(self, listening: socket.socket, error: OSError) -> None:
+        self._loop.remove_reader(listening)
+        self._retries[listening] = self._loop.call_later(
+            self._retry_seconds, self._resume, listening
+        )
+        if self._loop.time() >= self._next_log:
+            self._next_log = self._loop.time() + ACCEPT_LOG_SECONDS
+            log.warning(
+                "Cannot accept connections on port %d: %s; trying again every %.1f s",
+                self.port,
+                error,
+                self._retry_seconds,
+            )
+
+    def _resume(self, listening: socket.socket) -> None:
+        self._retries.pop(listening, None)
+        self._loop.add_reader(listening, self._accept, listening)
+
+
+class SystemNetwork:
+    """TCP by the operating system, on the running event loop."""
+
+    async def resolve(self, host: str, port: int) -> list[Address]:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return list(
+            dict.fromkeys(
+                Address(str(end[0]), int(end[1]), family) for family, _, _, _, end in found
+            )
+        )
+
+    async def connect(self, factory: ProtocolFactory, address: Address) -> asyncio.BufferedProtocol:
+        connection = socket.socket(address.family, socket.SOCK_STREAM)
+        try:
+            connection.setblocking(False)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            loop = asyncio.get_running_loop()
+            await loop.sock_connect(connection, (address.host, address.port))
+            protocol = factory()
+            if isinstance(protocol, FrameTransport) and _keeps_watching_sockets(loop):
+                SocketTransport(connection, protocol).begin()
+            else:
+                await loop.create_connection(lambda: protocol, sock=connection)
+        except BaseException:
+            connection.close()
+            raise
+        return protocol
+
+    async def listen(self, factory: ProtocolFactory, host: str, port: int) -> SystemListener:
+        addresses = await _addresses_to_bind(host, port)
+        sockets: list[socket.socket] = []
+        try:
+            for family, address in addresses:
+                listening = socket.create_server(address, family=family, backlog=BACKLOG)
+                sockets.append(listening)
+                listening.setblocking(False)
+        except OSError:
+            for listening in sockets:
+                listening.close()
+            raise
+        return SystemListener(sockets, factory)
+
+
+def _keeps_watching_sockets(loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether a loop tells of a socket that can be read until all of it was read.
+
+    asyncio's own loops do, but for the one that is Windows' default. uvloop does not: where a peer
+    has reset the connection, it calls a reader once more and then never again, so what the kernel
+    still holds is not read, and the end goes unnoticed. Other loops' own transports know how.
+    """
+    return sys.platform != "win32" and isinstance(loop, asyncio.SelectorEventLoop)
+
+
+async def _addresses_to_bind(host: str, port: int) -> list[tuple[int, Any]]:
+    """Return the families and addresses of a host, without a thread where it is a number."""
+    flags = socket.AI_PASSIVE | socket.AI_NUMERICHOST
+    # As bytes, where it can be: for a str Python loads the codec of internationalized names.
+    name = host.encode() if host.isascii() else host
+    try:
+        found = socket.getaddrinfo(name or None, port, type=socket.SOCK_STREAM, flags=flags)
+    except socket.gaierror:
+        found = await asyncio.get_running_loop().getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    return list(dict.fromkeys((int(each[0]), each[4]) for each in found))

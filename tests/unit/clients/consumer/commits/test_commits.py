@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+
+from pyk.clients.consumer.commits.commits import (
+    AutoCommit,
+    Finished,
+    Remedy,
+    commit_error,
+    remedy,
+    worst,
+)
+from pyk.clients.errors import CommitFailedError, MalformedResponseError, error_for
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.protocol.errors import ErrorCode
+
+A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+
+
+def test_the_worst_error_is_the_one_that_asking_again_does_not_cure() -> None:
+    errors = [
+        error_for(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        error_for(ErrorCode.OFFSET_METADATA_TOO_LARGE),
+        error_for(ErrorCode.REBALANCE_IN_PROGRESS),
+    ]
+
+    assert worst(errors) is errors[1]
+    assert worst([]) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, Remedy.RETRY),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, Remedy.RETRY),
+        (ErrorCode.UNSTABLE_OFFSET_COMMIT, Remedy.RETRY),
+        (ErrorCode.NOT_COORDINATOR, Remedy.FIND_COORDINATOR),
+        (ErrorCode.COORDINATOR_NOT_AVAILABLE, Remedy.FIND_COORDINATOR),
+        (ErrorCode.REBALANCE_IN_PROGRESS, Remedy.REJOIN),
+        (ErrorCode.ILLEGAL_GENERATION, Remedy.REJOIN),
+        (ErrorCode.UNKNOWN_MEMBER_ID, Remedy.REJOIN),
+        (ErrorCode.FENCED_INSTANCE_ID, Remedy.GIVE_UP),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, Remedy.GIVE_UP),
+        (ErrorCode.OFFSET_METADATA_TOO_LARGE, Remedy.GIVE_UP),
+        (ErrorCode(31_000), Remedy.GIVE_UP),
+    ],
+)
+def test_every_error_has_a_remedy(code: ErrorCode, expected: Remedy) -> None:
+    assert remedy(error_for(code)) is expected
+
+
+def test_what_an_answer_left_out_is_asked_for_again() -> None:
+    assert remedy(MalformedResponseError("node 1 left out a-0")) is Remedy.RETRY
+
+
+def test_the_application_is_told_what_a_lost_membership_means() -> None:
+    lost = commit_error(error_for(ErrorCode.ILLEGAL_GENERATION, topic="a", partition=0))
+    too_large = error_for(ErrorCode.OFFSET_METADATA_TOO_LARGE, topic="a", partition=0)
+
+    assert isinstance(lost, CommitFailedError)
+    assert lost.topic_partition == A0
+    assert "offset of a-0 was not committed (ILLEGAL_GENERATION)" in str(lost)
+    assert "read again" in str(lost)
+    assert commit_error(too_large) is too_large
+
+
+def test_only_news_is_committed_and_never_backwards() -> None:
+    auto = AutoCommit(5.0, 0.0)
+    auto.stored(A0, 10, version=1)
+
+    assert auto.news({A0: finished(10), A1: finished(3)}) == {A1: finished(3)}
+    assert auto.news({A0: finished(9)}) == {}
+    assert auto.news({A0: finished(11)}) == {A0: finished(11)}
+
+
+def test_once_a_position_was_set_its_offset_may_go_back() -> None:
+    auto = AutoCommit(5.0, 0.0)
+    auto.stored(A0, 10, version=1)
+
+    assert auto.news({A0: finished(10, version=2)}) == {}
+    assert auto.news({A0: finished(2, version=2)}) == {A0: finished(2, version=2)}
+
+
+def finished(offset: int, *, version: int = 1) -> Finished:
+    return Finished(OffsetAndMetadata(offset), version)
+
+
+def test_commits_are_due_an_interval_apart() -> None:
+    auto = AutoCommit(5.0, 100.0)
+    assert auto.due_at == 105.0
+
+    auto.began(106.0)
+
+    assert auto.due_at == 111.0

@@ -1,0 +1,110 @@
+"""Ports of the operating system when it has no descriptor left."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pyk.runtime.network import FrameTransport, SystemNetwork
+
+
+@contextlib.contextmanager
+def no_free_descriptor() -> Iterator[None]:
+    """Let every new descriptor be one too many."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest_free = os.dup(0)
+    os.close(lowest_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+class Receiver:
+    """Takes frames and does nothing."""
+
+    def frame_received(self, frame: memoryview) -> None: ...
+
+    def connection_lost(self, error: Exception | None) -> None: ...
+
+
+async def test_connections_wait_with_one_log_line_while_no_descriptor_is_free(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    accepted: asyncio.Queue[FrameTransport] = asyncio.Queue()
+
+    def factory() -> FrameTransport:
+        transport = FrameTransport(Receiver(), max_frame_bytes=100)
+        accepted.put_nowait(transport)
+        return transport
+
+    problems: list[dict[str, Any]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: problems.append(context))
+    listener = await SystemNetwork().listen(factory, "127.0.0.1", 0)
+    clients = [socket.socket() for _ in range(3)]
+
+    with no_free_descriptor():
+        for client in clients:
+            client.connect(("127.0.0.1", listener.port))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert accepted.empty()
+
+    for _ in clients:
+        await accepted.get()
+    assert problems == []
+    warnings = [record.getMessage() for record in caplog.records]
+    assert len(warnings) == 1
+    assert f"Cannot accept connections on port {listener.port}" in warnings[0]
+    assert "Too many open files" in warnings[0]
+    await listener.close()
+    for client in clients:
+        client.close()
+
+
+async def test_closed_listener_refuses_connections() -> None:
+    listener = await SystemNetwork().listen(
+        lambda: FrameTransport(Receiver(), max_frame_bytes=100), "127.0.0.1", 0
+    )
+    port = listener.port
+
+    await listener.close()
+
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+
+
+async def test_both_ends_of_a_connection_send_small_frames_at_once() -> None:
+    ends: list[FrameTransport] = []
+    accepted = asyncio.Event()
+
+    class End(FrameTransport):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            super().connection_made(transport)
+            own = transport.get_extra_info("socket")
+            delays.append(not own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            ends.append(self)
+            if len(ends) == 2:
+                accepted.set()
+
+    delays: list[bool] = []
+    network = SystemNetwork()
+    listener = await network.listen(lambda: End(Receiver(), max_frame_bytes=100), "127.0.0.1", 0)
+    (address,) = await network.resolve("127.0.0.1", listener.port)
+
+    await network.connect(lambda: End(Receiver(), max_frame_bytes=100), address)
+    await accepted.wait()
+
+    assert delays == [False, False]
+    for end in ends:
+        end.close()
+    await listener.close()

@@ -1,0 +1,94 @@
+"""Connections by the operating system, on whichever event loop the application runs."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pyk.runtime.network import Address, FrameTransport, SystemNetwork
+from pyk.runtime.network.socket_transport import SocketTransport
+
+RESET_AT_CLOSE = struct.pack("ii", 1, 0)
+FRAME = (1000).to_bytes(4, "big") + bytes(1000)
+
+
+class ForeignLoop(asyncio.AbstractEventLoop):
+    """Somebody else's event loop: asyncio's behind another type."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "__class__":
+            return ForeignLoop
+        return getattr(object.__getattribute__(self, "_loop"), name)
+
+
+class Receiver:
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.lost: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+
+    def frame_received(self, frame: memoryview) -> None:
+        self.frames.append(bytes(frame))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.lost.set_result(error)
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening
+
+
+async def _connected(listening: socket.socket, receiver: Receiver) -> FrameTransport:
+    frames = FrameTransport(receiver, max_frame_bytes=1_000_000)
+    address = Address("127.0.0.1", listening.getsockname()[1])
+    await SystemNetwork().connect(lambda: frames, address)
+    return frames
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="asyncio's own transports are used there")
+async def test_a_loop_of_asyncio_gets_the_compiled_transport(listening: socket.socket) -> None:
+    receiver = Receiver()
+
+    frames = await _connected(listening, receiver)
+
+    assert isinstance(frames._transport, SocketTransport)
+    frames.abort()
+    await receiver.lost
+
+
+async def test_another_loop_uses_its_own_transport(listening: socket.socket) -> None:
+    # uvloop calls a reader once where a peer has reset the connection, whatever is left to read.
+    receiver, own = Receiver(), asyncio.get_running_loop()
+
+    asyncio._set_running_loop(ForeignLoop(own))
+    try:
+        frames = await _connected(listening, receiver)
+    finally:
+        asyncio._set_running_loop(own)
+
+    assert not isinstance(frames._transport, SocketTransport)
+    frames.abort()
+    await receiver.lost
+
+
+async def test_a_reset_behind_many_bytes_ends_the_connection(listening: socket.socket) -> None:
+    receiver = Receiver()
+    await _connected(listening, receiver)
+    peer, _ = listening.accept()
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
+
+    peer.sendall(100 * FRAME)
+    peer.close()
+
+    assert isinstance(await receiver.lost, ConnectionResetError)
+    assert len(receiver.frames) <= 100
