@@ -16,15 +16,15 @@ from random import Random
 
 from pyk.clients.engine.waiter import Engine
 from pyk.clients.errors import KafkaError, RecordTooLargeError
+from pyk.clients.producer.arguments import Headers
 from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.batching.budget import BufferBudget, RoomRequest, record_size
 from pyk.clients.producer.batching.delivery import Delivery, fresh_copy
 from pyk.clients.producer.batching.flushes import FlushRequest, Wake
 from pyk.clients.producer.batching.mutex import Mutex
 from pyk.clients.producer.batching.open_batches import OpenBatches
+from pyk.clients.producer.batching.row_source import RowSource, RowSpan
 from pyk.clients.producer.batching.topic_batches import TopicBatches
-from pyk.clients.producer.bulk.batch_delivery import Span
-from pyk.clients.producer.bulk.row_source import Headers, RowSource
 from pyk.protocol.records import RecordBatchBuilder
 from pyk.runtime.clock import Clock
 
@@ -119,7 +119,7 @@ class RecordAccumulator:
         source: RowSource,
         start: int,
         room: RoomRequest | None = None,
-    ) -> Span | None:
+    ) -> RowSpan | None:
         """Fill one batch with records of ``source`` from ``start`` on, and return where they are.
 
         None means that the buffer is full: come again with room for :attr:`bulk_size`.
@@ -269,6 +269,11 @@ class RecordAccumulator:
             return self._batches.update_topic(name, partition_count, available)
         finally:
             self._mutex.release()
+
+    def lacks(self, topic: str, partition: int | None) -> bool:
+        """Return whether metadata has to come before a record can be appended."""
+        batches = self.topics.get(topic)
+        return batches is None or (partition is not None and partition >= batches.partition_count)
 
     def has_records_for(self, topic: str) -> bool:
         """Return whether records of a topic are not settled yet."""

@@ -7,8 +7,9 @@ from uuid import UUID
 
 from pyk.clients.engine.waiter import Engine
 from pyk.clients.errors import KafkaError
+from pyk.clients.producer.arguments import Headers
 from pyk.clients.producer.batching.delivery import Delivery, new_result
-from pyk.clients.producer.bulk.row_source import Headers, RowSource
+from pyk.clients.producer.batching.row_source import RowSource
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import counted
 from pyk.protocol.records import Record, read_batches

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from pyk.clients.producer.bulk.row_source import Headers
+from pyk.clients.producer.arguments import Headers
 
 RECORD_OVERHEAD_BYTES = 48  # length prefixes in the batch, and the delivery
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from pyk.clients.engine.waiter import Engine
+from pyk.clients.producer.arguments import Headers
 from pyk.clients.producer.batching.batch import ProducerBatch, new_batch
 from pyk.clients.producer.batching.budget import BufferBudget, RoomRequest
 from pyk.clients.producer.batching.delivery import Delivery
 from pyk.clients.producer.batching.flushes import Flushes, Wake
+from pyk.clients.producer.batching.row_source import RowSource, RowSpan
 from pyk.clients.producer.batching.topic_batches import TopicBatches
-from pyk.clients.producer.bulk.batch_delivery import Span
-from pyk.clients.producer.bulk.row_source import Headers, RowSource
 from pyk.protocol.records import RecordBatchBuilder
 from pyk.runtime.clock import Clock
 from pyk.runtime.system_clock import SystemClock
@@ -144,7 +144,7 @@ class OpenBatches:
             if is_sticky:
                 partition = self.sticky_partition(topic)
 
-    def fill(self, topic: TopicBatches, partition: int, source: RowSource, start: int) -> Span:
+    def fill(self, topic: TopicBatches, partition: int, source: RowSource, start: int) -> RowSpan:
         """Fill one batch with records of ``source`` from ``start`` on; return where they are."""
         while True:
             number = self.sticky_partition(topic) if partition < 0 else partition
@@ -160,7 +160,7 @@ class OpenBatches:
             if count < source.count - start or batch.size >= self.batch_size:
                 self._close_full(topic, batch)
             if count:
-                return Span(start, count, batch.result, first_index)
+                return RowSpan(start, count, batch.result, first_index)
 
     def sticky_partition(self, topic: TopicBatches) -> int:
         """Return the partition of ``topic`` that is being filled with records without a key."""

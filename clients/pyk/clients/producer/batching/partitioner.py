@@ -13,7 +13,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from operator import index
 from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyk.clients.producer.batching.topic_batches import TopicBatches
 
 Partitioner = Callable[[bytes | None, Sequence[int], Sequence[int]], int]
 """A user's own choice: ``partitioner(key, all_partitions, available_partitions) -> partition``.
@@ -36,3 +41,23 @@ def next_sticky_partition(
     most = max(loads[partition] for partition in available)
     weights = list(accumulate(most + 1 - loads[partition] for partition in available))
     return available[bisect_right(weights, random.randrange(weights[-1]))]
+
+
+def choose_partition(partitioner: Partitioner, topic: TopicBatches, key: bytes | None) -> int:
+    """Return the partition that a user's partitioner chooses.
+
+    Raises ``TypeError`` if it returns no number, ``ValueError`` if ``topic`` has no such partition.
+    """
+    count = topic.partition_count
+    chosen = partitioner(key, range(count), topic.available)
+    try:
+        number = index(chosen)
+    except TypeError:
+        raise TypeError(
+            f"the partitioner must return a number, not {type(chosen).__name__}"
+        ) from None
+    if not 0 <= number < count:
+        raise ValueError(
+            f"the partitioner chose partition {number} of topic {topic.name!r}, which has {count}"
+        )
+    return number

@@ -11,22 +11,12 @@ import attrs
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.errors import KafkaError
 from pyk.clients.producer.batching.delivery import BatchResult, Delivery, RecordMetadata
-from pyk.clients.producer.bulk.row_source import RowSource
+from pyk.clients.producer.batching.row_source import RowSource, RowSpan
 from pyk.clients.wording import counted
 
 
-@attrs.frozen
-class Span:
-    """``count`` records, from position ``start`` of their lot, that went into one batch."""
-
-    start: int
-    count: int
-    result: BatchResult
-    first_index: int
-
-
 @attrs.define
-class Lot:
+class PartitionRecords:
     """Records of a ``send_batch`` that go to one partition, -1 for any, in order.
 
     ``rows`` are their row numbers, counted from ``first_row``; None means one after the other.
@@ -36,15 +26,15 @@ class Lot:
     source: RowSource
     first_row: int = 0
     rows: Sequence[int] | None = None
-    spans: list[Span] = attrs.Factory(list)
+    spans: list[RowSpan] = attrs.Factory(list)
 
     @property
-    def placed(self) -> int:
+    def appended(self) -> int:
         """How many of the records are in batches."""
         return self.spans[-1].start + self.spans[-1].count if self.spans else 0
 
     def position_of(self, row: int) -> int | None:
-        """Return where a row of the whole is in this lot, None if it is not in it."""
+        """Return the position of a row of the whole among these, None if it is not one of them."""
         row -= self.first_row
         if self.rows is None:
             return row if 0 <= row < self.source.count else None
@@ -62,15 +52,15 @@ class Lot:
 
 
 class BatchDelivery(Sequence[Delivery]):
-    """The fate of many records: a sequence with the :class:`Delivery` of each, in their order.
+    """The outcome of many records: a sequence with the :class:`Delivery` of each, in their order.
 
     Wait for all of them with :meth:`result`, or with ``await`` in async code.
     """
 
-    def __init__(self, lots: Sequence[Lot], now: Callable[[], float]) -> None:
-        self._lots = lots
+    def __init__(self, parts: Sequence[PartitionRecords], now: Callable[[], float]) -> None:
+        self._parts = parts
         self._now = now
-        self._count = sum(lot.source.count for lot in lots)
+        self._count = sum(part.source.count for part in parts)
 
     def done(self) -> bool:
         """Return whether it is known what became of every record."""
@@ -89,12 +79,12 @@ class BatchDelivery(Sequence[Delivery]):
         """Wait like :meth:`result` and return what went wrong, by the number of the record."""
         self._wait(timeout)
         return {
-            lot.row_of(position): error
-            for lot in self._lots
-            for span in lot.spans
+            part.row_of(position): error
+            for part in self._parts
+            for span in part.spans
             if any(leaf.error is not None for leaf in _leaves(span.result))
             for position in range(span.start, span.start + span.count)
-            if (error := lot.delivery(position).exception()) is not None
+            if (error := part.delivery(position).exception()) is not None
         }
 
     def __await__(self) -> Generator[Any, None, Sequence[RecordMetadata]]:
@@ -114,10 +104,10 @@ class BatchDelivery(Sequence[Delivery]):
         if isinstance(row, slice):
             return [self[number] for number in range(*row.indices(self._count))]
         number = row + self._count if row < 0 else row
-        for lot in self._lots:
-            position = lot.position_of(number)
+        for part in self._parts:
+            position = part.position_of(number)
             if position is not None:
-                return lot.delivery(position)
+                return part.delivery(position)
         raise IndexError(f"record {row} of {self._count}")
 
     def __repr__(self) -> str:
@@ -126,8 +116,8 @@ class BatchDelivery(Sequence[Delivery]):
 
     def _leaves(self) -> Iterator[BatchResult]:
         """Yield the results that stand for the records now, after any splits."""
-        for lot in self._lots:
-            for span in lot.spans:
+        for part in self._parts:
+            for span in part.spans:
                 yield from _leaves(span.result)
 
     def _unsettled(self) -> BatchResult | None:
@@ -141,11 +131,11 @@ class BatchDelivery(Sequence[Delivery]):
             Delivery(leaf, leaf.first_index)._wait(left)
 
     def _raise_failure(self) -> None:
-        for lot in self._lots:
-            for span in lot.spans:
+        for part in self._parts:
+            for span in part.spans:
                 if any(leaf.error is not None for leaf in _leaves(span.result)):
                     for position in range(span.start, span.start + span.count):
-                        lot.delivery(position).result()
+                        part.delivery(position).result()
 
 
 class _Metadata(Sequence[RecordMetadata]):
@@ -179,5 +169,5 @@ def _leaves(result: BatchResult) -> Iterator[BatchResult]:
             yield from _leaves(piece)
 
 
-def _start(span: Span) -> int:
+def _start(span: RowSpan) -> int:
     return span.start

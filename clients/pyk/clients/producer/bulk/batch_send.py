@@ -1,115 +1,122 @@
-"""``send_batch``: what is appended when, and what it waits for. The producers do the waiting."""
+"""``send_batch``: what is appended when, and what it waits for. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
-
-import attrs
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from pyk.clients.errors import KafkaError
+from pyk.clients.producer.arguments import check_topic
+from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.budget import RoomRequest
 from pyk.clients.producer.batching.delivery import BatchResult
+from pyk.clients.producer.batching.partitioner import choose_partition
+from pyk.clients.producer.batching.row_source import RowSpan
 from pyk.clients.producer.batching.topic_batches import TopicBatches
-from pyk.clients.producer.bulk.batch_delivery import BatchDelivery, Lot, Span
-from pyk.clients.producer.bulk.given import Circumstances, Given, read_given
-from pyk.clients.producer.bulk.given_table import GivenTable, is_table
-from pyk.clients.producer.faces.core import ProducerCore
-from pyk.clients.producer.faces.send_path import check_topic, choose_partition
+from pyk.clients.producer.batching.waits import MetadataWait, RoomWait, Steps
+from pyk.clients.producer.bulk.arrow_records import ArrowRecords, is_table
+from pyk.clients.producer.bulk.batch_delivery import BatchDelivery, PartitionRecords
+from pyk.clients.producer.bulk.iterable_records import (
+    BulkRecords,
+    PartitioningContext,
+    read_records,
+)
 from pyk.protocol.records.murmur2 import partition_for_key
+from pyk.runtime.clock import Clock
+
+if TYPE_CHECKING:
+    from pyk.clients.config import ProducerConfig
 
 
-@attrs.frozen
-class MetadataWait:
-    """Come back when metadata has the topic, with this partition if one is named."""
+class BatchSend:
+    """Sends many records in one call; ``max_block`` is how long one wait takes, in seconds."""
 
-    topic: str
-    partition: int | None
+    def __init__(
+        self, accumulator: RecordAccumulator, config: ProducerConfig, clock: Clock, max_block: float
+    ) -> None:
+        self._accumulator = accumulator
+        self._config = config
+        self._clock = clock
+        self._max_block = max_block
 
+    def steps(self, topic: str, records: Any) -> Steps[BatchDelivery]:
+        """Append records, yielding each wait, and return the outcome of all.
 
-@attrs.frozen
-class RoomWait:
-    """Come back when this room is granted."""
+        Raises at once if a record is invalid. When a wait fails, what was not appended fails with
+        it, in the result.
+        """
+        check_topic(topic)
+        bulk = self._read(topic, records)
+        accumulator = self._accumulator
+        accumulator.check_size(topic, bulk.largest_size)
+        while accumulator.lacks(topic, bulk.highest_partition):
+            yield MetadataWait(topic, bulk.highest_partition, self._deadline())
+        context = self._context(accumulator.topics[topic])
+        parts = bulk.by_partition(context) if bulk.largest_size else []
+        try:
+            yield from self._append(topic, parts)
+        except KafkaError as error:
+            _fail_rest(topic, parts, error)
+        return BatchDelivery(parts, self._clock.now)
 
-    room: RoomRequest
+    def _append(self, topic: str, parts: list[PartitionRecords]) -> Steps[None]:
+        accumulator = self._accumulator
+        room = RoomRequest(accumulator.bulk_size)
+        try:
+            for part in parts:
+                while part.appended < part.source.count:
+                    if accumulator.lacks(topic, None):  # forgotten while this waited for room
+                        yield MetadataWait(topic, None, self._deadline())
+                        continue
+                    span = accumulator.extend(
+                        accumulator.topics[topic],
+                        part.partition,
+                        part.source,
+                        part.appended,
+                        room if room.is_granted else None,
+                    )
+                    if span is not None:
+                        part.spans.append(span)
+                    elif not room.is_granted:
+                        yield RoomWait(room, self._deadline())
+        finally:
+            accumulator.cancel_room(room)
 
+    def _read(self, topic: str, records: Any) -> BulkRecords:
+        if is_table(records):
+            return ArrowRecords(records)
+        config = self._config
+        return read_records(topic, records, config.key_serializer, config.value_serializer)
 
-Steps = Generator[MetadataWait | RoomWait, None, BatchDelivery]
+    def _context(self, batches: TopicBatches) -> PartitioningContext:
+        count, partitioner = batches.partition_count, self._config.partitioner
+        partition_of: Callable[[bytes | None], int]
+        if partitioner is None:
 
+            def partition_of(key: bytes | None) -> int:
+                return -1 if key is None else partition_for_key(key, count)
 
-def send_records(core: ProducerCore, topic: str, records: Any) -> Steps:
-    """Append records, yielding each wait, and return the fate of all.
+        else:
 
-    Raises at once what is wrong with the records. When a wait fails, what was not appended fails
-    with it, in the result.
-    """
-    check_topic(topic)
-    given = _read(core, topic, records)
-    core.accumulator.check_size(topic, given.largest_size)
-    while core.lacks(topic, given.highest_partition):
-        yield MetadataWait(topic, given.highest_partition)
-    batches = core.accumulator.topics[topic]
-    lots = given.lots(_circumstances(core, batches)) if given.largest_size else []
-    appending = _append(core, topic, lots)
-    try:
-        yield from appending
-    except KafkaError as error:
-        _fail_rest(topic, lots, error)
-    return BatchDelivery(lots, core.client.clock.now)
+            def partition_of(key: bytes | None) -> int:
+                return choose_partition(partitioner, batches, key)
 
+        return PartitioningContext(
+            partition_count=count,
+            partition_of=partition_of,
+            has_partitioner=partitioner is not None,
+            sticky_partition=lambda: self._accumulator.choose_partition(batches),
+            time_ms=self._clock.time_ms(),
+        )
 
-def _append(
-    core: ProducerCore, topic: str, lots: list[Lot]
-) -> Generator[MetadataWait | RoomWait, None, None]:
-    accumulator = core.accumulator
-    room = RoomRequest(accumulator.bulk_size)
-    try:
-        for lot in lots:
-            while lot.placed < lot.source.count:
-                if core.lacks(topic, None):  # forgotten while this waited for room
-                    yield MetadataWait(topic, None)
-                    continue
-                batches = accumulator.topics[topic]
-                granted = room if room.is_granted else None
-                span = accumulator.extend(batches, lot.partition, lot.source, lot.placed, granted)
-                if span is not None:
-                    lot.spans.append(span)
-                elif not room.is_granted:
-                    yield RoomWait(room)
-    finally:
-        accumulator.cancel_room(room)
-
-
-def _read(core: ProducerCore, topic: str, records: Any) -> Given:
-    if is_table(records):
-        return GivenTable(records)
-    config = core.config
-    return read_given(topic, records, config.key_serializer, config.value_serializer)
-
-
-def _circumstances(core: ProducerCore, batches: TopicBatches) -> Circumstances:
-    count, partitioner = batches.partition_count, core.config.partitioner
-
-    def by_key(key: bytes | None) -> int:
-        return -1 if key is None else partition_for_key(key, count)
-
-    def by_partitioner(key: bytes | None) -> int:
-        assert partitioner is not None
-        return choose_partition(partitioner, batches, key)
-
-    return Circumstances(
-        partition_count=count,
-        partition_of=by_key if partitioner is None else by_partitioner,
-        has_partitioner=partitioner is not None,
-        sticky_partition=lambda: core.accumulator.choose_partition(batches),
-        time_ms=core.client.clock.time_ms(),
-    )
+    def _deadline(self) -> float:
+        return self._clock.now() + self._max_block
 
 
-def _fail_rest(topic: str, lots: list[Lot], error: KafkaError) -> None:
-    for lot in lots:
-        placed, count = lot.placed, lot.source.count
-        if placed < count:
-            refused = BatchResult(topic, lot.partition)
-            refused.fail(error, count - placed)
-            lot.spans.append(Span(placed, count - placed, refused, 0))
+def _fail_rest(topic: str, parts: list[PartitionRecords], error: KafkaError) -> None:
+    for part in parts:
+        appended, count = part.appended, part.source.count
+        if appended < count:
+            refused = BatchResult(topic, part.partition)
+            refused.fail(error, count - appended)
+            part.spans.append(RowSpan(appended, count - appended, refused, 0))

@@ -6,24 +6,26 @@ import os
 import random as randomness
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig, ProducerOptions
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.context import AsyncContext
-from pyk.clients.errors import KafkaError
 from pyk.clients.payload import K, V
-from pyk.clients.producer.batching.budget import RoomRequest
+from pyk.clients.producer.arguments import HeadersLike
 from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
+from pyk.clients.producer.batching.waits import Steps
 from pyk.clients.producer.bulk.batch_delivery import BatchDelivery
-from pyk.clients.producer.bulk.batch_send import RoomWait, send_records
 from pyk.clients.producer.faces.core import EXIT_SECONDS, ProducerCore
 from pyk.clients.producer.faces.record import WaitingRecord
-from pyk.clients.producer.faces.send_path import AsyncSendPath, HeadersLike, OnDelivery
+from pyk.clients.producer.faces.send_path import AsyncSendPath, OnDelivery
 from pyk.clients.producer.faces.stats import ProducerStats
+from pyk.clients.producer.faces.steps import run_awaited
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
+
+R = TypeVar("R")
 
 
 @with_options_of(ProducerConfig, ProducerOptions)
@@ -106,7 +108,7 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
         return await delivery
 
     async def send_batch(self, topic: str, records: Iterable[Any]) -> BatchDelivery:
-        """Put many records into the buffer and return the fate of all, and of each.
+        """Put many records into the buffer and return the outcome of all, and of each.
 
         ``records`` are values, ``(key, value)`` tuples or mappings of ``send``'s arguments, or an
         Arrow table with the columns ``value`` and, if need be, ``key``, ``headers``, ``partition``
@@ -114,27 +116,7 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
         records keep their order. Waits like :meth:`send`; if it waits too long, the records that
         found no room fail in the result.
         """
-        core = self._core
-        core.client.check_place()
-        steps = send_records(core, topic, records)
-        try:
-            step = next(steps)
-            while True:
-                deadline = core.client.clock.now() + core.max_block
-                try:
-                    if isinstance(step, RoomWait):
-                        await core.wait_for_room(step.room, deadline)
-                    else:
-                        await core.find(step.topic, step.partition, deadline)
-                except KafkaError as error:
-                    step = steps.throw(error)
-                else:
-                    step = next(steps)
-        except StopIteration as end:
-            deliveries: BatchDelivery = end.value
-            return deliveries
-        finally:
-            steps.close()
+        return await self._run(self._core.batch_send.steps(topic, records))
 
     async def start(self, timeout: float | None = None) -> None:
         """Connect. Entering the context manager does it, else the first ``send``.
@@ -205,18 +187,8 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
         self._core = core
 
     async def _send_slowly(self, record: WaitingRecord) -> Delivery:
-        core = self._core
-        core.client.check_place()
-        deadline = core.client.clock.now() + core.max_block
-        room = RoomRequest(record.size)
-        try:
-            while True:
-                delivery = self._append_waiting(record, room if room.is_granted else None)
-                if delivery is not None:
-                    return delivery
-                if core.lacks(record.topic, record.partition):
-                    await core.find(record.topic, record.partition, deadline)
-                elif not room.is_granted:
-                    await core.wait_for_room(room, deadline)
-        finally:
-            core.accumulator.cancel_room(room)
+        return await self._run(self._core.append(self._append_waiting, record))
+
+    async def _run(self, steps: Steps[R]) -> R:
+        self._core.client.check_place()
+        return await run_awaited(steps, self._core.wait)

@@ -22,8 +22,10 @@ from pyk.clients.errors import (
     KafkaTimeoutError,
 )
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
-from pyk.clients.producer.batching.budget import RoomRequest
-from pyk.clients.producer.batching.wakeup import NEVER, Wakeup
+from pyk.clients.producer.batching.delivery import Delivery
+from pyk.clients.producer.batching.waits import MetadataWait, Steps, Wait
+from pyk.clients.producer.bulk.batch_send import BatchSend
+from pyk.clients.producer.faces.record import Append, WaitingRecord, append_steps
 from pyk.clients.producer.faces.stats import ProducerStats
 from pyk.clients.producer.sending.produce_call import ProduceTerms
 from pyk.clients.producer.sending.sender import Sender, SenderSettings
@@ -91,6 +93,7 @@ class ProducerCore:
         self._sender = self._make_sender()
         self._sender_loop = SenderLoop(self.client, config, self.accumulator, self._sender, thread)
         self.accumulator.wakeup = self._sender_loop.wake_for_records
+        self.batch_send = BatchSend(self.accumulator, config, self.client.clock, self.max_block)
         self.client.guard.on_fork = self.accumulator.refuse_after_fork
         self._is_told = False
         self._starting = asyncio.Lock()
@@ -129,12 +132,12 @@ class ProducerCore:
         """Wait until every record that was accepted so far is settled, at most ``timeout`` s."""
         self.client.check_place()
         timeout = checked_timeout(timeout)
-        settled = Wakeup()
+        settled = asyncio.Event()
         flush = self.accumulator.begin_flush(settled.set)
         try:
             if flush.remaining:
                 async with asyncio.timeout(timeout):
-                    await settled.wait_until(NEVER)
+                    await settled.wait()
         except TimeoutError:
             raise KafkaTimeoutError(
                 f"{counted(len(flush.remaining), 'batch', 'batches')} not settled after "
@@ -232,33 +235,32 @@ class ProducerCore:
 
     # -- metadata ----------------------------------------------------------------------------------
 
-    def lacks(self, topic: str, partition: int | None) -> bool:
-        """Say whether metadata has to come before a record can be appended."""
-        batches = self.accumulator.topics.get(topic)
-        return batches is None or (partition is not None and partition >= batches.partition_count)
-
-    async def find(self, topic: str, partition: int | None, deadline: float) -> None:
-        """Wait for a topic's metadata, until it has ``partition`` if one is given."""
+    async def find(self, step: MetadataWait) -> None:
+        """Wait for a topic's metadata, until it has the partition if one is named."""
+        topic, partition, deadline = step.topic, step.partition, step.deadline
         self.client.check_place()
         await self.start(max(0.0, deadline - self.client.clock.now()))
         while True:
             version = self.client.metadata.version
             self._adopt(await self._topic(topic, deadline))
             self.client.also_use_topics(RECORDS, [topic])
-            if not self.lacks(topic, partition):
+            if not self.accumulator.lacks(topic, partition):
                 return
             self.client.request_metadata_update()
             try:
                 await self.client.metadata_updated(version, deadline)
             except KafkaTimeoutError as error:
-                count = self.accumulator.topics[topic].partition_count
-                raise KafkaTimeoutError(
-                    f"topic {topic!r} has {count} partitions, and no partition {partition} "
-                    f"came to be within {self._limit}",
-                    topic=topic,
-                    partition=partition,
-                    definite=True,
-                ) from error
+                raise self._no_partition(step) from error
+
+    def _no_partition(self, step: MetadataWait) -> KafkaTimeoutError:
+        count = self.accumulator.topics[step.topic].partition_count
+        return KafkaTimeoutError(
+            f"topic {step.topic!r} has {count} partitions, and no partition {step.partition} "
+            f"came to be within {self._limit}",
+            topic=step.topic,
+            partition=step.partition,
+            definite=True,
+        )
 
     async def _topic(self, topic: str, deadline: float) -> TopicMetadata:
         try:
@@ -301,13 +303,21 @@ class ProducerCore:
 
     # -- room --------------------------------------------------------------------------------------
 
-    async def wait_for_room(self, room: RoomRequest, deadline: float) -> None:
-        """Wait in line for room in the buffer; whoever made the request cancels it."""
-        turn = Wakeup()
-        self.accumulator.request_room(room, turn.set)
+    def append(self, append: Append, record: WaitingRecord) -> Steps[Delivery]:
+        """Return the steps that append a record with ``append`` within ``max_block_ms``."""
+        deadline = self.client.clock.now() + self.max_block
+        return append_steps(append, self.accumulator, record, deadline)
+
+    async def wait(self, step: Wait) -> None:
+        """Wait for what a step needs; whoever requested room cancels it."""
+        if isinstance(step, MetadataWait):
+            await self.find(step)
+            return
+        granted = asyncio.Event()
+        self.accumulator.request_room(step.room, granted.set)
         try:
-            async with asyncio.timeout_at(deadline):
-                await turn.wait_until(NEVER)
+            async with asyncio.timeout_at(step.deadline):
+                await granted.wait()
         except TimeoutError:
             raise self.exhausted() from None
 

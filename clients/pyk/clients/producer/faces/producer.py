@@ -9,25 +9,28 @@ import random as randomness
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig, ProducerOptions
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.thread import LoopThread
-from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
+from pyk.clients.errors import KafkaTimeoutError, StateError
 from pyk.clients.payload import K, V
-from pyk.clients.producer.batching.budget import RoomRequest
+from pyk.clients.producer.arguments import HeadersLike
 from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
+from pyk.clients.producer.batching.waits import MetadataWait, Steps, Wait
 from pyk.clients.producer.bulk.batch_delivery import BatchDelivery
-from pyk.clients.producer.bulk.batch_send import RoomWait, send_records
 from pyk.clients.producer.faces.core import CLOSE_SECONDS, CLOSED, EXIT_SECONDS, ProducerCore
 from pyk.clients.producer.faces.record import WaitingRecord
-from pyk.clients.producer.faces.send_path import BlockingSendPath, HeadersLike, OnDelivery
+from pyk.clients.producer.faces.send_path import BlockingSendPath, OnDelivery
 from pyk.clients.producer.faces.stats import ProducerStats
+from pyk.clients.producer.faces.steps import run
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
+
+R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +115,7 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
             ...
 
     def send_batch(self, topic: str, records: Iterable[Any]) -> BatchDelivery:
-        """Put many records into the buffer and return the fate of all, and of each.
+        """Put many records into the buffer and return the outcome of all, and of each.
 
         ``records`` are values, ``(key, value)`` tuples or mappings of ``send``'s arguments, or an
         Arrow table with the columns ``value`` and, if need be, ``key``, ``headers``, ``partition``
@@ -120,26 +123,7 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
         records keep their order. Waits like :meth:`send`; if it waits too long, the records that
         found no room fail in the result.
         """
-        core = self._core
-        steps = send_records(core, topic, records)
-        try:
-            step = next(steps)
-            while True:
-                deadline = core.client.clock.now() + core.max_block
-                try:
-                    if isinstance(step, RoomWait):
-                        self._wait_for_room(step.room, deadline)
-                    else:
-                        self._find(step.topic, step.partition, deadline)
-                except KafkaError as error:
-                    step = steps.throw(error)
-                else:
-                    step = next(steps)
-        except StopIteration as end:
-            deliveries: BatchDelivery = end.value
-            return deliveries
-        finally:
-            steps.close()
+        return self._run(self._core.batch_send.steps(topic, records))
 
     def start(self, timeout: float | None = None) -> None:
         """Connect. Entering the context manager does it, else the first ``send``.
@@ -226,40 +210,26 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
         self._core = core
 
     def _send_slowly(self, record: WaitingRecord) -> Delivery:
-        core = self._core
-        deadline = core.client.clock.now() + core.max_block
-        room = RoomRequest(record.size)
-        try:
-            while True:
-                delivery = self._append_waiting(record, room if room.is_granted else None)
-                if delivery is not None:
-                    return delivery
-                if core.lacks(record.topic, record.partition):
-                    self._find(record.topic, record.partition, deadline)
-                elif not room.is_granted:
-                    self._wait_for_room(room, deadline)
-        finally:
-            core.accumulator.cancel_room(room)
+        return self._run(self._core.append(self._append_waiting, record))
 
-    # Both wait aside: the application may hold locks around ``send`` that its callbacks take.
+    def _run(self, steps: Steps[R]) -> R:
+        return run(steps, self._wait)
 
-    def _find(self, topic: str, partition: int | None, deadline: float) -> None:
-        """Wait for a topic's metadata, on this thread."""
-        core = self._core
-        patience = max(0.0, deadline - core.client.clock.now()) + GRACE_SECONDS
-        self._thread.call(core.find(topic, partition, deadline), patience, may_drive=False)
-
-    def _wait_for_room(self, room: RoomRequest, deadline: float) -> None:
-        """Wait in line for room in the buffer, on this thread."""
-        core = self._core
-        if self._thread.is_here():
+    def _wait(self, step: Wait) -> None:
+        """Wait aside: the application may hold locks around ``send`` that its callbacks take."""
+        core, thread = self._core, self._thread
+        seconds = step.deadline - core.client.clock.now()
+        if isinstance(step, MetadataWait):
+            thread.call(core.find(step), max(0.0, seconds) + GRACE_SECONDS, may_drive=False)
+            return
+        if thread.is_here():
             raise StateError(
                 "the buffer is full, and a callback that waits for room keeps the producer from "
                 "making any: send from another thread, or raise buffer_memory"
             )
-        turn = self._thread.new_waiter()
-        core.accumulator.request_room(room, turn.set)
-        if not self._thread.wait_aside(turn, deadline - core.client.clock.now()):
+        granted = thread.new_waiter()
+        core.accumulator.request_room(step.room, granted.set)
+        if not thread.wait_aside(granted, seconds):
             raise core.exhausted()
 
 

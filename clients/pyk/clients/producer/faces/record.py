@@ -1,11 +1,16 @@
-"""A record that cannot be appended yet."""
+"""A record that cannot be appended yet, and the steps until it is. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import attrs
 
-from pyk.clients.producer.batching.budget import record_size
-from pyk.clients.producer.bulk.row_source import Headers
+from pyk.clients.producer.arguments import Headers
+from pyk.clients.producer.batching.accumulator import RecordAccumulator
+from pyk.clients.producer.batching.budget import RoomRequest, record_size
+from pyk.clients.producer.batching.delivery import Delivery
+from pyk.clients.producer.batching.waits import MetadataWait, RoomWait, Steps
 
 
 @attrs.frozen
@@ -23,3 +28,25 @@ class WaitingRecord:
     def size(self) -> int:
         """What it takes of the buffer's budget, in bytes."""
         return record_size(self.key, self.value, self.headers)
+
+
+Append = Callable[[WaitingRecord, RoomRequest | None], Delivery | None]
+"""Appends a record with the room that was granted for it; None if it has to wait."""
+
+
+def append_steps(
+    append: Append, accumulator: RecordAccumulator, record: WaitingRecord, deadline: float
+) -> Steps[Delivery]:
+    """Append a record once that is possible, yielding each wait, and return its delivery."""
+    room = RoomRequest(record.size)
+    try:
+        while True:
+            delivery = append(record, room if room.is_granted else None)
+            if delivery is not None:
+                return delivery
+            if accumulator.lacks(record.topic, record.partition):
+                yield MetadataWait(record.topic, record.partition, deadline)
+            elif not room.is_granted:
+                yield RoomWait(room, deadline)
+    finally:
+        accumulator.cancel_room(room)

@@ -1,5 +1,6 @@
 cimport cython
 
+from pyk.clients.producer.arguments cimport as_partition, serialized
 from pyk.clients.producer.batching.accumulator cimport RecordAccumulator
 from pyk.clients.producer.batching.budget cimport RoomRequest
 from pyk.clients.producer.batching.delivery cimport Delivery
@@ -49,12 +50,6 @@ cdef class AsyncSendPath(SendPath):
     cdef object _async_send(
         self, topic, value, key, partition, headers, timestamp_ms, on_delivery
     )
-
-
-cpdef as_partition(given)
-
-
-cpdef serialized(serializer, str topic, given, str what)
 
 
 @cython.final

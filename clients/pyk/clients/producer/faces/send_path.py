@@ -6,31 +6,35 @@ method around it would cost as much as all that it does.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
-from operator import index
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any
 
-from pyk.clients.arguments import INT32_MAX
 from pyk.clients.engine.waiter import LoopOfCaller
-from pyk.clients.errors import SerializationError
+from pyk.clients.producer.arguments import (
+    NO_HEADERS,
+    Headers,
+    HeadersLike,
+    as_bytes,
+    as_headers,
+    as_partition,
+    check_callback,
+    check_topic,
+    serialized,
+)
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.budget import RoomRequest
 from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
-from pyk.clients.producer.batching.partitioner import Partitioner
+from pyk.clients.producer.batching.partitioner import Partitioner, choose_partition
 from pyk.clients.producer.batching.topic_batches import TopicBatches
-from pyk.clients.producer.bulk.row_source import Headers
 from pyk.clients.producer.faces.record import WaitingRecord
 from pyk.clients.timestamps import milliseconds
 from pyk.protocol.records.murmur2 import partition_for_key
 from pyk.runtime.clock import Clock
 from pyk.runtime.system_clock import SystemClock
 
-HeadersLike = Mapping[str, bytes | str | None] | Sequence[tuple[str, bytes | str | None]]
 OnDelivery = Callable[[Delivery], object]
 """Called with the delivery once its outcome is known, as by ``Delivery.add_done_callback``."""
 
-HEADER = "header"
-NO_HEADERS: Headers = ()
 YIELD_EVERY = 256
 
 
@@ -299,108 +303,7 @@ class Sent:
         """Do nothing: the record is on its way."""
 
 
-def check_callback(function: Any) -> None:
-    """Raise ``TypeError`` for an ``on_delivery`` that cannot be called, before anything is sent."""
-    if not callable(function):
-        raise TypeError(f"on_delivery must be callable, not {type(function).__name__}")
-
-
-def check_topic(topic: Any) -> None:
-    """Raise ``TypeError`` for a topic that is not a str."""
-    if not isinstance(topic, str):
-        raise TypeError(f"topic must be a str, not {type(topic).__name__}")
-
-
-def as_partition(given: Any) -> int:
-    """Return the number of a partition; raise ``TypeError`` or ``ValueError`` for anything else."""
-    if type(given) is int and 0 <= given <= INT32_MAX:
-        return given
-    if isinstance(given, bool) or not hasattr(given, "__index__"):
-        raise TypeError(f"partition must be an int, not {type(given).__name__}")
-    number = index(given)
-    if not 0 <= number <= INT32_MAX:
-        raise ValueError(f"partition must be from 0 to {INT32_MAX}, not {number}")
-    return number
-
-
 async def _and_call(sending: Awaitable[Delivery], on_delivery: OnDelivery) -> Delivery:
     delivery = await sending
     delivery.add_done_callback(on_delivery)
     return delivery
-
-
-def choose_partition(partitioner: Partitioner, batches: TopicBatches, key: bytes | None) -> int:
-    """Return what a user's partitioner chooses; raise ``ValueError`` if that is no partition."""
-    count = batches.partition_count
-    chosen = partitioner(key, range(count), batches.available)
-    try:
-        number = index(chosen)
-    except TypeError:
-        raise TypeError(
-            f"the partitioner must return a number, not {type(chosen).__name__}"
-        ) from None
-    if not 0 <= number < count:
-        raise ValueError(
-            f"the partitioner chose partition {number} of topic {batches.name!r}, which has {count}"
-        )
-    return number
-
-
-def as_bytes(given: Any, what: str) -> bytes:
-    """Return a str as UTF-8 and anything else with a buffer as bytes; raise ``TypeError``."""
-    if type(given) is bytes:
-        return given
-    if isinstance(given, str):
-        return given.encode()
-    if isinstance(given, bytes | bytearray | memoryview) or hasattr(given, "__buffer__"):
-        return bytes(given)
-    try:
-        return bytes(memoryview(given))
-    except TypeError:
-        advice = "" if what == HEADER else f": give the producer a {what}_serializer"
-        raise TypeError(
-            f"{what} must be bytes or str, not {type(given).__name__}{advice}"
-        ) from None
-
-
-def as_headers(given: HeadersLike) -> Headers:
-    """Return headers as pairs of str and bytes or None."""
-    pairs: Any = given.items() if isinstance(given, Mapping) else given
-    headers: list[tuple[str, bytes | None]] = []
-    if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
-        raise TypeError(
-            f"headers must be a mapping or (name, value) pairs, not {type(pairs).__name__}"
-        )
-    for pair in pairs:
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise TypeError(f"a header must be a pair (name, value), not {pair!r}")
-        name, value = pair
-        if not isinstance(name, str):
-            raise TypeError(f"header name must be a str, not {type(name).__name__}")
-        headers.append((name, None if value is None else as_bytes(value, HEADER)))
-    return tuple(headers)
-
-
-def serialized(serializer: Any, topic: str, given: Any, what: str) -> Any:
-    """Return what a serializer makes of a key or value: ``serialize(topic, given)`` of an object
-    that has it, else the object called with ``given``.
-
-    None stays None: no key, or a tombstone.
-    """
-    if serializer is None or given is None:
-        return given
-    try:
-        serialize = getattr(serializer, "serialize", None)
-        made = serializer(given) if serialize is None else serialize(topic, given)
-    except Exception as error:
-        raise SerializationError(
-            f"the {what}_serializer failed for topic {topic!r}: {error!r}", topic=topic
-        ) from error
-    if made is None or type(made) is bytes:
-        return made
-    try:
-        return as_bytes(made, what)
-    except TypeError:
-        raise TypeError(
-            f"the {what}_serializer for topic {topic!r} returned {type(made).__name__}, not bytes"
-        ) from None

@@ -6,7 +6,7 @@ from pyk.clients.producer.batching.accumulator cimport RecordAccumulator
 from pyk.clients.producer.batching.batch cimport ProducerBatch
 from pyk.clients.producer.sending.produce_call cimport ProduceCall
 from pyk.clients.producer.sending.sender cimport Consequences, Plan, Sender
-from pyk.clients.producer.batching.wakeup cimport Alarm
+from pyk.clients.producer.sending.scheduled_turn cimport ScheduledTurn
 from pyk.runtime.system_clock cimport SystemClock
 
 
@@ -22,7 +22,7 @@ cdef class SenderLoop:
     cdef object _metadata
     cdef LoopThread _thread
     cdef tuple _visits
-    cdef Alarm _alarm
+    cdef ScheduledTurn _turn
     cdef bint _is_getting_producer_id
     cdef bint _is_stopped
     cdef bint _is_visited

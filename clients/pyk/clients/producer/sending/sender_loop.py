@@ -12,8 +12,8 @@ from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import KafkaError, MalformedResponseError, StateError, error_for
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.batch import ProducerBatch
-from pyk.clients.producer.batching.wakeup import Alarm
 from pyk.clients.producer.sending.produce_call import AllWritten, ProduceCall
+from pyk.clients.producer.sending.scheduled_turn import ScheduledTurn
 from pyk.clients.producer.sending.sender import Consequences, Sender
 from pyk.clients.producer.sending.sequences import ProducerIdentity
 from pyk.protocol.errors import ErrorCode
@@ -54,7 +54,7 @@ class SenderLoop:
         self._accumulator = accumulator
         self._sender = sender
         self._metadata = client.metadata
-        self._alarm = Alarm(self.take_turn)
+        self._turn = ScheduledTurn(self.take_turn)
         self._thread = thread
         # What visitors call, bound once.
         self._visits = self.visit, self.wake
@@ -71,19 +71,19 @@ class SenderLoop:
     def start(self) -> None:
         """Begin, and get a producer id before the first record needs it."""
         self._metadata = self._client.metadata
-        self._alarm.start()
-        self._alarm.set()
+        self._turn.start()
+        self._turn.request()
         if self._config.enable_idempotence:
             self._get_producer_id_soon()
 
     def use(self, image: MetadataImage) -> None:
         """Send where an image of metadata says, from now on. On the loop only."""
         self._metadata = image
-        self._alarm.set()
+        self._turn.request()
 
     def wake(self) -> None:
         """Look soon what there is to send. On the loop only."""
-        self._alarm.set()
+        self._turn.request()
 
     def wake_for_records(self) -> None:
         """Send what is due at once if nothing is under way, else soon, with what comes until then.
@@ -95,8 +95,8 @@ class SenderLoop:
         if self._thread is not None:
             visit, wake = self._visits
             self._thread.visit(visit if hurries else wake)
-        elif not hurries or self._is_busy or not self._alarm.is_started() or self._sender.is_busy():
-            self._alarm.set()
+        elif not hurries or self._is_busy or not self._turn.is_started() or self._sender.is_busy():
+            self._turn.request()
         else:
             self._visit()
 
@@ -111,7 +111,7 @@ class SenderLoop:
     def stop(self, error: KafkaError) -> None:
         """Send nothing more, and give up every record that is not settled."""
         self._is_stopped = True
-        self._alarm.stop()
+        self._turn.stop()
         self._settle(self._sender.abandon(error))
 
     def _visit(self) -> None:
@@ -126,7 +126,7 @@ class SenderLoop:
             return
         was_busy, self._is_busy = self._is_busy, True
         try:
-            self._alarm.set_at(self._act(self._now()))
+            self._turn.request_at(self._act(self._now()))
         except Exception as mistake:
             self._fail(mistake)
         finally:
@@ -194,7 +194,7 @@ class SenderLoop:
         elif consequences.needs_metadata:
             self._client.request_metadata_update()
         if self._accumulator.has_unfinished():
-            self._alarm.set()
+            self._turn.request()
 
     def _settle(self, settled: list[ProducerBatch]) -> None:
         if not settled:
@@ -249,7 +249,7 @@ class SenderLoop:
                     return
         finally:
             self._is_getting_producer_id = False
-            self._alarm.set()
+            self._turn.request()
 
     async def _ask_for_producer_id(self) -> ProducerIdentity:
         timeout = self._config.request_timeout_ms / 1000

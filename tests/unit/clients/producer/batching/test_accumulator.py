@@ -10,7 +10,7 @@ import pytest
 from pyk.clients.errors import ClosedError
 from pyk.clients.producer.batching.budget import RECORD_OVERHEAD_BYTES, RoomRequest
 from pyk.clients.producer.batching.open_batches import NEVER
-from pyk.clients.producer.bulk.row_source import RecordRows, ValueRows
+from pyk.clients.producer.batching.row_source import RecordRows, ValueRows
 from pyk.protocol.records import RecordBatchBuilder
 from pyk.runtime.virtual_time import VirtualClock
 from support.producer_parts import Wakeups, make_accumulator, put, values_of

@@ -11,15 +11,9 @@ import pytest
 
 from pyk.clients import AsyncProducer, Producer
 from pyk.clients.errors import SerializationError
+from pyk.clients.producer.arguments import as_bytes, as_headers, serialized
 from pyk.clients.producer.batching.delivery import Delivery
-from pyk.clients.producer.faces.send_path import (
-    YIELD_EVERY,
-    AsyncSendPath,
-    BlockingSendPath,
-    as_bytes,
-    as_headers,
-    serialized,
-)
+from pyk.clients.producer.faces.send_path import YIELD_EVERY, AsyncSendPath, BlockingSendPath
 from pyk.runtime.virtual_time import START_MS, VirtualClock
 from support.producer_parts import make_accumulator
 

@@ -1,7 +1,7 @@
-"""The records of a ``send_batch`` as they were given, and how they fall into lots. Pure.
+"""The records of a ``send_batch`` that came as an iterable, and their partitions. Pure.
 
-What can be looked at for all records at once, is: their types, the largest size, the partitions of
-the keys. What is wrong with one record is said before any is appended.
+Types, the largest size and the partitions of keys are computed for all records at once where that
+is possible. An invalid record raises before any record is appended.
 """
 
 from __future__ import annotations
@@ -13,10 +13,16 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
+from pyk.clients.producer.arguments import (
+    Headers,
+    as_bytes,
+    as_headers,
+    as_partition,
+    serialized,
+)
 from pyk.clients.producer.batching.budget import record_size
-from pyk.clients.producer.bulk.batch_delivery import Lot
-from pyk.clients.producer.bulk.row_source import Headers, PairRows, RecordRows, ValueRows
-from pyk.clients.producer.faces.send_path import as_bytes, as_headers, as_partition, serialized
+from pyk.clients.producer.batching.row_source import PairRows, RecordRows, ValueRows
+from pyk.clients.producer.bulk.batch_delivery import PartitionRecords
 from pyk.clients.timestamps import milliseconds
 
 FIELDS = frozenset({"value", "key", "partition", "headers", "timestamp_ms"})
@@ -26,8 +32,8 @@ T = TypeVar("T")
 
 
 @attrs.frozen
-class Circumstances:
-    """What a topic and a producer add to the records."""
+class PartitioningContext:
+    """What the records' partitions and timestamps depend on, of the topic and of the producer."""
 
     partition_count: int
     partition_of: Callable[[bytes | None], int]
@@ -39,56 +45,56 @@ class Circumstances:
     time_ms: int
 
 
-class Given(Protocol):
-    """Records that were given to ``send_batch``."""
+class BulkRecords(Protocol):
+    """The records of one ``send_batch``."""
 
     highest_partition: int | None
     """The highest partition that a record names."""
     largest_size: int
     """What the largest record takes of the buffer's budget."""
 
-    def lots(self, circumstances: Circumstances) -> list[Lot]:
-        """Return the records in lots, each for one partition, in order."""
+    def by_partition(self, context: PartitioningContext) -> list[PartitionRecords]:
+        """Return the records by partition, in order."""
 
 
 @attrs.define
-class GivenValues:
+class ValueRecords:
     """Values without keys."""
 
     values: list[bytes | None]
     largest_size: int
     highest_partition: int | None = None
 
-    def lots(self, circumstances: Circumstances) -> list[Lot]:
-        now = circumstances.time_ms
-        if not circumstances.has_partitioner:
-            return [Lot(-1, ValueRows(now, self.values))]
-        partitions = [circumstances.partition_of(None) for _ in self.values]
+    def by_partition(self, context: PartitioningContext) -> list[PartitionRecords]:
+        now = context.time_ms
+        if not context.has_partitioner:
+            return [PartitionRecords(-1, ValueRows(now, self.values))]
+        partitions = [context.partition_of(None) for _ in self.values]
         return [
-            Lot(partition, ValueRows(now, values), 0, rows)
-            for partition, rows, values in group(self.values, partitions, circumstances)
+            PartitionRecords(partition, ValueRows(now, values), 0, rows)
+            for partition, rows, values in group(self.values, partitions, context)
         ]
 
 
 @attrs.define
-class GivenPairs:
+class PairRecords:
     """Keys and values."""
 
     pairs: list[Pair]
     largest_size: int
     highest_partition: int | None = None
 
-    def lots(self, circumstances: Circumstances) -> list[Lot]:
-        partition_of = circumstances.partition_of
+    def by_partition(self, context: PartitioningContext) -> list[PartitionRecords]:
+        partition_of = context.partition_of
         partitions = [partition_of(key) for key, _ in self.pairs]
         return [
-            Lot(partition, PairRows(circumstances.time_ms, pairs), 0, rows)
-            for partition, rows, pairs in group(self.pairs, partitions, circumstances)
+            PartitionRecords(partition, PairRows(context.time_ms, pairs), 0, rows)
+            for partition, rows, pairs in group(self.pairs, partitions, context)
         ]
 
 
 @attrs.frozen
-class GivenRecord:
+class WholeRecord:
     """One record with all its parts, serialized."""
 
     key: bytes | None
@@ -99,17 +105,17 @@ class GivenRecord:
 
 
 @attrs.define
-class GivenRecords:
+class WholeRecords:
     """Records of which some have more than a key and a value."""
 
-    records: list[GivenRecord]
+    records: list[WholeRecord]
     largest_size: int
     highest_partition: int | None
 
-    def lots(self, circumstances: Circumstances) -> list[Lot]:
-        now = circumstances.time_ms
+    def by_partition(self, context: PartitioningContext) -> list[PartitionRecords]:
+        now = context.time_ms
         partitions = [
-            circumstances.partition_of(record.key) if record.partition is None else record.partition
+            context.partition_of(record.key) if record.partition is None else record.partition
             for record in self.records
         ]
         whole = [
@@ -117,16 +123,18 @@ class GivenRecords:
             for r in self.records
         ]
         return [
-            Lot(partition, RecordRows(records), 0, rows)
-            for partition, rows, records in group(whole, partitions, circumstances)
+            PartitionRecords(partition, RecordRows(records), 0, rows)
+            for partition, rows, records in group(whole, partitions, context)
         ]
 
 
-def read_given(
+def read_records(
     topic: str, records: Iterable[Any], key_serializer: Any, value_serializer: Any
-) -> Given:
-    """Return what an iterable gives: values, (key, value) tuples, or mappings of the arguments of
-    ``send``. Str and buffers become bytes; anything else is for the serializers.
+) -> BulkRecords:
+    """Return the records of an iterable.
+
+    Its items are values, (key, value) tuples, or mappings of the arguments of ``send``. Str and
+    buffers become bytes; anything else is for the serializers.
     """
     if isinstance(records, str | bytes | Mapping):
         raise TypeError(
@@ -136,17 +144,17 @@ def read_given(
     kinds = set(map(type, items))
     if not any(issubclass(kind, tuple | Mapping) for kind in kinds):
         values = _as_bytes(topic, items, kinds, value_serializer, "value")
-        return GivenValues(values, _largest(values))
+        return ValueRecords(values, _largest(values))
     if all(issubclass(kind, tuple) for kind in kinds):
         return _pairs(topic, items, key_serializer, value_serializer)
-    given = [_record(topic, item, key_serializer, value_serializer) for item in items]
-    named = [record.partition for record in given if record.partition is not None]
-    sizes = (record_size(record.key, record.value, record.headers) for record in given)
-    return GivenRecords(given, max(sizes), max(named, default=None))
+    whole = [_record(topic, item, key_serializer, value_serializer) for item in items]
+    named = [record.partition for record in whole if record.partition is not None]
+    sizes = (record_size(record.key, record.value, record.headers) for record in whole)
+    return WholeRecords(whole, max(sizes), max(named, default=None))
 
 
 def group(
-    records: Sequence[T], partitions: Sequence[int], circumstances: Circumstances
+    records: Sequence[T], partitions: Sequence[int], context: PartitioningContext
 ) -> list[tuple[int, array[int] | None, list[T]]]:
     """Return (partition, row numbers, records) for each partition that has any.
 
@@ -156,15 +164,15 @@ def group(
     named = set(partitions)
     if len(named) <= 1:
         return [(partition, None, list(records)) for partition in named]
-    sticky = circumstances.sticky_partition() if -1 in named else -1
+    sticky = context.sticky_partition() if -1 in named else -1
     rows: dict[int, array[int]] = {}
     grouped: dict[int, list[T]] = {}
     for row, (partition, record) in enumerate(zip(partitions, records, strict=True)):
-        place = sticky if partition < 0 else partition
-        if place not in rows:
-            rows[place], grouped[place] = array("i"), []
-        rows[place].append(row)
-        grouped[place].append(record)
+        chosen = sticky if partition < 0 else partition
+        if chosen not in rows:
+            rows[chosen], grouped[chosen] = array("i"), []
+        rows[chosen].append(row)
+        grouped[chosen].append(record)
     return [(partition, rows[partition], grouped[partition]) for partition in rows]
 
 
@@ -182,17 +190,17 @@ def _as_bytes(
 
 def _pairs(
     topic: str, items: Sequence[Any], key_serializer: Any, value_serializer: Any
-) -> GivenPairs:
+) -> PairRecords:
     if set(map(len, items)) != {2}:
         raise ValueError("a tuple in send_batch is (key, value); for more, give a mapping")
     keys, values = ([item[part] for item in items] for part in (0, 1))
     keys = _as_bytes(topic, keys, set(map(type, keys)), key_serializer, "key")
     values = _as_bytes(topic, values, set(map(type, values)), value_serializer, "value")
     pairs = list(zip(keys, values, strict=True))
-    return GivenPairs(pairs, max(record_size(key, value, ()) for key, value in pairs))
+    return PairRecords(pairs, max(record_size(key, value, ()) for key, value in pairs))
 
 
-def _record(topic: str, item: Any, key_serializer: Any, value_serializer: Any) -> GivenRecord:
+def _record(topic: str, item: Any, key_serializer: Any, value_serializer: Any) -> WholeRecord:
     if isinstance(item, tuple):
         item = dict(zip(("key", "value"), item, strict=True))
     elif not isinstance(item, Mapping):
@@ -209,7 +217,7 @@ def _record(topic: str, item: Any, key_serializer: Any, value_serializer: Any) -
         timestamp_ms = milliseconds(timestamp_ms, "timestamp_ms")
     if partition is not None:
         partition = as_partition(partition)
-    return GivenRecord(
+    return WholeRecord(
         None if key is None else as_bytes(key, "key"),
         None if value is None else as_bytes(value, "value"),
         as_headers(item.get("headers") or ()),

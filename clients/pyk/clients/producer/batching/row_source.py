@@ -1,13 +1,15 @@
-"""Where the records of a ``send_batch`` come from: each kind fills a batch in one call."""
+"""Where the records of a ``send_batch`` come from: each kind fills a batch in one call. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
 
-from pyk.protocol.records import BinaryColumn, HeadersColumn, RecordBatchBuilder
+import attrs
 
-Headers = Sequence[tuple[str, bytes | None]]
+from pyk.clients.producer.arguments import Headers
+from pyk.clients.producer.batching.delivery import BatchResult
+from pyk.protocol.records import BinaryColumn, HeadersColumn, RecordBatchBuilder
 
 
 class RowSource(Protocol):
@@ -20,6 +22,16 @@ class RowSource(Protocol):
 
     def timestamp(self, position: int) -> int:
         """Return the timestamp of a record, in milliseconds."""
+
+
+@attrs.frozen
+class RowSpan:
+    """``count`` records, from position ``start`` of their source, that went into one batch."""
+
+    start: int
+    count: int
+    result: BatchResult
+    first_index: int
 
 
 class ValueRows:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pyk.clients.producer.batching.budget import RECORD_OVERHEAD_BYTES
-from pyk.clients.producer.bulk.batch_delivery import Lot
-from pyk.clients.producer.bulk.given import Circumstances, check_numbers
-from pyk.clients.producer.bulk.row_source import ColumnRows
+from pyk.clients.producer.batching.row_source import ColumnRows
+from pyk.clients.producer.bulk.batch_delivery import PartitionRecords
+from pyk.clients.producer.bulk.iterable_records import PartitioningContext, check_numbers
 from pyk.protocol.records import BinaryColumn, HeadersColumn
 from pyk.protocol.records.murmur2 import partitions_for_keys, rows_by_partition
 
@@ -15,11 +15,11 @@ COLUMNS = ("key", "value", "headers", "partition", "timestamp")
 
 
 def is_table(records: Any) -> bool:
-    """Say whether records are an Arrow table, or anything that can hand one out."""
+    """Return whether records are an Arrow table, or anything that can hand one out."""
     return hasattr(records, "__arrow_c_stream__") or hasattr(records, "__arrow_c_array__")
 
 
-class GivenTable:
+class ArrowRecords:
     """An Arrow table with the column ``value``, and maybe the others of ``COLUMNS``."""
 
     def __init__(self, records: Any) -> None:
@@ -37,13 +37,13 @@ class GivenTable:
         self.highest_partition = max(partitions, default=None)
         self.largest_size = max((block.largest_size for block in self._blocks), default=0)
 
-    def lots(self, circumstances: Circumstances) -> list[Lot]:
-        lots = []
+    def by_partition(self, context: PartitioningContext) -> list[PartitionRecords]:
+        parts = []
         first_row = 0
         for block in self._blocks:
-            lots += block.lots(circumstances, first_row)
+            parts += block.by_partition(context, first_row)
             first_row += block.count
-        return lots
+        return parts
 
 
 class _Block:
@@ -76,14 +76,14 @@ class _Block:
             if column is not None
         )
 
-    def lots(self, circumstances: Circumstances, first_row: int) -> list[Lot]:
-        timestamps = self._timestamp_view(circumstances.time_ms)
-        partitions = self._chosen(circumstances)
+    def by_partition(self, context: PartitioningContext, first_row: int) -> list[PartitionRecords]:
+        timestamps = self._timestamp_view(context.time_ms)
+        partitions = self._chosen(context)
         if partitions is None:
-            return [Lot(-1, self._rows(timestamps, None), first_row)]
-        grouped = rows_by_partition(partitions, circumstances.partition_count)
+            return [PartitionRecords(-1, self._rows(timestamps, None), first_row)]
+        grouped = rows_by_partition(partitions, context.partition_count)
         return [
-            Lot(partition, self._rows(timestamps, rows), first_row, rows)
+            PartitionRecords(partition, self._rows(timestamps, rows), first_row, rows)
             for partition, numbers in enumerate(grouped)
             if (rows := memoryview(numbers).cast("B").cast("i"))
         ]
@@ -91,19 +91,19 @@ class _Block:
     def _rows(self, timestamps: int | memoryview, rows: memoryview | None) -> ColumnRows:
         return ColumnRows(timestamps, self._values, self._keys, self._headers, rows)
 
-    def _chosen(self, circumstances: Circumstances) -> Any:
+    def _chosen(self, context: PartitioningContext) -> Any:
         """Return the partition of every row as int32, None if each may go anywhere."""
         pa, compute = self._arrow, self._compute
         chosen = self._partitions
-        if circumstances.has_partitioner:
+        if context.has_partitioner:
             keys = self._keys
             by_key = [
-                circumstances.partition_of(None if keys is None else keys[row])
+                context.partition_of(None if keys is None else keys[row])
                 for row in range(self.count)
             ]
             chosen = _coalesced(compute, chosen, pa.array(by_key, pa.int32()))
         elif self._keys is not None and self._keys.null_count < self.count:
-            hashed = partitions_for_keys(self._keys, circumstances.partition_count)
+            hashed = partitions_for_keys(self._keys, context.partition_count)
             by_key = pa.Array.from_buffers(pa.int32(), self.count, [None, pa.py_buffer(hashed)])
             by_key = compute.if_else(compute.less(by_key, 0), None, by_key)
             chosen = _coalesced(compute, chosen, by_key)
@@ -111,7 +111,7 @@ class _Block:
             return None
         if chosen.null_count:
             # One partition for all of them, so that every partition keeps the order of its rows.
-            chosen = compute.fill_null(chosen, circumstances.sticky_partition())
+            chosen = compute.fill_null(chosen, context.sticky_partition())
         return _numbers(chosen, "i")
 
     def _timestamp_view(self, now: int) -> int | memoryview:
