@@ -21,7 +21,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.records import Compression
 from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
-from pyk.runtime.filesystem import FileSystem
+from pyk.runtime.filesystem.interface import FileSystem
 from pyk.runtime.network import Network
 from pyk.runtime.timer_driver import TimerDriver
 from pyk.runtime.timers import Moment

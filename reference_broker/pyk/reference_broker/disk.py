@@ -10,7 +10,7 @@ from .storage.disk import Done, InlineDisk, Work
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-    from pyk.runtime.filesystem import FileSystem
+    from pyk.runtime.filesystem.interface import FileSystem
 
 THREADS = 8
 """Flushes of different files share a commit of the journal, so that eight cost little more than

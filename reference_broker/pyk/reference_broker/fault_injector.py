@@ -12,7 +12,7 @@ from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import Request, RequestError
 from pyk.protocol.schema import ZERO_UUID, Message
 from pyk.runtime import slotted
-from pyk.runtime.network import FileRegion
+from pyk.runtime.network.file_region import FileRegion
 
 from .deferred import Deferred
 from .errors import ConnectionClosedError

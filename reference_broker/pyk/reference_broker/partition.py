@@ -28,7 +28,7 @@ from pyk.reference_broker.storage import (
 )
 from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime import slotted
-from pyk.runtime.filesystem import Buffer
+from pyk.runtime.filesystem.interface import Buffer
 
 NO_LEADER = -1
 EARLIEST_TIMESTAMP = -2

@@ -34,6 +34,7 @@ from pyk.clients.admin.routes import (
 from pyk.clients.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import AdminConfig, AdminOptions
+from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.answers import answer_for_each, without_errors
 from pyk.clients.engine.client import Client
@@ -89,7 +90,7 @@ class AsyncAdmin(AsyncContext):
     ) -> Self:
         """Return an admin client configured by Kafka's dotted names, from a file or a mapping."""
         admin = cls.__new__(cls)
-        admin._set_up(AdminConfig.from_properties(source, **overrides))
+        admin._set_up(AdminConfig.from_properties(read_properties(source), **overrides))
         return admin
 
     def _set_up(

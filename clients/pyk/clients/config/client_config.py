@@ -8,9 +8,7 @@ too, with one warning that names them, so that a properties file of a Java clien
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import attrs
@@ -19,7 +17,6 @@ from pyk.clients.config.java_names import has_twin, is_java_class, twin
 from pyk.clients.config.kafka_names import JAVA_CLASS, reason_without_effect
 from pyk.clients.config.names import explain_dotted, explain_unknown
 from pyk.clients.config.option import Option, option, options_of, required
-from pyk.clients.config.properties import read_properties
 from pyk.clients.config.values import (
     INT64_MAX,
     Integer,
@@ -135,18 +132,14 @@ class ClientConfig:
         return cls._build([Given(name, name, value) for name, value in options.items()])
 
     @classmethod
-    def from_properties(
-        cls, source: str | os.PathLike[str] | Mapping[str, object], /, **overrides: object
-    ) -> Self:
-        """Return the configuration of a properties file, or a mapping, with Kafka's dotted names.
+    def from_properties(cls, properties: Mapping[str, object], /, **overrides: object) -> Self:
+        """Return the configuration of properties with Kafka's dotted names.
 
         ``overrides`` are keyword arguments, which win.
         """
-        if isinstance(source, str | os.PathLike):
-            source = read_properties(Path(source))
         given = {
             name: Given(name, written, value)
-            for written, value in source.items()
+            for written, value in properties.items()
             for name in [written.replace(".", "_")]
         }
         given |= {name: Given(name, name, value) for name, value in overrides.items()}

@@ -1,10 +1,9 @@
-"""Read Java's properties files, in which Kafka's own tools keep their configuration."""
+"""Parse Java's properties files, in which Kafka's own tools keep their configuration."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 # The key ends at the first '=', ':' or white space that no backslash protects.
@@ -12,13 +11,8 @@ KEY = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
 
-def read_properties(path: Path) -> dict[str, str]:
-    """Return the entries of a properties file; the last one wins where a key comes twice."""
-    return parse_properties(path.read_text(encoding="utf-8"))
-
-
 def parse_properties(text: str) -> dict[str, str]:
-    """Return the entries of the text of a properties file."""
+    """Return the entries of a properties file's text; the last one wins where a key repeats."""
     entries = {}
     for line in _logical_lines(text):
         match = KEY.fullmatch(line)

@@ -50,7 +50,7 @@ from pyk.clients.engine.deferred_signals import DeferredSignals, is_main_thread
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.loop_drivers import LoopDrivers
 from pyk.clients.engine.shared_loop import SharedLoop, new_loop
-from pyk.clients.engine.waiter import DrivingWaiter, Waiter
+from pyk.clients.engine.waiter import DrivingWaiter, Waiter, new_future, raise_soon
 from pyk.clients.errors import ClosedError, KafkaTimeoutError, StateError
 
 R = TypeVar("R")
@@ -211,6 +211,14 @@ class LoopThread:
     def new_waiter(self) -> Waiter:
         """Return what a thread can wait for, driving the loop meanwhile."""
         return DrivingWaiter(self)
+
+    def new_future(self) -> tuple[asyncio.Future[None], Callable[[], None]]:
+        """Return a future of the running loop, and what settles it from this one."""
+        return new_future(self.loop)
+
+    def raise_soon(self, error: BaseException) -> None:
+        """Raise an error out of the running loop, after the work that it is busy with."""
+        raise_soon(error)
 
     def close(self, timeout: float = 5.0) -> None:
         """Cancel what runs in the loop and end the thread; returns within ``timeout`` seconds.

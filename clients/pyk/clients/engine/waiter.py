@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import logging
 import threading
 from collections.abc import Callable
 from typing import Protocol
@@ -10,6 +12,8 @@ from typing import Protocol
 from pyk.clients.engine.fork import ForkGuard
 
 LONGEST = threading.TIMEOUT_MAX
+
+log = logging.getLogger(__name__)
 
 
 class Waiter:
@@ -105,8 +109,14 @@ class Engine(Protocol):
     def new_waiter(self) -> Waiter:
         """Return what a thread can wait for."""
 
+    def new_future(self) -> tuple[asyncio.Future[None], Callable[[], None]]:
+        """Return a future of the running loop, and what settles it from this engine's loop."""
+
     def post(self, function: Callable[[], object]) -> bool:
         """Have a function called in the loop; return False if that has ended."""
+
+    def raise_soon(self, error: BaseException) -> None:
+        """Raise an error out of the running loop, after the work that it is busy with."""
 
 
 class LoopOfCaller:
@@ -131,6 +141,12 @@ class LoopOfCaller:
     def new_waiter(self) -> Waiter:
         return Waiter()
 
+    def new_future(self) -> tuple[asyncio.Future[None], Callable[[], None]]:
+        return new_future(self.loop)
+
+    def raise_soon(self, error: BaseException) -> None:
+        raise_soon(error)
+
     def post(self, function: Callable[[], object]) -> bool:
         if self.loop is None or self._guard.is_forked:
             return False
@@ -139,3 +155,42 @@ class LoopOfCaller:
         except RuntimeError:
             return False
         return True
+
+
+def new_future(
+    engine_loop: asyncio.AbstractEventLoop | None,
+) -> tuple[asyncio.Future[None], Callable[[], None]]:
+    """Return a future of the running loop, and what settles it from ``engine_loop``."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+    if loop is engine_loop:
+        return future, functools.partial(_settle, future)
+    return future, functools.partial(_settle_elsewhere, loop, future)
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():  # cancelled: the waiter gave up, what it waited for goes on
+        future.set_result(None)
+
+
+def _settle_elsewhere(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
+    try:
+        loop.call_soon_threadsafe(_settle, future)
+    except RuntimeError:
+        log.debug("The loop that awaited a delivery is closed")
+
+
+def raise_soon(error: BaseException) -> None:
+    """Raise an error that is to end the program out of the running loop, on its next turn.
+
+    What the loop is busy with goes on first. Without a running loop, raise it at once.
+    """
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        raise error from None
+    loop.call_soon(_raise, error)
+
+
+def _raise(error: BaseException) -> None:
+    raise error

@@ -53,7 +53,7 @@ from pyk.reference_broker.storage.errors import (
 )
 from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime import slotted
-from pyk.runtime.filesystem import Buffer
+from pyk.runtime.filesystem.interface import Buffer
 
 NO_TIMESTAMP = -1
 MAX_RECORD_ERRORS = 100

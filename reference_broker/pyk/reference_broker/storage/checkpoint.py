@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.topic_partition import TopicPartition
-from pyk.runtime.filesystem import (
-    FileSystem,
+from pyk.runtime.filesystem.atomic_write import (
+    TEMPORARY_SUFFIX,
     PendingWrite,
     begin_atomic_write,
     read_if_exists,
 )
-from pyk.runtime.filesystem.atomic_write import TEMPORARY_SUFFIX
+from pyk.runtime.filesystem.interface import FileSystem
 
 RECOVERY_POINT_FILE = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_FILE = "log-start-offset-checkpoint"

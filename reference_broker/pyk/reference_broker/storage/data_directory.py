@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import posixpath
 import re
-from random import Random
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pyk.reference_broker.storage.errors import StorageError
@@ -19,7 +19,10 @@ from pyk.reference_broker.storage.meta_properties import (
 from pyk.reference_broker.storage.partition_metadata import encode_id
 from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime import slotted
-from pyk.runtime.filesystem import FileSystem, Lock
+from pyk.runtime.filesystem.interface import FileSystem, Lock
+
+if TYPE_CHECKING:
+    from random import Random
 
 log = logging.getLogger(__name__)
 

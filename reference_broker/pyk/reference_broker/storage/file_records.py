@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import BinaryIO, cast
 
 from pyk.runtime import slotted
-from pyk.runtime.filesystem import File
-from pyk.runtime.network import FileRegion
+from pyk.runtime.filesystem.interface import File
+from pyk.runtime.network.file_region import FileRegion
 
 SEND_FROM_FILE_ABOVE_BYTES = 16 * 1024
 

@@ -9,7 +9,7 @@ from pyk.reference_broker.storage.flushing import DirectoryAbove, Flush
 from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
 from pyk.reference_broker.storage.partition_metadata import open_topic_id
 from pyk.reference_broker.storage.segments import LogSegments
-from pyk.runtime.filesystem import FileSystem
+from pyk.runtime.filesystem.interface import FileSystem
 
 
 class FlushPlanner:

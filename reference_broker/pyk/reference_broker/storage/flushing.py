@@ -21,8 +21,8 @@ from functools import partial
 from pyk.reference_broker.storage.disk import Disk
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.runtime import slotted
-from pyk.runtime.filesystem import File, FileSystem
 from pyk.runtime.filesystem.atomic_write import PendingWrite
+from pyk.runtime.filesystem.interface import File, FileSystem
 
 log = logging.getLogger(__name__)
 

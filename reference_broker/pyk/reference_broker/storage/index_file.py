@@ -12,7 +12,7 @@ import struct
 from bisect import bisect_right
 from typing import Any
 
-from pyk.runtime.filesystem import File, FileSystem
+from pyk.runtime.filesystem.interface import File, FileSystem
 
 
 class IndexFile:

@@ -11,8 +11,8 @@ from itertools import count
 from typing import NamedTuple
 
 from pyk.reference_broker.storage.checkpoint import begin_write_lines, malformed, read_lines
-from pyk.runtime.filesystem import FileSystem, PendingWrite
-from pyk.runtime.filesystem.atomic_write import TEMPORARY_SUFFIX
+from pyk.runtime.filesystem.atomic_write import TEMPORARY_SUFFIX, PendingWrite
+from pyk.runtime.filesystem.interface import FileSystem
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_OFFSET = -1

@@ -36,8 +36,8 @@ from pyk.reference_broker.storage.segment import (
 )
 from pyk.reference_broker.storage.segments import LogSegments
 from pyk.runtime import slotted
-from pyk.runtime.filesystem import FileSystem
 from pyk.runtime.filesystem.atomic_write import TEMPORARY_SUFFIX
+from pyk.runtime.filesystem.interface import FileSystem
 from pyk.runtime.filesystem.open_files import OpenFiles
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from random import Random
+from typing import TYPE_CHECKING
 
 from pyk.protocol.records import RecordBatch
 from pyk.reference_broker.config import LogConfig
@@ -38,8 +38,11 @@ from pyk.reference_broker.storage.segment import BatchExtent
 from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
-from pyk.runtime.filesystem import Buffer
+from pyk.runtime.filesystem.interface import Buffer
 from pyk.runtime.filesystem.open_files import OpenFiles
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 @slotted.frozen

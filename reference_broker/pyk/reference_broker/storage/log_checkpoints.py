@@ -13,7 +13,8 @@ from pyk.reference_broker.storage.checkpoint import (
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.maintenance import Task
 from pyk.reference_broker.topic_partition import TopicPartition
-from pyk.runtime.filesystem import FileSystem, PendingWrite
+from pyk.runtime.filesystem.atomic_write import PendingWrite
+from pyk.runtime.filesystem.interface import FileSystem
 
 
 class LogCheckpoints:

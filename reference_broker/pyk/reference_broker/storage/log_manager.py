@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from functools import partial
-from random import Random
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pyk.reference_broker.config import BrokerConfig, LogConfig
@@ -21,8 +21,11 @@ from pyk.reference_broker.storage.partition_metadata import read_topic_id, write
 from pyk.reference_broker.storage.segment import LOG_SUFFIX
 from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime.clock import Clock
-from pyk.runtime.filesystem import FileSystem
+from pyk.runtime.filesystem.interface import FileSystem
 from pyk.runtime.filesystem.open_files import OpenFiles
+
+if TYPE_CHECKING:
+    from random import Random
 
 log = logging.getLogger(__name__)
 

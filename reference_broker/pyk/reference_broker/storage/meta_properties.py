@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.partition_metadata import decode_id, encode_id
-from pyk.runtime.filesystem import FileSystem, read_if_exists, write_atomically
+from pyk.runtime.filesystem.atomic_write import read_if_exists, write_atomically
+from pyk.runtime.filesystem.interface import FileSystem
 
 META_PROPERTIES_FILE = "meta.properties"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"

@@ -8,7 +8,8 @@ import re
 from uuid import UUID
 
 from pyk.reference_broker.storage.errors import StorageError
-from pyk.runtime.filesystem import File, FileSystem, read_if_exists, write_atomically
+from pyk.runtime.filesystem.atomic_write import read_if_exists, write_atomically
+from pyk.runtime.filesystem.interface import File, FileSystem
 
 FILE_NAME = "partition.metadata"
 

@@ -19,7 +19,8 @@ from pyk.reference_broker.storage.producer_state import (
     ProducerStates,
 )
 from pyk.reference_broker.storage.segment import offsets_of_files
-from pyk.runtime.filesystem import FileSystem, read_if_exists, write_atomically
+from pyk.runtime.filesystem.atomic_write import read_if_exists, write_atomically
+from pyk.runtime.filesystem.interface import FileSystem
 
 if TYPE_CHECKING:
     from pyk.protocol.messages.producer_snapshot import ProducerEntry as StoredEntry

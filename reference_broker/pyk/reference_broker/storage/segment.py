@@ -10,7 +10,7 @@ from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
 from pyk.reference_broker.storage.stored_batches import StoredBatch, find_batch, walk_batches
 from pyk.reference_broker.storage.time_index import NO_TIMESTAMP, TimeIndex
-from pyk.runtime.filesystem import Buffer, File
+from pyk.runtime.filesystem.interface import Buffer, File
 from pyk.runtime.filesystem.open_files import OpenFiles
 
 LOG_SUFFIX = ".log"

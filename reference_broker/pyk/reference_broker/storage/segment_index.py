@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from pyk.reference_broker.storage.index_file import IndexFile
-from pyk.runtime.filesystem import FileSystem
+from pyk.runtime.filesystem.interface import FileSystem
 
 
 class SegmentIndex:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pyk.protocol.records.layout import HEADER_BYTES, LENGTH_END, MAGIC
 from pyk.reference_broker.storage.errors import StorageError
-from pyk.runtime.filesystem import File
+from pyk.runtime.filesystem.interface import File
 
 WINDOW_BYTES = 8 * 1024
 

@@ -13,10 +13,13 @@ from __future__ import annotations
 import errno
 import posixpath
 from collections.abc import Callable, Sequence
-from random import Random
+from typing import TYPE_CHECKING
 
 from pyk.runtime import slotted
 from pyk.runtime.filesystem.interface import Buffer, DirectoryLockedError, File, Lock
+
+if TYPE_CHECKING:
+    from random import Random
 
 PAGE_BYTES = 4096
 """What a disk writes or does not write as a whole."""

@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from pyk.runtime.network.file_region import FileRegion, Part
 from pyk.runtime.network.frame_reader import FrameReceiver, FrameSizeError
-from pyk.runtime.network.frame_transport import FileRegion, FrameTransport, Part
+from pyk.runtime.network.frame_transport import FrameTransport
 from pyk.runtime.network.system import Address, Listener, Network, SystemNetwork
 
 if TYPE_CHECKING:

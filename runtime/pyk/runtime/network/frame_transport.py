@@ -9,30 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable
-from typing import Any, BinaryIO
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from pyk.runtime import slotted
+from pyk.runtime.network.file_region import FileRegion, Part
 from pyk.runtime.network.frame_reader import FrameReader, FrameReceiver
 from pyk.runtime.network.socket_transport import SocketTransport
 
 SCRATCH_BYTES = 64 * 1024
 JOIN_BELOW_BYTES = 16 * 1024
-
-
-@slotted.frozen
-class FileRegion:
-    """Bytes of an open file that are sent from the page cache without passing through Python."""
-
-    file: BinaryIO
-    offset: int
-    size: int
-
-    def __len__(self) -> int:
-        return self.size
-
-
-Part = bytes | bytearray | memoryview | FileRegion
 
 
 class FrameStream(FrameReader):

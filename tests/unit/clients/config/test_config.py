@@ -20,6 +20,7 @@ from pyk.clients.config import (
     ServerAddress,
 )
 from pyk.clients.config.properties import parse_properties
+from pyk.clients.config.properties_file import read_properties
 from pyk.clients.errors import ConfigurationError
 
 CONFIGS = [ProducerConfig, ConsumerConfig, AdminConfig]
@@ -357,7 +358,7 @@ def test_properties_are_read_from_a_file_and_keywords_win(tmp_path: Path) -> Non
     path = tmp_path / "client.properties"
     path.write_text("# of the cluster\nbootstrap.servers = a:1\nlinger.ms: 7\nacks=all\n")
 
-    config = ProducerConfig.from_properties(path, linger_ms=9)
+    config = ProducerConfig.from_properties(read_properties(path), linger_ms=9)
 
     assert config.linger_ms == 9
     assert config.bootstrap_servers == (ServerAddress("a", 1),)

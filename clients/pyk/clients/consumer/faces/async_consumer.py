@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
+from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.consumer.faces.bell import Bell
 from pyk.clients.consumer.faces.closing import warn_of_dropped
@@ -78,7 +79,9 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
     ) -> Self:
         """Return a consumer configured by Kafka's dotted names, from a file or a mapping."""
         consumer = cls.__new__(cls)
-        consumer._set_up(ConsumerConfig.from_properties(source, **overrides), topics)
+        consumer._set_up(
+            ConsumerConfig.from_properties(read_properties(source), **overrides), topics
+        )
         return consumer
 
     def _set_up(

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
+from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.consumer.faces.closing import warn_of_dropped
 from pyk.clients.consumer.faces.core import ConsumerCore
@@ -82,7 +83,9 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     ) -> Self:
         """Return a consumer configured by Kafka's dotted names, from a file or a mapping."""
         consumer = cls.__new__(cls)
-        consumer._set_up(ConsumerConfig.from_properties(source, **overrides), topics)
+        consumer._set_up(
+            ConsumerConfig.from_properties(read_properties(source), **overrides), topics
+        )
         return consumer
 
     def _set_up(

@@ -16,14 +16,16 @@ under way goes back to where the application is finished, and has the rest fetch
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyk.clients.consumer.faces.deserializers import Deserializers
 from pyk.clients.consumer.faces.unreadable import deserialization_error, unreadable_records_error
-from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.fetching.partition_buffer import UNKNOWN, OpenSpan, PartitionBuffer
 from pyk.protocol.records.errors import RecordBatchError
 from pyk.protocol.records.reader import RecordIterator, RecordSpan
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
 
 
 class FetchReader:

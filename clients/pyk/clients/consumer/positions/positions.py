@@ -18,11 +18,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import attrs
 
-from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.fetching.partition_buffer import UNKNOWN
 from pyk.clients.consumer.positions.place import Place, PlaceState
 from pyk.clients.consumer.positions.position_errors import old_leader_error, truncated_error
@@ -38,6 +38,9 @@ from pyk.clients.errors import (
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.fields import ZERO_UUID
+
+if TYPE_CHECKING:
+    from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
 
 log = logging.getLogger(__name__)
 

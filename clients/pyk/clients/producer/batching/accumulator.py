@@ -12,9 +12,8 @@ lock is in :mod:`pyk.clients.producer.batching.open_batches`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from random import Random
+from typing import TYPE_CHECKING
 
-from pyk.clients.engine.waiter import Engine
 from pyk.clients.errors import KafkaError, RecordTooLargeError
 from pyk.clients.producer.arguments import Headers
 from pyk.clients.producer.batching.batch import ProducerBatch
@@ -27,6 +26,11 @@ from pyk.clients.producer.batching.row_source import RowSource, RowSpan
 from pyk.clients.producer.batching.topic_batches import TopicBatches
 from pyk.protocol.records import RecordBatchBuilder
 from pyk.runtime.clock import Clock
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from pyk.clients.engine.waiter import Engine
 
 
 class RecordAccumulator:

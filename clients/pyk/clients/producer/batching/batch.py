@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from pyk.clients.engine.waiter import Engine
 from pyk.clients.errors import KafkaError
 from pyk.clients.producer.arguments import Headers
 from pyk.clients.producer.batching.delivery import Delivery, new_result
@@ -15,6 +15,9 @@ from pyk.clients.wording import counted
 from pyk.protocol.records import Record, read_batches
 from pyk.protocol.records import restamp as restamp_data
 from pyk.protocol.records.builder import RecordBatchBuilder
+
+if TYPE_CHECKING:
+    from pyk.clients.engine.waiter import Engine
 
 _MAX_BYTES = (1 << 31) - 1  # the batch that is split was no larger
 

@@ -55,7 +55,7 @@ cdef class Callback:
     cdef object _function
 
     cdef bint is_internal(self)
-    cdef run(self)
+    cdef run(self, engine)
 
 
 @cython.final

@@ -15,19 +15,19 @@ run it: the thread that adds it may hold a lock that the callback takes.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import copy
-import functools
 import logging
 from collections import deque
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyk.clients.arguments import checked_timeout
-from pyk.clients.engine.waiter import Engine, Waiter
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
 from pyk.clients.wording import counted
+
+if TYPE_CHECKING:
+    from pyk.clients.engine.waiter import Engine
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +140,6 @@ class BatchResult:
         Callbacks are not run: they are of threads that are not there.
         """
         self._callbacks.clear()
-        self.engine = None  # later ones run at once
         self.is_observed = True
         self.error = error
         self.count = count
@@ -195,7 +194,7 @@ class BatchResult:
             if self.pieces is not None:
                 self.piece_of(callback.index).add_callback(callback)
             else:
-                callback.run()
+                callback.run(self.engine)
 
     def __del__(self) -> None:
         if self.error is not None and not self.is_observed:
@@ -236,14 +235,16 @@ class Callback:
         """Return whether it only wakes somebody, and takes no lock of the application."""
         return self._delivery is None
 
-    def run(self) -> None:
+    def run(self, engine: Engine | None) -> None:
         try:
             if self._delivery is None:
                 self._function()
             else:
                 self._function(self._delivery)
         except (SystemExit, KeyboardInterrupt) as error:
-            _raise_in_loop(error)
+            if engine is None:
+                raise
+            engine.raise_soon(error)
         except BaseException:
             log.exception("A delivery callback failed")
 
@@ -348,12 +349,13 @@ class Delivery:
         if timeout is not None:
             timeout = checked_timeout(timeout)
         engine = batch.engine
-        if engine is not None and engine.is_here():
+        assert engine is not None, "only a batch of an engine is settled later"
+        if engine.is_here():
             raise StateError(
                 "waiting for a delivery on the loop that delivers it would never end; "
                 "await the delivery, or use add_done_callback"
             )
-        waiter = Waiter() if engine is None else engine.new_waiter()
+        waiter = engine.new_waiter()
         settled = Callback(self._index, None, waiter.set)
         try:
             batch.add_callback(settled)
@@ -372,11 +374,8 @@ class Delivery:
     def _arrival(self) -> Generator[Any, None, None]:
         """Wait on the running loop, whichever it is, until the outcome is known."""
         batch = self._settled()
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
-        finish = functools.partial(_finish, future)
-        if batch.engine is None or batch.engine.loop is not loop:
-            finish = functools.partial(_finish_elsewhere, loop, future)
+        assert batch.engine is not None, "only a batch of an engine is settled later"
+        future, finish = batch.engine.new_future()
         settled = Callback(self._index, None, finish)
         batch.add_callback(settled)
         try:
@@ -384,33 +383,6 @@ class Delivery:
         except BaseException:
             batch.discard_callback(settled)
             raise
-
-
-def _finish(future: asyncio.Future[None]) -> None:
-    if not future.done():  # cancelled: whoever waited gave up, the record goes its way
-        future.set_result(None)
-
-
-def _finish_elsewhere(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
-    try:
-        loop.call_soon_threadsafe(_finish, future)
-    except RuntimeError:
-        log.debug("The loop that awaited a delivery is closed")
-
-
-def _raise_in_loop(error: BaseException) -> None:
-    """Let an error that is to end the program out of the loop, and not out of the engine's work:
-    other records are settled by the same answer.
-    """
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        raise error from None
-    loop.call_soon(_raise, error)
-
-
-def _raise(error: BaseException) -> None:
-    raise error
 
 
 def fresh_copy(error: KafkaError) -> KafkaError:

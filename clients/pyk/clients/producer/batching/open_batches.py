@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from random import Random
+from typing import TYPE_CHECKING
 
-from pyk.clients.engine.waiter import Engine
 from pyk.clients.producer.arguments import Headers
 from pyk.clients.producer.batching.batch import ProducerBatch, new_batch
 from pyk.clients.producer.batching.budget import BufferBudget, RoomRequest
@@ -23,6 +22,11 @@ from pyk.clients.producer.batching.topic_batches import TopicBatches
 from pyk.protocol.records import RecordBatchBuilder
 from pyk.runtime.clock import Clock
 from pyk.runtime.system_clock import SystemClock
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from pyk.clients.engine.waiter import Engine
 
 NEVER = float("inf")
 AWAKE = float("-inf")

@@ -14,10 +14,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from operator import index
-from random import Random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from random import Random
+
     from pyk.clients.producer.batching.topic_batches import TopicBatches
 
 Partitioner = Callable[[bytes | None, Sequence[int], Sequence[int]], int]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from random import Random
+from typing import TYPE_CHECKING
 
 from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.batching.partitioner import next_sticky_partition
 from pyk.clients.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 class TopicBatches:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig, ProducerOptions
+from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.thread import LoopThread
@@ -76,7 +77,7 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
     ) -> Self:
         """Return a producer configured by Kafka's dotted names, from a file or a mapping."""
         producer = cls.__new__(cls)
-        producer._set_up(ProducerConfig.from_properties(source, **overrides))
+        producer._set_up(ProducerConfig.from_properties(read_properties(source), **overrides))
         return producer
 
     if TYPE_CHECKING:

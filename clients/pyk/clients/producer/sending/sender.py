@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from random import Random
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 import attrs
@@ -24,7 +23,6 @@ from pyk.clients.errors import (
     MalformedResponseError,
     error_for,
 )
-from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.batch import ProducerBatch, halve
 from pyk.clients.producer.batching.delivery import fresh_copy
 from pyk.clients.producer.sending.failures import WhyUnsent, fail, timeout_error
@@ -50,6 +48,11 @@ from pyk.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceResponse,
 )
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from pyk.clients.producer.batching.accumulator import RecordAccumulator
 
 # Looked up in their enums for each batch, they would cost as much as the rest of its answer.
 _WRITTEN = Verdict.WRITTEN

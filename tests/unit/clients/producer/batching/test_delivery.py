@@ -27,7 +27,7 @@ def running_loop() -> LoopOfCaller:
 def make_deliveries(
     count: int = 3, engine: Engine | None = None
 ) -> tuple[BatchResult, list[Delivery]]:
-    batch = BatchResult("orders", 2, engine)
+    batch = BatchResult("orders", 2, engine or LoopOfCaller(ForkGuard("producer")))
     return batch, [Delivery(batch, index, 1_000 + index) for index in range(count)]
 
 
