@@ -8,7 +8,9 @@ with just this error is run again, with new fixtures of its own, and the summary
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -16,6 +18,14 @@ from _pytest.runner import runtestprotocol
 NOT_STARTED = "Python worker failed to connect back"
 ATTEMPTS = 4
 REPEATED = "repeated: Spark's Python worker did not start in time"
+
+WORKERS = Path(__file__).parent / "spark_workers"
+
+
+def import_installed_pyspark_in_workers() -> None:
+    """Have Spark's Python processes start sooner: see ``spark_workers/sitecustomize.py``."""
+    entries = [str(WORKERS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(entries)
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist looks at groups in this hook, too
