@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pyk.clients.consumer.group.assignors import (
+from pyk.clients.consumer.group.classic.assignors import (
     Assignment,
     Assignor,
     CooperativeStickyAssignor,

@@ -239,7 +239,7 @@ async def test_an_assignment_that_cannot_be_read_is_raised_and_asked_for_again(a
 
 @virtual_time
 async def test_partitions_that_do_not_exist_are_reported_and_do_no_harm():
-    from pyk.clients.consumer.group.embedded import encode_assignment
+    from pyk.clients.consumer.group.classic.consumer_protocol import encode_assignment
 
     async with fetching() as (cluster, _):
         script = GroupScript(cluster)

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyk.clients.consumer.group.assignors import (
+from pyk.clients.consumer.group.classic.assignors import (
     Assignment,
     Assignor,
     CooperativeStickyAssignor,

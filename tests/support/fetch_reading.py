@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyk.clients.consumer.faces.deserializers import Deserializers
-from pyk.clients.consumer.fetching.fetch_buffer import EVENT, FetchBuffer
-from pyk.clients.consumer.fetching.fetch_reader import FetchReader
-from pyk.clients.consumer.fetching.partition_buffer import PartitionBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import EVENT, FetchBuffer
+from pyk.clients.consumer.buffer.fetch_reader import FetchReader
+from pyk.clients.consumer.buffer.partition_buffer import PartitionBuffer
+from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.records import FetchedRecords
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TypeVar
 
 from pyk.clients.consumer.group.actions import Action, Assign, Heartbeat, Join, Sync
-from pyk.clients.consumer.group.assignors import CooperativeStickyAssignor, RangeAssignor
-from pyk.clients.consumer.group.embedded import encode_assignment
-from pyk.clients.consumer.group.member_state import MemberState
-from pyk.clients.consumer.group.membership import Membership
-from pyk.clients.consumer.group.requests import MemberOptions
+from pyk.clients.consumer.group.classic.assignors import CooperativeStickyAssignor, RangeAssignor
+from pyk.clients.consumer.group.classic.consumer_protocol import encode_assignment
+from pyk.clients.consumer.group.classic.member_state import MemberState
+from pyk.clients.consumer.group.classic.membership import Membership
+from pyk.clients.consumer.group.classic.requests import MemberOptions
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.heartbeat import HeartbeatResponse

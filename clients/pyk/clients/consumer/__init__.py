@@ -9,8 +9,8 @@ from pyk.clients.consumer.faces.health import (
     PartitionState,
 )
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener
-from pyk.clients.consumer.faces.record import ConsumerRecord, TimestampType
-from pyk.clients.consumer.faces.records import ConsumerRecords
+from pyk.clients.consumer.records.record import ConsumerRecord, TimestampType
+from pyk.clients.consumer.records.records import ConsumerRecords
 
 __all__ = [
     "AsyncConsumer",

@@ -1,1 +1,1 @@
-"""When offsets are committed, and how they are stored and read."""
+"""Committed offsets: which are to be stored, when, and how they are stored and read."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 
 from pyk.clients.consumer.commits.commits import Offsets, Remedy, commit_error, remedy, worst
-from pyk.clients.consumer.faces.assignment import Assignment
+from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.engine.answers import answer_for_each, without_errors
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.connection import VersionedRequest

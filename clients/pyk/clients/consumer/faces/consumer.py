@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar, Unpack
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
+from pyk.clients.consumer.buffer.fetch_buffer import CLOSED, FORKED, WAKEUP
+from pyk.clients.consumer.commits.offsets_argument import CommitArgument, offsets_to_commit
 from pyk.clients.consumer.faces.closing import warn_of_dropped
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats
-from pyk.clients.consumer.faces.offsets_argument import CommitArgument, offsets_to_commit
 from pyk.clients.consumer.faces.read_path import BlockingReadPath, Room
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener
-from pyk.clients.consumer.faces.record import ConsumerRecord
-from pyk.clients.consumer.faces.records import ConsumerRecords
-from pyk.clients.consumer.fetching.fetch_buffer import CLOSED, FORKED, WAKEUP
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
+from pyk.clients.consumer.records.record import ConsumerRecord
+from pyk.clients.consumer.records.records import ConsumerRecords
 from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError

@@ -11,23 +11,23 @@ from collections.abc import Callable, Iterable
 
 from pyk.clients.arguments import checked_count, checked_timeout
 from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.buffer.fetch_buffer import CLOSED, EVENT, FORKED, FetchBuffer
+from pyk.clients.consumer.buffer.fetch_reader import FetchReader
+from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
 from pyk.clients.consumer.faces.closing import ClosingDeadlines, before, run_unattended
-from pyk.clients.consumer.faces.deserializers import Deserializers
 from pyk.clients.consumer.faces.health import (
     ConsumerHealth,
     ConsumerStats,
     partition_health,
 )
-from pyk.clients.consumer.faces.offsets_argument import OffsetsToCommit
 from pyk.clients.consumer.faces.position_calls import PositionCalls
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, check_listener
-from pyk.clients.consumer.fetching.fetch_buffer import CLOSED, EVENT, FORKED, FetchBuffer
-from pyk.clients.consumer.fetching.fetch_reader import FetchReader
+from pyk.clients.consumer.fetching.fetch_loop import FetchLoop
 from pyk.clients.consumer.fetching.fetcher import Fetcher
 from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
-from pyk.clients.consumer.positions.position_keeper import PositionKeeper
+from pyk.clients.consumer.positions.position_resolver import PositionResolver
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.consumer.positions.subscriptions import (
     SubscriptionKind,
@@ -36,6 +36,7 @@ from pyk.clients.consumer.positions.subscriptions import (
     named_topics,
 )
 from pyk.clients.consumer.positions.topic_watch import TopicWatch
+from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.engine.reachability import UnreachableNode
@@ -97,19 +98,21 @@ class ConsumerCore:
         )
         self.lookup = OffsetLookup(self.client, read_committed=config.reads_committed)
         self.group = self._create_group() if config.group_id is not None else None
-        self._keeper = PositionKeeper(
+        resolver = PositionResolver(
             self.client,
             self.positions,
             self.lookup,
-            Fetcher(self.client, config, self.positions, self.buffer),
             self.group.fetch_beginnings if self.group is not None else None,
         )
+        fetcher = Fetcher(self.client, config, self.positions, self.buffer)
+        self._fetch_loop = FetchLoop(self.client, self.positions, resolver, fetcher)
         self.position_calls = PositionCalls(
             self.client,
             self.buffer,
             self.positions,
             self.lookup,
-            self._keeper,
+            resolver,
+            look=self._look,
             check=self.check,
             ready=self.ready,
             deadline=self.deadline,
@@ -143,7 +146,7 @@ class ConsumerCore:
                 self.subscribe(self._topics, None, None)
             self._loop = asyncio.get_running_loop()
             spawn = self.client.supervisor.spawn
-            spawn("settle positions", self._keeper.run())
+            spawn("resolve positions and fetch", self._fetch_loop.run())
             if self.group is not None:
                 spawn("be a member of the group", self.group.coordinator.run())
                 spawn("commit what is finished", self.group.run_auto_commit())
@@ -162,12 +165,12 @@ class ConsumerCore:
 
     def _fetch(self) -> None:
         """Fetch into the room that the application has made by reading."""
-        if self._keeper is not None and not self._is_closed:
-            self._keeper.fetch()
+        if not self._is_closed:
+            self._fetch_loop.fetch()
 
     def _look(self) -> None:
         """Look what there is to fetch, or to find out, now that something has changed."""
-        self._keeper.look()
+        self._fetch_loop.look()
 
     async def close(self, deadline: float) -> None:
         """Leave the group and end, before the deadline; :meth:`begin_leaving` comes first."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.commits.offsets_argument import checked_offset
 from pyk.clients.consumer.faces.health import lag_of
-from pyk.clients.consumer.faces.offsets_argument import checked_offset
-from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
 from pyk.clients.consumer.positions.place import Place, PlaceState
-from pyk.clients.consumer.positions.position_keeper import PositionKeeper
+from pyk.clients.consumer.positions.position_resolver import PositionResolver
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.consumer.positions.subscriptions import checked_partitions
 from pyk.clients.engine.client import Client
@@ -28,8 +28,9 @@ from pyk.clients.topic_partition import (
 class PositionCalls:
     """The calls of a consumer that are about positions: ask for them, set them, pause, compare.
 
-    ``check`` raises if the consumer cannot be used; ``ready`` starts it first if need be;
-    ``deadline`` returns when a call with a timeout must end.
+    ``look`` has the fetch loop look at what has changed; ``check`` raises if the consumer cannot be
+    used; ``ready`` starts it first if need be; ``deadline`` returns when a call with a timeout must
+    end.
     """
 
     def __init__(
@@ -38,8 +39,9 @@ class PositionCalls:
         buffer: FetchBuffer,
         positions: Positions,
         lookup: OffsetLookup,
-        keeper: PositionKeeper,
+        resolver: PositionResolver,
         *,
+        look: Callable[[], None],
         check: Callable[[], None],
         ready: Callable[[], Awaitable[None]],
         deadline: Callable[[float | None], float],
@@ -48,7 +50,8 @@ class PositionCalls:
         self._buffer = buffer
         self._positions = positions
         self._lookup = lookup
-        self._keeper = keeper
+        self._resolver = resolver
+        self._look = look
         self._check = check
         self._ready = ready
         self._deadline = deadline
@@ -69,7 +72,7 @@ class PositionCalls:
         deadline = self._deadline(timeout)
         while place.state in (PlaceState.COMMITTED, PlaceState.RESET):
             try:
-                await self._keeper.settled(deadline)
+                await self._resolver.changed(deadline)
             except TimeoutError as error:
                 self._check()
                 raise KafkaTimeoutError(
@@ -88,12 +91,12 @@ class PositionCalls:
             raise ValueError(f"cannot seek to offset {target.offset} of {place.topic_partition}")
         epoch = -1 if target.leader_epoch is None else target.leader_epoch
         self._positions.seek(place, target.offset, epoch)
-        self._keeper.look()
+        self._look()
 
     def seek_to(self, partitions: Collection[tuple[str, int]], end: OffsetSpec) -> None:
         for place in self._places(partitions):
             self._positions.seek_to(place, end)
-            self._keeper.look()
+            self._look()
 
     def pause(self, partitions: Collection[tuple[str, int]]) -> None:
         for place in [self.place(partition) for partition in partitions]:
@@ -103,7 +106,7 @@ class PositionCalls:
         for place in [self.place(partition) for partition in partitions]:
             self._buffer.resume(place.buffer)
             place.progressed(self._client.clock.now())
-        self._keeper.look()
+        self._look()
 
     def paused(self) -> set[TopicPartition]:
         self._check()

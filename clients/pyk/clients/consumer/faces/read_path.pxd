@@ -1,8 +1,8 @@
 cimport cython
 
 from pyk.clients.consumer.faces.bell cimport Bell
-from pyk.clients.consumer.fetching.fetch_buffer cimport FetchBuffer
-from pyk.clients.consumer.fetching.fetch_reader cimport FetchReader
+from pyk.clients.consumer.buffer.fetch_buffer cimport FetchBuffer
+from pyk.clients.consumer.buffer.fetch_reader cimport FetchReader
 from pyk.clients.engine.request_path cimport RequestPath
 from pyk.clients.engine.thread cimport LoopThread
 from pyk.clients.engine.waiter cimport Waiter

@@ -1,1 +1,1 @@
-"""Fetching from leaders, and the buffer from which the application reads."""
+"""Fetching from leaders into the fetch buffer."""

@@ -2,7 +2,7 @@ cimport cython
 
 from pyk.clients.consumer.fetching.fetch_call cimport new_wanted
 from pyk.clients.consumer.fetching.fetch_memory cimport FetchMemory
-from pyk.clients.consumer.fetching.partition_buffer cimport PartitionBuffer
+from pyk.clients.consumer.buffer.partition_buffer cimport PartitionBuffer
 from pyk.clients.consumer.positions.place cimport Place
 from pyk.clients.consumer.positions.positions cimport Positions
 

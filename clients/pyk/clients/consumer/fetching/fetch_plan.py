@@ -8,7 +8,6 @@ from pyk.clients.consumer.fetching.fetch_call import Wanted, new_wanted
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.positions.place import KNOWN, Place
 from pyk.clients.consumer.positions.positions import Positions
-from pyk.clients.engine.metadata import MetadataImage
 from pyk.protocol.errors import ErrorCode
 
 
@@ -110,8 +109,3 @@ def plan(
         node_plan.is_hurried = node_plan.is_hurried or is_settling
         node_plan.grant(memory.grant(node_plan.held_bytes, len(sharing)))
     return plans
-
-
-def places_without_leader(positions: Positions, image: MetadataImage) -> list[Place]:
-    """Return the places that wait for somebody to lead their partition."""
-    return [place for place in positions if image.leader(place.topic_partition) is None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import NodePlan, plan
 from pyk.clients.consumer.fetching.node_fetcher import NodeFetcher
@@ -121,7 +121,7 @@ class Fetcher:
         for node in self._nodes.values():
             node.open_new_session()
         if place.stalls == STALLS_UNTIL_TOLD:
-            self.tell(place, _stalled(place))
+            self._positions.tell(place, _stalled(place))
 
     def _tell_of_lasting_failure(self, place: Place, now: float) -> None:
         if place.failing_since is None or place.error is None or place.buffer.error is not None:
@@ -129,11 +129,7 @@ class Fetcher:
         since = place.failing_since if place.told_at is None else place.told_at
         if (now - since) * 1000 > self._config.request_timeout_ms:
             place.told_at = now
-            self.tell(place, place.error)
-
-    def tell(self, place: Place, error: KafkaError) -> None:
-        """Have the application hear of an error that keeps a partition from being read."""
-        self._buffer.fail(place.buffer, error)
+            self._positions.tell(place, place.error)
 
 
 def _is_looked_after(

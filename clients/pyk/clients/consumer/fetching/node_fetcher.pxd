@@ -1,6 +1,6 @@
 cimport cython
 
-from pyk.clients.consumer.fetching.fetch_buffer cimport FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer cimport FetchBuffer
 from pyk.clients.consumer.fetching.fetch_call cimport FetchCall, FetchTerms, WantedPartition
 from pyk.clients.consumer.fetching.fetch_memory cimport FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan cimport NodePlan

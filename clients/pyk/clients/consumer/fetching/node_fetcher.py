@@ -12,8 +12,7 @@ import logging
 from typing import Any
 
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.consumer.faces.unreadable import cut_short_error
-from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.fetching.fetch_call import FetchCall, FetchTerms, WantedPartition
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import NodePlan, Verdict, plan, verdict
@@ -25,6 +24,7 @@ from pyk.clients.consumer.fetching.fetch_session import (
 from pyk.clients.consumer.fetching.fetched_bytes import find_end
 from pyk.clients.consumer.positions.place import FAILED, KNOWN, Place
 from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.consumer.records.unreadable import cut_short_error
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.node_connection import Lane
 from pyk.clients.errors import KafkaError, error_for

@@ -1,1 +1,1 @@
-"""Group membership: who reads which partition, and what was finished."""
+"""Group membership: which partitions a consumer reads, whatever the protocol of its group."""

@@ -8,24 +8,24 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.buffer.fetch_buffer import EVENT, FetchBuffer
+from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.commits.commits import AutoCommit, Finished, Offsets
 from pyk.clients.consumer.commits.committer import Committer, is_ours_by, not_a_member
-from pyk.clients.consumer.faces.assignment import Assignment
-from pyk.clients.consumer.faces.offsets_argument import OffsetsToCommit
-from pyk.clients.consumer.fetching.fetch_buffer import EVENT, FetchBuffer
-from pyk.clients.consumer.fetching.fetch_reader import FetchReader
+from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Leave, Lose, Revoke
-from pyk.clients.consumer.group.assignors import (
+from pyk.clients.consumer.group.classic.assignors import (
     Assignor,
     CooperativeStickyAssignor,
     RangeAssignor,
     RoundRobinAssignor,
     StickyAssignor,
 )
-from pyk.clients.consumer.group.coordinator import GroupCoordinator
-from pyk.clients.consumer.group.member_state import MemberState
-from pyk.clients.consumer.group.requests import MemberOptions
+from pyk.clients.consumer.group.classic.member_state import MemberState
+from pyk.clients.consumer.group.classic.requests import MemberOptions
+from pyk.clients.consumer.group.membership_driver import GroupCoordinator
 from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition

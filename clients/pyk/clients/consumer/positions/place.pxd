@@ -1,6 +1,6 @@
 cimport cython
 
-from pyk.clients.consumer.fetching.partition_buffer cimport PartitionBuffer
+from pyk.clients.consumer.buffer.partition_buffer cimport PartitionBuffer
 
 
 @cython.final

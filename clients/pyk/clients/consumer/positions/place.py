@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from uuid import UUID
 
-from pyk.clients.consumer.fetching.partition_buffer import UNKNOWN, PartitionBuffer
+from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN, PartitionBuffer
 from pyk.clients.errors import KafkaError
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import TopicPartition

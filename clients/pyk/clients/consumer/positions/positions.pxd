@@ -1,6 +1,6 @@
 cimport cython
 
-from pyk.clients.consumer.fetching.fetch_buffer cimport FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer cimport FetchBuffer
 from pyk.clients.consumer.positions.place cimport Place
 
 

@@ -23,7 +23,7 @@ from uuid import UUID
 
 import attrs
 
-from pyk.clients.consumer.fetching.partition_buffer import UNKNOWN
+from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN
 from pyk.clients.consumer.positions.place import Place, PlaceState
 from pyk.clients.consumer.positions.position_errors import old_leader_error, truncated_error
 from pyk.clients.consumer.positions.saved_positions import SavedPositions
@@ -40,7 +40,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.fields import ZERO_UUID
 
 if TYPE_CHECKING:
-    from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
+    from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 
 log = logging.getLogger(__name__)
 
@@ -187,6 +187,10 @@ class Positions:
         """Return when the next place that waits for another try is due."""
         return min((p.retry_at for p in self._places.values() if p.retry_at > now), default=None)
 
+    def lacks_leaders(self, image: MetadataImage) -> bool:
+        """Tell whether a partition waits for somebody to lead it."""
+        return any(image.leader(partition) is None for partition in self._places)
+
     # -- answers -----------------------------------------------------------------------------------
 
     def found_committed(
@@ -246,6 +250,10 @@ class Positions:
         place.failures += 1
         place.retry_at = now + self._backoff.delay(place.failures, self._chance())
         place.waits(error, now)
+
+    def tell(self, place: Place, error: KafkaError) -> None:
+        """Have the application hear of an error that keeps a partition from being read."""
+        self._buffer.fail(place.buffer, error)
 
     def out_of_range(self, place: Place, now: float) -> None:
         """Begin elsewhere, or fail: the log has no such offset."""

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import attrs
 
-from pyk.clients.consumer.fetching.partition_buffer import PartitionBuffer
+from pyk.clients.consumer.buffer.partition_buffer import PartitionBuffer
 from pyk.clients.topic_partition import TopicPartition
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.faces.health import (
     ConsumerHealth,
     PartitionHealth,
@@ -9,7 +10,6 @@ from pyk.clients.consumer.faces.health import (
     lag_of,
     partition_health,
 )
-from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.errors import GroupAuthorizationFailedError, NotLeaderOrFollowerError

@@ -3,7 +3,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import NodePlan, Verdict, plan, verdict
 from pyk.clients.consumer.positions.positions import Positions

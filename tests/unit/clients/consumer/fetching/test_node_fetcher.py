@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import plan
 from pyk.clients.consumer.fetching.node_fetcher import NodeFetcher

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from pyk.clients.consumer.fetching.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.positions.place import Place, PlaceState
 from pyk.clients.consumer.positions.positions import FoundOffset, Positions
 from pyk.clients.engine.backoff import Backoff

@@ -1,0 +1,100 @@
+"""What ``commit`` may be given, and what that means. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from pyk.clients.consumer.records.assignment import Assignment
+from pyk.clients.consumer.records.record import ConsumerRecord
+from pyk.clients.consumer.records.records import ConsumerRecords
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
+from pyk.protocol.records.record import owner_of
+
+CommitArgument = (
+    ConsumerRecord[Any, Any]
+    | ConsumerRecords[Any, Any]
+    | Iterable[ConsumerRecord[Any, Any]]
+    | Mapping[TopicPartition, OffsetAndMetadata | int]
+)
+
+
+@attrs.frozen
+class OffsetsToCommit:
+    """What an application wants to have committed."""
+
+    offsets: dict[TopicPartition, OffsetAndMetadata]
+    assignments: dict[TopicPartition, Assignment] = attrs.Factory(dict)
+    """The assignments that the records were handed out under, where records were given."""
+
+
+def offsets_to_commit(given: CommitArgument) -> OffsetsToCommit:
+    """Return the offsets to commit for a record, a batch of records, or a mapping.
+
+    Records mean the offset behind them; of several in one partition the last counts.
+    """
+    if isinstance(given, ConsumerRecord):
+        return _behind((given,))
+    if isinstance(given, ConsumerRecords):
+        return OffsetsToCommit(
+            {
+                partition: OffsetAndMetadata(offset, "", epoch if epoch >= 0 else None)
+                for partition, (offset, epoch) in given.next_offsets().items()
+            },
+            _assignments(given.owners()),
+        )
+    if isinstance(given, Mapping):
+        return OffsetsToCommit(
+            {
+                (known := checked_partition(partition)): _checked(known, offset)
+                for partition, offset in given.items()
+            }
+        )
+    if not isinstance(given, Iterable):
+        raise _no_offsets(given)
+    return _behind(given)
+
+
+def _behind(records: Iterable[ConsumerRecord[Any, Any]]) -> OffsetsToCommit:
+    offsets: dict[TopicPartition, OffsetAndMetadata] = {}
+    owners: dict[TopicPartition, object] = {}
+    for record in records:
+        if not isinstance(record, ConsumerRecord):
+            raise _no_offsets(record)
+        partition = TopicPartition(record.topic, record.partition)
+        known = offsets.get(partition)
+        if known is None or known.offset <= record.offset:
+            epoch = record.leader_epoch if record.leader_epoch >= 0 else None
+            offsets[partition] = OffsetAndMetadata(record.offset + 1, "", epoch)
+            owners[partition] = owner_of(record)  # type: ignore[arg-type]
+    return OffsetsToCommit(offsets, _assignments(owners))
+
+
+def _assignments(owners: Mapping[TopicPartition, object]) -> dict[TopicPartition, Assignment]:
+    """Leave out records that no consumer handed out."""
+    return {p: owner for p, owner in owners.items() if isinstance(owner, Assignment)}
+
+
+def _checked(partition: TopicPartition, offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
+    target = checked_offset(offset)
+    if target.offset < 0:
+        raise ValueError(f"cannot commit offset {target.offset} of {partition}")
+    return target
+
+
+def checked_offset(offset: OffsetAndMetadata | int) -> OffsetAndMetadata:
+    """Return an offset that an application gave, as a number or with more."""
+    if isinstance(offset, OffsetAndMetadata):
+        return offset
+    if isinstance(offset, int) and not isinstance(offset, bool):
+        return OffsetAndMetadata(offset)
+    raise TypeError(f"an offset must be an int or OffsetAndMetadata, not {offset!r}")
+
+
+def _no_offsets(given: object) -> TypeError:
+    return TypeError(
+        "commit takes a record, a batch of records, or offsets by TopicPartition, not "
+        f"{type(given).__name__}"
+    )

@@ -1,0 +1,59 @@
+"""Keep every assigned partition fetched: resolve its position, fetch, notice if it stands still."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pyk.clients.consumer.fetching.fetcher import Fetcher
+from pyk.clients.consumer.positions.position_resolver import PositionResolver
+from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.engine.client import Client
+
+# How often to look whether anything stands still, if nothing happens.
+LOOK_SECONDS = 1.0
+
+
+class FetchLoop:
+    """One task that looks at all partitions whenever something has changed.
+
+    It never waits for a response: those lead to the next requests by themselves.
+    """
+
+    def __init__(
+        self, client: Client, positions: Positions, resolver: PositionResolver, fetcher: Fetcher
+    ) -> None:
+        self._client = client
+        self._positions = positions
+        self._resolver = resolver
+        self._fetcher = fetcher
+        self._wake = asyncio.Event()
+        resolver.on_answer = self._wake.set
+        client.add_metadata_listener(lambda image: self._wake.set())
+
+    def look(self) -> None:
+        """Look soon at what there is to resolve or fetch: something has changed."""
+        self._wake.set()
+        self._resolver.tell_waiters()
+
+    def fetch(self) -> None:
+        """Fetch at once what can be fetched: the application has read, and there is room."""
+        self._fetcher.look()
+
+    async def run(self) -> None:
+        while True:
+            # First, because a new leader epoch is something to ask about.
+            self._positions.follow(self._client.metadata)
+            self._resolver.ask()
+            self._fetcher.look()
+            self._fetcher.watch()
+            await self._wait()
+
+    async def _wait(self) -> None:
+        now = self._client.clock.now()
+        until = min(now + LOOK_SECONDS, self._positions.next_retry(now) or now + LOOK_SECONDS)
+        try:
+            async with asyncio.timeout_at(until):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+        self._wake.clear()

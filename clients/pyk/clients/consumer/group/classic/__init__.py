@@ -1,0 +1,1 @@
+"""Membership by the classic protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup."""

@@ -1,0 +1,500 @@
+"""One member of a classic consumer group: joins, syncs, beats, gives up, leaves. Pure.
+
+                     subscribe                    joined              synced
+    UNSUBSCRIBED ───────────────► JOINING ─────────────► SYNCING ───────────► STABLE
+                                   ▲  ▲ (the leader first DIVIDES)              │ rejoin
+                       may rejoin  │  └──────────── error, retried ─────────┐   │
+                                REVOKING ◄──────────────────────────────────┴───┘
+                                   while the application gives up partitions
+
+The group rebalances by everybody joining again. An *eager* member first gives up all it owns. A
+*cooperative* one (KIP-429) joins with all it owns, gives up afterwards what went to another member,
+and joins once more, so that the other one gets it. Giving up takes until the application comes back
+for more records: only then has it finished, or dropped, what it had. Heartbeats go on meanwhile.
+
+A member *loses* its partitions when the group may have given them to another one without asking:
+the coordinator does not know it any more, its session has expired unanswered, or it left by itself
+because the application was busy for longer than ``max.poll.interval.ms``. It then joins again, in
+the last case (AWAY) once the application is back.
+
+The owner asks ``next_action`` what to do, does it, and reports what came of it. One request at a
+time is under way.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+from pyk.clients.consumer.group.actions import (
+    Action,
+    Assign,
+    Divide,
+    ForgetCoordinator,
+    Heartbeat,
+    Join,
+    Leave,
+    Lose,
+    Partitions,
+    Revoke,
+    Wait,
+)
+from pyk.clients.consumer.group.classic import leader
+from pyk.clients.consumer.group.classic.consumer_protocol import decode_assignment
+from pyk.clients.consumer.group.classic.member_state import (
+    BEATING,
+    COORDINATOR_MOVED,
+    JOINING,
+    NOT_A_MEMBER,
+    OUTSIDE,
+    TRY_AGAIN,
+    MemberState,
+)
+from pyk.clients.consumer.group.classic.requests import (
+    NO_MEMBER_ID,
+    PROTOCOL_TYPE,
+    MemberOptions,
+    heartbeat,
+    join,
+    leave,
+    sync,
+)
+from pyk.clients.consumer.group.classic.subscription import (
+    Assignor,
+    RebalanceProtocol,
+    Subscription,
+    TopicLayout,
+)
+from pyk.clients.consumer.group.join_failures import JoinFailures
+from pyk.clients.errors import (
+    InconsistentGroupProtocolError,
+    KafkaError,
+    MalformedResponseError,
+    error_for,
+)
+from pyk.protocol.errors import ErrorCode, ProtocolError
+from pyk.protocol.messages.heartbeat import HeartbeatResponse
+from pyk.protocol.messages.join_group import JoinGroupResponse
+from pyk.protocol.messages.sync_group import SyncGroupRequestAssignment, SyncGroupResponse
+
+log = logging.getLogger(__name__)
+
+NO_GENERATION = -1
+
+
+class Membership:
+    """One member of a group. ``chance`` gives numbers from 0 to 1 that spread retries."""
+
+    def __init__(self, options: MemberOptions, chance: Callable[[], float], now: float) -> None:
+        self.state = MemberState.UNSUBSCRIBED
+        self.member_id = NO_MEMBER_ID
+        self.generation_id = NO_GENERATION
+        self.owned: Partitions = frozenset()
+        self.is_leader = False
+        self.error: KafkaError | None = None
+        self.failures = JoinFailures(options.request_timeout)
+        self._options = options
+        self._chance = chance
+        self._actions: deque[Action] = deque()
+        self._topics: frozenset[str] = frozenset()
+        self._joined_topics: frozenset[str] = frozenset()
+        self._rejoin_reason: str | None = None
+        self._revoking: Revoke | None = None
+        self._protocol_name = ""
+        self._members: list[Subscription] = []
+        self._layouts: Mapping[str, TopicLayout] = {}
+        self._divided_layouts: Mapping[str, TopicLayout] = {}
+        self._remembered: Partitions = frozenset()
+        self._added: Partitions | None = None
+        self._skips_assignment = False
+        self._failures = 0
+        self._retry_at = now
+        self._next_heartbeat = now
+        self._session_ends = now
+        self._last_poll = now
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Tell whether it keeps its partitions while it rejoins: every assignor must allow it."""
+        return all(
+            assignor.rebalance_protocol is RebalanceProtocol.COOPERATIVE
+            for assignor in self._options.assignors
+        )
+
+    # -- what the owner of this member tells -------------------------------------------------------
+
+    def subscribe(self, topics: frozenset[str], now: float) -> None:
+        """Want these topics from now on."""
+        self._topics = topics
+        if self.state is MemberState.UNSUBSCRIBED:
+            self.state = MemberState.JOINING
+            self._rejoin_reason = "subscribes"
+            self._last_poll = now
+        elif topics != self._joined_topics:
+            self.request_rejoin("subscription changed")
+
+    def request_rejoin(self, reason: str) -> None:
+        """Have the group rebalance as soon as the member is in it."""
+        self._rejoin_reason = reason
+
+    def application_polled(self, now: float) -> None:
+        """Take note that the application has come for records, or waits for some."""
+        self._last_poll = now
+        if self.state is MemberState.AWAY:
+            self._begin_joining(now, "application polls again after max.poll.interval.ms")
+
+    def layouts_changed(self, layouts: Mapping[str, TopicLayout]) -> None:
+        """Take note of how the topics are now: the leader compares that with what it divided."""
+        self._layouts = dict(layouts)
+
+    def retry(self, now: float) -> None:
+        """Try once more after a failure that need not last."""
+        if self.state is MemberState.FAILED and self.error is not None and not self.error.fatal:
+            self._begin_joining(now + self._delay(), f"tries again after {self.error}")
+            self.error = None
+
+    def leave(self, reason: str) -> Leave | None:
+        """End the membership, and return what to send if the coordinator is to know at once.
+
+        A static member only falls silent, so that it may be back before its session ends.
+        """
+        request = leave(self._options, self.member_id, reason)
+        self._reset_member()
+        self._actions.clear()
+        self.owned = self._remembered = frozenset()
+        self._failures = 0
+        self.failures.succeeded()
+        self.error = None
+        self.state = MemberState.UNSUBSCRIBED
+        return request
+
+    # -- what to do --------------------------------------------------------------------------------
+
+    def next_action(self, now: float) -> Action:
+        """Return what is due now."""
+        self._notice_absence(now)
+        self._notice_silence(now)
+        if self._actions:
+            return self._actions.popleft()
+        if self.state is MemberState.STABLE and self._must_rejoin():
+            self._begin_rejoining()
+            return self.next_action(now)
+        if self.state is MemberState.JOINING and now >= self._retry_at:
+            return self._join()
+        if self.state in BEATING and now >= self._next_heartbeat:
+            return self._heartbeat(now)
+        if self.state is MemberState.AWAY:  # look again whether the application is back
+            return Wait(now + self._options.heartbeat_interval)
+        return Wait(self._due_at())
+
+    def _must_rejoin(self) -> bool:
+        # Compared here and not when layouts change, which may be while the group still syncs.
+        if self.is_leader and self._layouts != self._divided_layouts:
+            self.request_rejoin("partitions of subscribed topics changed")
+        return self._rejoin_reason is not None
+
+    def take_lasting_failure(self, now: float) -> KafkaError | None:
+        """Return why the member cannot join its group, when it is time to raise that."""
+        return self.failures.take_error(now) if self.state in JOINING else None
+
+    def is_absent(self, now: float) -> bool:
+        """Tell whether the application has been busy for so long that the member must leave."""
+        is_inside = self.state not in OUTSIDE
+        return is_inside and now >= self._last_poll + self._options.max_poll_interval
+
+    def _due_at(self) -> float | None:
+        due: list[float] = []
+        if self.state is MemberState.JOINING:
+            due.append(self._retry_at)
+        if self.state in BEATING:
+            due += [self._next_heartbeat, self._session_ends]
+        if self.state not in OUTSIDE:
+            due.append(self._last_poll + self._options.max_poll_interval)
+        return min(due, default=None)
+
+    def _notice_absence(self, now: float) -> None:
+        """Leave when the application has been busy for too long: somebody else may be faster."""
+        if not self.is_absent(now):
+            return
+        log.warning(
+            "Leaving group %s: the application has not asked for records for %.1f seconds, more "
+            "than max_poll_interval_ms; it joins again when it does. Raise max_poll_interval_ms, "
+            "or lower max_poll_records so that each poll is finished sooner",
+            self._options.group_id,
+            now - self._last_poll,
+        )
+        request = leave(self._options, self.member_id, "application exceeded max.poll.interval.ms")
+        self._reset_member()
+        self._lose_partitions()
+        self.failures.succeeded()
+        self.state = MemberState.AWAY
+        if request is not None:
+            self._actions.append(request)
+
+    def _notice_silence(self, now: float) -> None:
+        """Give up the partitions when the coordinator must have given up this member."""
+        if not self._needs_session or now < self._session_ends:
+            return
+        log.warning(
+            "Session in group %s expired: no heartbeat was answered for %.1f seconds; joins again",
+            self._options.group_id,
+            self._options.session_timeout,
+        )
+        self._actions.append(ForgetCoordinator())
+        self._lose_partitions()
+        self._begin_joining(now, "session expired")
+
+    @property
+    def _needs_session(self) -> bool:
+        # A JoinGroup that waits at the coordinator keeps the session, one that fails does not.
+        rejoins_in_vain = self.state is MemberState.JOINING and self._failures > 0 and self.owned
+        return self.state in BEATING or bool(rejoins_in_vain)
+
+    # -- joining -----------------------------------------------------------------------------------
+
+    def _begin_rejoining(self) -> None:
+        """Have given up first what must not be owned during the rebalance."""
+        unwanted = (
+            frozenset(p for p in self.owned if p.topic not in self._topics)
+            if self.is_cooperative
+            else self.owned
+        )
+        if unwanted:
+            self._revoke(unwanted)
+        else:
+            self.state = MemberState.JOINING
+
+    def _begin_joining(self, now: float, reason: str) -> None:
+        self.state = MemberState.JOINING
+        self._rejoin_reason = reason
+        self._retry_at = now
+
+    def _join(self) -> Join:
+        self._joined_topics = self._topics
+        reason, self._rejoin_reason = self._rejoin_reason, None
+        subscription = Subscription(
+            member_id=self.member_id,
+            topics=self._topics,
+            owned_partitions=tuple(sorted(self.owned)),
+            generation_id=self.generation_id,
+            rack=self._options.rack,
+        )
+        return join(self._options, subscription, self._remembered, reason)
+
+    def joined(self, response: JoinGroupResponse, now: float) -> None:
+        """Take the answer to a :class:`Join`."""
+        code = ErrorCode(response.error_code)
+        if code is ErrorCode.MEMBER_ID_REQUIRED:  # KIP-394
+            self.member_id = response.member_id
+            self._retry_at = now
+        elif code is not ErrorCode.NONE:
+            self._refused(code, now, "join")
+        elif response.protocol_type not in (None, PROTOCOL_TYPE):
+            self._fail(_inconsistent(f"the group is of type {response.protocol_type!r}"))
+        elif (assignor := self._assignor_named(response.protocol_name)) is None:
+            self._fail(_inconsistent(f"the coordinator chose {response.protocol_name!r}"))
+        else:
+            self.member_id = response.member_id
+            self.generation_id = response.generation_id
+            self._protocol_name = assignor.name
+            self.is_leader = response.leader == response.member_id
+            self._session_answered(now)
+            self._begin_syncing(response)
+
+    def _begin_syncing(self, response: JoinGroupResponse) -> None:
+        self._members = []
+        if not self.is_leader:
+            self._sync([])
+            return
+        self._members = leader.read_members(response.members)
+        self._skips_assignment = response.skip_assignment
+        self.state = MemberState.DIVIDING
+        uses_racks = any(member.rack is not None for member in self._members)
+        self._actions.append(Divide(leader.topics_of(self._members), uses_racks))
+
+    def divided(self, layouts: Mapping[str, TopicLayout]) -> None:
+        """Take the layouts that a :class:`Divide` asked for."""
+        if self.state is not MemberState.DIVIDING:
+            return
+        self._layouts = self._divided_layouts = dict(layouts)
+        if self._skips_assignment:  # KIP-814: it is back so soon that nothing has changed
+            self._sync([])
+            return
+        assignor = self._assignor_named(self._protocol_name)
+        assert assignor is not None
+        self._sync(leader.divide(assignor, layouts, self._members))
+
+    def _sync(self, assignments: list[SyncGroupRequestAssignment]) -> None:
+        self.state = MemberState.SYNCING
+        self._actions.append(
+            sync(
+                self._options, self.member_id, self.generation_id, self._protocol_name, assignments
+            )
+        )
+
+    def synced(self, response: SyncGroupResponse, now: float) -> None:
+        """Take the answer to a :class:`Sync`."""
+        code = ErrorCode(response.error_code)
+        if code is not ErrorCode.NONE:
+            self._refused(code, now, "sync")
+            return
+        if response.protocol_type not in (None, PROTOCOL_TYPE):
+            self._fail(_inconsistent(f"the group is of type {response.protocol_type!r}"))
+            return
+        try:
+            assigned = decode_assignment(response.assignment)
+        except ProtocolError as error:
+            self._fail(MalformedResponseError(f"the leader's assignment cannot be read: {error}"))
+            return
+        self._failures = 0
+        self.failures.succeeded()
+        self._session_answered(now)
+        self._take_assignment(frozenset(p for p in assigned if p.topic in self._joined_topics))
+
+    def _take_assignment(self, assigned: Partitions) -> None:
+        log.info(
+            "Joined group %s as %s in generation %d, with %d partitions",
+            self._options.group_id,
+            self.member_id,
+            self.generation_id,
+            len(assigned),
+        )
+        self.state = MemberState.STABLE
+        added, gone = assigned - self.owned, self.owned - assigned
+        if gone:
+            self._revoke(gone)
+            self.request_rejoin("gave up partitions that go to other members")
+            self._added = added
+        else:
+            self._assign(added)
+        if self._topics != self._joined_topics:
+            self.request_rejoin("subscription changed")
+
+    def _assign(self, added: Partitions) -> None:
+        self.owned |= added
+        self._remembered = self.owned
+        self._actions.append(Assign(added, self.owned))
+
+    # -- giving up ---------------------------------------------------------------------------------
+
+    def _revoke(self, partitions: Partitions) -> None:
+        self.state = MemberState.REVOKING
+        self._added = None
+        self._revoking = Revoke(partitions)
+        self._actions.append(self._revoking)
+
+    def revoked(self, revoke: Revoke) -> None:
+        """Take note that the application has given up what a :class:`Revoke` named."""
+        if revoke is not self._revoking:
+            return  # they were lost meanwhile
+        self._revoking = None
+        self.owned -= revoke.partitions
+        self.state = MemberState.JOINING
+        if self._added is not None:
+            self._assign(self._added)
+
+    def _lose_partitions(self) -> None:
+        self._revoking = None
+        if self.owned:
+            self._actions.append(Lose(self.owned))
+        self.owned = frozenset()
+
+    # -- heartbeats --------------------------------------------------------------------------------
+
+    def _heartbeat(self, now: float) -> Heartbeat:
+        self._next_heartbeat = now + self._options.heartbeat_interval
+        return heartbeat(self._options, self.member_id, self.generation_id)
+
+    def heartbeat_answered(self, response: HeartbeatResponse, now: float) -> None:
+        """Take the answer to a :class:`Heartbeat`."""
+        code = ErrorCode(response.error_code)
+        if code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
+            self._failures = 0
+            self.failures.succeeded()
+            self._session_ends = now + self._options.session_timeout
+            if code is ErrorCode.REBALANCE_IN_PROGRESS and self.state is MemberState.STABLE:
+                self.request_rejoin("group rebalances")
+        elif code in TRY_AGAIN:
+            self.failures.failed(self._error_for(code), now)
+            self._back_off_heartbeat(code, now)
+        else:
+            self._refused(code, now, "heartbeat")
+
+    def _back_off_heartbeat(self, code: ErrorCode | None, now: float) -> None:
+        self._failures += 1
+        self._next_heartbeat = now + self._delay()
+        if code is None or code in COORDINATOR_MOVED:
+            self._actions.append(ForgetCoordinator())
+
+    def _session_answered(self, now: float) -> None:
+        self._session_ends = now + self._options.session_timeout
+        self._next_heartbeat = now + self._options.heartbeat_interval
+
+    # -- what goes wrong ---------------------------------------------------------------------------
+
+    def request_failed(self, error: KafkaError, now: float) -> None:
+        """Take note that the request under way got no answer."""
+        if not error.retriable:
+            self._fail(error)
+            return
+        self.failures.failed(error, now)
+        if self.state in BEATING:
+            self._back_off_heartbeat(None, now)
+        elif self.state not in OUTSIDE:
+            self._actions.append(ForgetCoordinator())
+            self._try_joining_again(now, "lost the coordinator")
+
+    def _refused(self, code: ErrorCode, now: float, request: str) -> None:
+        self.failures.failed(self._error_for(code), now)
+        if code in NOT_A_MEMBER:
+            log.info("Group %s does not know this member: %s", self._options.group_id, code.name)
+            self._reset_member(keep_id=code is ErrorCode.ILLEGAL_GENERATION)
+            self._lose_partitions()
+            self._try_joining_again(now, f"{code.name} to its {request}")
+        elif code in TRY_AGAIN or code.retriable:
+            if code in COORDINATOR_MOVED:
+                self._actions.append(ForgetCoordinator())
+            self._try_joining_again(now, f"{code.name} to its {request}")
+        else:
+            self._fail(self._error_for(code))
+
+    def _error_for(self, code: ErrorCode) -> KafkaError:
+        return error_for(code, group_id=self._options.group_id)
+
+    def _try_joining_again(self, now: float, reason: str) -> None:
+        self._begin_joining(now, reason)
+        self._failures += 1
+        # Once at once: most often another member was only quicker.
+        self._retry_at = now + self._delay(self._failures - 1)
+
+    def _delay(self, failures: int | None = None) -> float:
+        count = self._failures if failures is None else failures
+        return self._options.backoff.delay(count, self._chance())
+
+    def _fail(self, error: KafkaError) -> None:
+        self.error = error
+        self.failures.succeeded()  # it is raised for itself
+        self._failures += 1
+        self._reset_member()
+        self._lose_partitions()
+        self.state = MemberState.FAILED
+
+    def _reset_member(self, *, keep_id: bool = False) -> None:
+        if not keep_id:
+            self.member_id = NO_MEMBER_ID
+        self.generation_id = NO_GENERATION
+        self.is_leader = False
+        self._members = []
+        self._revoking = None
+        self._rejoin_reason = None
+
+    def _assignor_named(self, name: str | None) -> Assignor | None:
+        found: Sequence[Assignor] = [a for a in self._options.assignors if a.name == name]
+        return found[0] if found else None
+
+
+def _inconsistent(reason: str) -> InconsistentGroupProtocolError:
+    return InconsistentGroupProtocolError(
+        f"{reason}: every member of a group needs one partition_assignment_strategy in common"
+    )

@@ -1,0 +1,114 @@
+"""The requests of a member, made from what it is configured with and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import attrs
+
+from pyk.clients.consumer.group.actions import Heartbeat, Join, Leave, Sync
+from pyk.clients.consumer.group.classic.consumer_protocol import encode_subscription
+from pyk.clients.consumer.group.classic.subscription import Assignor, Subscription
+from pyk.clients.engine.backoff import Backoff
+from pyk.clients.topic_partition import TopicPartition
+from pyk.protocol.messages.heartbeat import HeartbeatRequest
+from pyk.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from pyk.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+PROTOCOL_TYPE = "consumer"
+NO_MEMBER_ID = ""
+# What a broker needs to answer after the rebalance timeout has passed.
+ANSWER_SECONDS = 5.0
+
+
+@attrs.frozen(kw_only=True)
+class MemberOptions:
+    """What a member is configured with; durations in seconds."""
+
+    group_id: str
+    assignors: tuple[Assignor, ...]
+    group_instance_id: str | None = None
+    rack: str | None = None
+    session_timeout: float = 45.0
+    heartbeat_interval: float = 3.0
+    max_poll_interval: float = 300.0
+    request_timeout: float = 30.0
+    backoff: Backoff = attrs.Factory(lambda: Backoff(0.1, 1.0))
+
+    @property
+    def answer_ms(self) -> int:
+        """How long a JoinGroup or SyncGroup may take: until the slowest member is back."""
+        return _milliseconds(self.max_poll_interval + ANSWER_SECONDS)
+
+
+def join(
+    options: MemberOptions,
+    subscription: Subscription,
+    remembered: Collection[TopicPartition],
+    reason: str | None,
+) -> Join:
+    """Return the action to join; ``remembered`` is what the member had in its last generation."""
+    protocols = []
+    for assignor in options.assignors:
+        user_data = assignor.user_data(sorted(remembered), subscription.generation_id)
+        metadata = encode_subscription(attrs.evolve(subscription, user_data=user_data))
+        protocols.append(JoinGroupRequestProtocol(name=assignor.name, metadata=metadata))
+    request = JoinGroupRequest(
+        group_id=options.group_id,
+        session_timeout_ms=_milliseconds(options.session_timeout),
+        rebalance_timeout_ms=_milliseconds(options.max_poll_interval),
+        member_id=subscription.member_id,
+        group_instance_id=options.group_instance_id,
+        protocol_type=PROTOCOL_TYPE,
+        protocols=protocols,
+        reason=reason,
+    )
+    return Join(request, options.answer_ms)
+
+
+def sync(
+    options: MemberOptions,
+    member_id: str,
+    generation_id: int,
+    protocol_name: str,
+    assignments: list[SyncGroupRequestAssignment],
+) -> Sync:
+    """Return the action to sync; only the leader has assignments."""
+    request = SyncGroupRequest(
+        group_id=options.group_id,
+        generation_id=generation_id,
+        member_id=member_id,
+        group_instance_id=options.group_instance_id,
+        protocol_type=PROTOCOL_TYPE,
+        protocol_name=protocol_name,
+        assignments=assignments,
+    )
+    return Sync(request, options.answer_ms)
+
+
+def heartbeat(options: MemberOptions, member_id: str, generation_id: int) -> Heartbeat:
+    """Return the action to say that the member is alive."""
+    request = HeartbeatRequest(
+        group_id=options.group_id,
+        generation_id=generation_id,
+        member_id=member_id,
+        group_instance_id=options.group_instance_id,
+    )
+    # Short enough for another try, at another coordinator, before the session ends.
+    return Heartbeat(request, _milliseconds(options.session_timeout / 3))
+
+
+def leave(options: MemberOptions, member_id: str, reason: str) -> Leave | None:
+    """Return the action to leave, None for who is not in the group or is to keep its place."""
+    if member_id == NO_MEMBER_ID or options.group_instance_id is not None:
+        return None
+    request = LeaveGroupRequest(
+        group_id=options.group_id,
+        members=[MemberIdentity(member_id=member_id, reason=reason)],
+    )
+    return Leave(request)
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)

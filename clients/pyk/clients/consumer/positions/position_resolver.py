@@ -1,0 +1,193 @@
+"""Resolve unknown fetch positions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection
+
+from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
+from pyk.clients.consumer.positions.place import Place, PlaceState
+from pyk.clients.consumer.positions.positions import FoundOffset, Positions
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import (
+    KafkaError,
+    TopicAuthorizationFailedError,
+    UnsupportedVersionError,
+)
+from pyk.clients.offsets import EpochQuestion, ListedOffset
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+
+log = logging.getLogger(__name__)
+
+# In the place of a node id: the coordinator of the group, whichever node that is.
+COORDINATOR = -1
+
+FetchCommitted = Callable[
+    [Collection[TopicPartition], float],
+    Awaitable[dict[TopicPartition, OffsetAndMetadata | None]],
+]
+
+
+class PositionResolver:
+    """Asks the group, or the leaders, where to read the partitions of which that is unknown.
+
+    ``fetch_committed`` asks the group, None if there is none. Each kind of question to each node is
+    asked by a task of its own, so that none waits for another. ``on_answer`` is called after each
+    answer.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        positions: Positions,
+        lookup: OffsetLookup,
+        fetch_committed: FetchCommitted | None,
+    ) -> None:
+        self.on_answer: Callable[[], None] = lambda: None
+        self._client = client
+        self._positions = positions
+        self._lookup = lookup
+        self._fetch_committed = fetch_committed
+        self._changed = asyncio.Event()
+        self._asking: dict[tuple[PlaceState, int], asyncio.Task[None]] = {}
+
+    def ask(self) -> None:
+        """Ask what is due, and for metadata where nobody is known who could be asked."""
+        self._ask(PlaceState.COMMITTED, self._ask_group)
+        self._ask(PlaceState.RESET, self._ask_offsets)
+        self._ask(PlaceState.VALIDATE, self._ask_epochs)
+        if self._positions.lacks_leaders(self._client.metadata):
+            self._client.request_metadata_update()
+
+    def tell_waiters(self) -> None:
+        """End the waits for a change."""
+        self._changed.set()
+        self._changed.clear()
+
+    async def changed(self, deadline: float) -> None:
+        """Return after the next change of any position; raise ``TimeoutError`` at the deadline."""
+        async with asyncio.timeout_at(deadline):
+            await self._changed.wait()
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    def _ask(self, state: PlaceState, ask: Callable[[list[Place]], Awaitable[None]]) -> None:
+        """Begin to ask for the places in a state, each node unless it is being asked already.
+
+        One that is silent holds up nobody else. Leaders can only be asked once they are known,
+        which metadata tell soon.
+        """
+        by_node: dict[int, list[Place]] = defaultdict(list)
+        for place in self._positions.in_state(state, self._client.clock.now()):
+            node = self._node_to_ask(state, place)
+            if node is not None:
+                by_node[node].append(place)
+        for node, places in by_node.items():
+            running = self._asking.get((state, node))
+            if running is None or running.done():
+                name = f"{state.value} ({len(places)} partitions)"
+                resolving = self._resolve(state, ask, places)
+                self._asking[state, node] = self._client.supervisor.spawn(name, resolving)
+
+    def _node_to_ask(self, state: PlaceState, place: Place) -> int | None:
+        """Return the node that knows the position, None while that is unknown."""
+        if state is PlaceState.COMMITTED:
+            return COORDINATOR
+        return self._client.metadata.leader(place.topic_partition)
+
+    async def _resolve(
+        self,
+        state: PlaceState,
+        ask: Callable[[list[Place]], Awaitable[None]],
+        places: list[Place],
+    ) -> None:
+        versions = [place.version for place in places]
+        try:
+            await ask(places)
+        except KafkaError as error:
+            for place, version in zip(places, versions, strict=True):
+                self._failed(state, place, version, error)
+        self.tell_waiters()
+        self.on_answer()
+
+    async def _ask_group(self, places: list[Place]) -> None:
+        assert self._fetch_committed is not None
+        versions = {place.topic_partition: place.version for place in places}
+        deadline = self._client.clock.now() + self._client.config.request_timeout_ms / 1000
+        try:
+            committed = await self._fetch_committed(list(versions), deadline)
+        except TopicAuthorizationFailedError as error:
+            await self._ask_group_for_others(places, error)
+            return
+        now = self._client.clock.now()
+        for place in places:
+            partition = place.topic_partition
+            self._positions.found_committed(place, versions[partition], committed[partition], now)
+
+    async def _ask_group_for_others(
+        self, places: list[Place], error: TopicAuthorizationFailedError
+    ) -> None:
+        """Let a topic that is forbidden keep only itself from being read."""
+        others = [place for place in places if place.topic_partition.topic != error.topic]
+        if error.topic is None or len(others) == len(places):
+            raise error
+        for place in places:
+            if place not in others:
+                self._failed(PlaceState.COMMITTED, place, place.version, error)
+        if others:
+            await self._ask_group(others)
+
+    async def _ask_offsets(self, places: list[Place]) -> None:
+        versions = {place.topic_partition: place.version for place in places}
+        leader_epochs = self._leader_epochs(places)
+        answers = await self._lookup.ask_ends({p.topic_partition: p.end for p in places})
+        now = self._client.clock.now()
+        for place in places:
+            version, answer = versions[place.topic_partition], answers[place.topic_partition]
+            if isinstance(answer, ListedOffset):
+                leader_epoch = leader_epochs[place.topic_partition]
+                found = FoundOffset(answer.offset, _or_unknown(answer.leader_epoch), leader_epoch)
+                self._positions.found_offset(place, version, found, now)
+            else:
+                self._failed(PlaceState.RESET, place, version, answer)
+
+    async def _ask_epochs(self, places: list[Place]) -> None:
+        versions = {place.topic_partition: place.version for place in places}
+        leader_epochs = self._leader_epochs(places)
+        questions = {
+            p.topic_partition: EpochQuestion(p.fetched_epoch, leader_epochs[p.topic_partition])
+            for p in places
+        }
+        answers = await self._lookup.ask_epoch_ends(questions)
+        now = self._client.clock.now()
+        for place in places:
+            partition = place.topic_partition
+            version, answer = versions[partition], answers[partition]
+            leader_epoch = leader_epochs[partition]
+            if isinstance(answer, int):
+                self._positions.found_epoch_end(place, version, answer, leader_epoch, now)
+            elif isinstance(answer, UnsupportedVersionError):
+                self._positions.cannot_validate(place, version, leader_epoch, now)
+            else:
+                self._failed(PlaceState.VALIDATE, place, version, answer)
+
+    def _leader_epochs(self, places: list[Place]) -> dict[TopicPartition, int]:
+        image = self._client.metadata
+        return {
+            place.topic_partition: _or_unknown(image.leader_epoch(place.topic_partition))
+            for place in places
+        }
+
+    def _failed(self, state: PlaceState, place: Place, version: int, error: KafkaError) -> None:
+        """Take note that a place is still in a state, unless another node has answered since."""
+        if place.state is not state or place.version != version:
+            return
+        self._positions.failed(place, version, error, self._client.clock.now())
+        if not error.retriable:
+            self._positions.tell(place, error)
+
+
+def _or_unknown(epoch: int | None) -> int:
+    return -1 if epoch is None else epoch

@@ -1,0 +1,15 @@
+"""What the member that leads its group makes of what the others say."""
+
+from __future__ import annotations
+
+from pyk.clients.consumer.group.classic.leader import topics_of
+from pyk.clients.consumer.group.classic.subscription import Subscription
+
+
+def test_topics_that_cannot_be_are_not_asked_for_whoever_wants_them() -> None:
+    members = [
+        Subscription(member_id="mine", topics=frozenset({"orders"})),
+        Subscription(member_id="foreign", topics=frozenset({"payments", "x" * 300, "a b", ""})),
+    ]
+
+    assert topics_of(members) == {"orders", "payments"}
