@@ -175,7 +175,7 @@ async def test_many_members_settle_in_few_generations():
             members.append(group.member())
             await asyncio.sleep(0.5)
         await eventually(lambda: sum(len(m.consumer.assignment()) for m in members) == 4)
-        generation = members[0].consumer._core.group.membership.generation_id  # type: ignore[union-attr]
+        generation = members[0].consumer._core.group.membership.standing.identity.generation_id  # type: ignore[union-attr]
         for member in members[:29]:
             await member.leave()
         await eventually(lambda: len(members[29].consumer.assignment()) == 4)

@@ -88,13 +88,13 @@ async def test_a_pattern_in_a_group_survives_an_answer_that_leaves_the_topic_out
         async with make_consumer(cluster, group_id="g", metadata_max_age_ms=1000) as consumer:
             consumer.subscribe(pattern="ord.*")
             await poll(consumer, 2)
-            generation = consumer._core.group.membership.generation_id
+            generation = consumer._core.group.membership.standing.identity
 
             leave_out_topics_once(consumer)
             await produce(cluster, "orders", 10, partitions=2)
 
             assert len(await poll(consumer, 5)) == 10
-            assert consumer._core.group.membership.generation_id == generation
+            assert consumer._core.group.membership.standing.identity == generation
 
 
 def leave_out_topics_once(consumer: AsyncConsumer[Any, Any]) -> None:

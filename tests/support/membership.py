@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pyk.clients.consumer.group.actions import Action, Assign, Heartbeat, Join, Sync
+from pyk.clients.consumer.group.actions import Action, Assign, Send
 from pyk.clients.consumer.group.classic.assignors import CooperativeStickyAssignor, RangeAssignor
 from pyk.clients.consumer.group.classic.consumer_protocol import encode_assignment
 from pyk.clients.consumer.group.classic.member_state import MemberState
-from pyk.clients.consumer.group.classic.membership import Membership
+from pyk.clients.consumer.group.classic.membership import ClassicMembership
 from pyk.clients.consumer.group.classic.requests import MemberOptions
+from pyk.clients.engine.metadata import MetadataImage, PartitionMetadata, TopicMetadata
+from pyk.clients.errors import KafkaError
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.heartbeat import HeartbeatResponse
-from pyk.protocol.messages.join_group import JoinGroupResponse
-from pyk.protocol.messages.sync_group import SyncGroupResponse
+from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from pyk.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 A = TypeVar("A")
 TOPICS = frozenset({"a"})
@@ -30,7 +32,7 @@ class Member:
     def __init__(self, *, cooperative: bool = False, **options: object) -> None:
         assignors = (CooperativeStickyAssignor(),) if cooperative else (RangeAssignor(),)
         fields = {"group_id": "g", "assignors": assignors, **options}
-        self.membership = Membership(MemberOptions(**fields), lambda: 0.5, 0.0)  # type: ignore[arg-type]
+        self.membership = ClassicMembership(MemberOptions(**fields), lambda: 0.5, 0.0)  # type: ignore[arg-type]
         self.now = 0.0
         self.membership.subscribe(TOPICS, 0.0)
 
@@ -42,8 +44,13 @@ class Member:
         assert isinstance(action, kind), action
         return action
 
-    def join(self, error: ErrorCode = ErrorCode.NONE, **fields: object) -> Join:
-        action = self.expect(Join)
+    def expect_request(self, kind: type[Any]) -> Send:
+        action = self.expect(Send)
+        assert isinstance(action.request, kind), action
+        return action
+
+    def join(self, error: ErrorCode = ErrorCode.NONE, **fields: object) -> Send:
+        action = self.expect_request(JoinGroupRequest)
         values = {
             "generation_id": 1,
             "protocol_name": self.membership._options.assignors[0].name,
@@ -51,23 +58,34 @@ class Member:
             "member_id": "me",
             **fields,
         }
-        self.membership.joined(
-            JoinGroupResponse(error_code=error, **values),  # type: ignore[arg-type]
-            self.now,
-        )
+        self.answer(action, JoinGroupResponse(error_code=error, **values))  # type: ignore[arg-type]
         return action
 
-    def sync(self, *numbers: int, error: ErrorCode = ErrorCode.NONE) -> Sync:
-        action = self.expect(Sync)
+    def sync(self, *numbers: int, error: ErrorCode = ErrorCode.NONE) -> Send:
+        action = self.expect_request(SyncGroupRequest)
         blob = encode_assignment(partitions(*numbers))
-        self.membership.synced(SyncGroupResponse(error_code=error, assignment=blob), self.now)
+        self.answer(action, SyncGroupResponse(error_code=error, assignment=blob))
         return action
 
-    def heartbeat(self, error: ErrorCode = ErrorCode.NONE) -> Heartbeat:
+    def heartbeat(self, error: ErrorCode = ErrorCode.NONE) -> Send:
         self.now += 3.0
-        action = self.expect(Heartbeat)
-        self.membership.heartbeat_answered(HeartbeatResponse(error_code=error), self.now)
+        action = self.expect_request(HeartbeatRequest)
+        self.answer(action, HeartbeatResponse(error_code=error))
         return action
+
+    def answer(self, action: Send, response: object) -> None:
+        self.membership.answered(action, response, self.now)
+
+    def fail(self, action: Send, error: KafkaError) -> None:
+        self.membership.request_failed(action, error, self.now)
+
+    def knows(self, **partition_counts: int) -> None:
+        """Let it know how many partitions these topics have, and of no others."""
+        topics = {
+            name: TopicMetadata(name, None, tuple(PartitionMetadata(n, 0, 0) for n in range(count)))
+            for name, count in partition_counts.items()
+        }
+        self.membership.metadata_changed(MetadataImage(topics=topics), self.now)
 
     def stable(self, *numbers: int) -> Member:
         self.join()

@@ -148,7 +148,7 @@ class ConsumerCore:
             spawn = self.client.supervisor.spawn
             spawn("resolve positions and fetch", self._fetch_loop.run())
             if self.group is not None:
-                spawn("be a member of the group", self.group.coordinator.run())
+                spawn("be a member of the group", self.group.driver.run())
                 spawn("commit what is finished", self.group.run_auto_commit())
             if self.subscriptions.has_topics:
                 self._metadata_changed(self.client.metadata)
@@ -181,7 +181,7 @@ class ConsumerCore:
             if self.group is not None and self.group.is_member:
                 leave_deadline = before(deadline, 1, self.client.clock.now())
                 leave = self.group.leave("consumer was closed")
-                await self.group.coordinator.tell_coordinator(leave, leave_deadline)
+                await self.group.driver.tell_coordinator(leave, leave_deadline)
         finally:
             self.buffer.call_attention(CLOSED)
             left = max(0.0, deadline - self.client.clock.now())
@@ -281,7 +281,7 @@ class ConsumerCore:
         subscribed, now = self.subscriptions.topics, self.client.clock.now()
         self.client.use_topics(SUBSCRIPTION, subscribed)
         if self.group is not None:
-            self.group.coordinator.subscribe(subscribed)
+            self.group.driver.subscribe(subscribed)
             return
         found = map(self.client.metadata.topic, subscribed - self._topic_watch.gone(now))
         topics = {topic.name: topic for topic in found if topic is not None}
@@ -314,7 +314,7 @@ class ConsumerCore:
         self._topic_watch = TopicWatch()
         self.listener = None
         if self.group is not None:
-            await self.group.coordinator.tell_coordinator(leave, self.deadline(None))
+            await self.group.driver.tell_coordinator(leave, self.deadline(None))
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
         self.check()
@@ -412,7 +412,7 @@ class ConsumerCore:
         member = self.group.membership if self.group is not None and self.group.is_member else None
         return ConsumerHealth(
             unreachable_nodes=tuple(node.told(now) for node in self._needed_but_unreachable()),
-            group_state=member.state.value if member is not None else None,
+            group_state=member.standing.state if member is not None else None,
             group_error=self.client.failure or (self.group.problem(now) if self.group else None),
             partitions=partitions,
             topics=self._topic_watch.errors,

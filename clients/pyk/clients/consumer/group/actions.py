@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 
 from pyk.clients.topic_partition import TopicPartition
-from pyk.protocol.messages.heartbeat import HeartbeatRequest
-from pyk.protocol.messages.join_group import JoinGroupRequest
-from pyk.protocol.messages.leave_group import LeaveGroupRequest
-from pyk.protocol.messages.sync_group import SyncGroupRequest
 
 Partitions = frozenset[TopicPartition]
 
@@ -20,44 +18,21 @@ class Wait:
     until: float | None
 
 
-@attrs.frozen
-class Join:
-    """Send this; the answer may take as long as the slowest member."""
+@attrs.frozen(eq=False)
+class Send:
+    """Send this to the coordinator, then call ``answered`` or ``request_failed``."""
 
-    request: JoinGroupRequest
-    timeout_ms: int
-
-
-@attrs.frozen
-class Divide:
-    """Learn how many partitions these topics have, then call ``divided``: this member leads."""
-
-    topics: frozenset[str]
-    uses_racks: bool
-    """Whether a member has a rack, so that those of the replicas matter."""
-
-
-@attrs.frozen
-class Sync:
-    """Send this; the answer may take as long as the leader."""
-
-    request: SyncGroupRequest
-    timeout_ms: int
-
-
-@attrs.frozen
-class Heartbeat:
-    """Send this."""
-
-    request: HeartbeatRequest
+    request: Any
+    """A message, or a request that is built for the version of the connection."""
     timeout_ms: int
 
 
 @attrs.frozen
 class Leave:
-    """Send this, and do not care for the answer."""
+    """Send this to the coordinator, in ``min_version`` or later; its response does not matter."""
 
-    request: LeaveGroupRequest
+    request: Any
+    min_version: int | None = None
 
 
 @attrs.frozen
@@ -87,7 +62,5 @@ class Lose:
     partitions: Partitions
 
 
-Action = (
-    Wait | Join | Divide | Sync | Heartbeat | Leave | ForgetCoordinator | Assign | Revoke | Lose
-)
+Action = Wait | Send | Leave | ForgetCoordinator | Assign | Revoke | Lose
 ApplicationEvent = Assign | Revoke | Lose

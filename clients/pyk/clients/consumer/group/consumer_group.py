@@ -14,16 +14,8 @@ from pyk.clients.consumer.commits.commits import AutoCommit, Finished, Offsets
 from pyk.clients.consumer.commits.committer import Committer, is_ours_by, not_a_member
 from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Leave, Lose, Revoke
-from pyk.clients.consumer.group.classic.assignors import (
-    Assignor,
-    CooperativeStickyAssignor,
-    RangeAssignor,
-    RoundRobinAssignor,
-    StickyAssignor,
-)
-from pyk.clients.consumer.group.classic.member_state import MemberState
-from pyk.clients.consumer.group.classic.requests import MemberOptions
-from pyk.clients.consumer.group.membership_driver import GroupCoordinator
+from pyk.clients.consumer.group.membership_driver import MembershipDriver
+from pyk.clients.consumer.group.protocols import new_membership
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.engine.client import Client
@@ -36,16 +28,6 @@ Owners = Mapping[TopicPartition, Assignment]
 
 # Seconds; an interval of 0 shall not keep the coordinator busy with nothing but commits.
 SHORTEST_INTERVAL = 0.05
-
-ASSIGNORS: dict[str, Assignor] = {
-    assignor.name: assignor
-    for assignor in (
-        RangeAssignor(),
-        RoundRobinAssignor(),
-        StickyAssignor(),
-        CooperativeStickyAssignor(),
-    )
-}
 
 
 class ConsumerGroup:
@@ -80,19 +62,21 @@ class ConsumerGroup:
         self._lost: list[TopicPartition] = []
         """Partitions of which something uncommitted was lost, until the application hears it."""
         self.group_id = config.group_id
-        self.coordinator = GroupCoordinator(
+        self.membership = membership = new_membership(client, config)
+        self.driver = MembershipDriver(
             client,
-            member_options(client, config),
-            self._handle,
-            lambda: buffer.call_attention(EVENT),
-            self._activity,
+            config.group_id,
+            membership,
+            on_event=self._handle,
+            on_failure=lambda: buffer.call_attention(EVENT),
+            activity=self._activity,
+            look_interval=config.heartbeat_interval_ms / 1000,
         )
-        self.membership = self.coordinator.membership
         self.committer = Committer(
             client,
             config.group_id,
-            self.coordinator.identity,
-            lambda: self.coordinator.is_rebalancing,
+            lambda: membership.standing.identity,
+            lambda: membership.standing.is_rebalancing,
             require_stable=config.reads_committed,
         )
         interval = max(config.auto_commit_interval_ms / 1000, SHORTEST_INTERVAL)
@@ -128,7 +112,7 @@ class ConsumerGroup:
         than the caller has: it then hears of it when it comes again. Raises the error that keeps
         this member out of the group.
         """
-        self.coordinator.notice_application()
+        self.driver.notice_application()
         self._raise_error()
         if not self._events:
             return None
@@ -162,7 +146,7 @@ class ConsumerGroup:
             case Revoke():
                 self._last_commit = None
                 self._drop(event.partitions)
-                self.coordinator.revoked(event)
+                self.driver.revoked(event)
             case Lose():
                 self._lost.clear()
 
@@ -223,15 +207,20 @@ class ConsumerGroup:
         error = self.membership.error
         if error is None:
             self._error_was_raised = False
-            lasting = self.membership.take_lasting_failure(self._client.clock.now())
-            if lasting is not None:
-                raise lasting.with_traceback(None)
+            self._raise_lasting_failure()
         elif self._error_was_raised and not error.fatal:
             self._error_was_raised = False
-            self.coordinator.retry()
+            self.driver.retry()
         else:
             self._error_was_raised = True
             raise error.with_traceback(None)
+
+    def _raise_lasting_failure(self) -> None:
+        """Raise what keeps the member from joining, when it is time to tell the application."""
+        if self.membership.standing.is_joining:
+            lasting = self.membership.failures.take_error(self._client.clock.now())
+            if lasting is not None:
+                raise lasting.with_traceback(None)
 
     def problem(self, now: float) -> KafkaError | None:
         """Return what has kept this member from its group for a while, None if nothing has."""
@@ -239,14 +228,14 @@ class ConsumerGroup:
 
     @property
     def is_member(self) -> bool:
-        return self.membership.state is not MemberState.UNSUBSCRIBED
+        return self.membership.standing.is_member
 
     def leave(self, reason: str) -> Leave | None:
         """Drop what is assigned by the group, and return what is left to tell its coordinator."""
         self._events.clear()
         self._lost.clear()
         self._last_commit = None
-        action = self.coordinator.end_membership(reason)
+        action = self.driver.end_membership(reason)
         self._drop(self._positions.partitions)
         self._heard.clear()
         return action
@@ -363,19 +352,3 @@ class ConsumerGroup:
 
     def _in_time(self) -> float:
         return self._client.clock.now() + self._config.request_timeout_ms / 1000
-
-
-def member_options(client: Client, config: ConsumerConfig) -> MemberOptions:
-    """Return what a member is configured with."""
-    assert config.group_id is not None
-    return MemberOptions(
-        group_id=config.group_id,
-        assignors=tuple(ASSIGNORS[name] for name in config.partition_assignment_strategy),
-        group_instance_id=config.group_instance_id,
-        rack=config.client_rack,
-        session_timeout=config.session_timeout_ms / 1000,
-        heartbeat_interval=config.heartbeat_interval_ms / 1000,
-        max_poll_interval=config.max_poll_interval_ms / 1000,
-        request_timeout=config.request_timeout_ms / 1000,
-        backoff=client.retry_backoff,
-    )

@@ -2,7 +2,8 @@
 
 Its requests have a connection of their own (the lane ``group``), where a JoinGroup may wait for
 other members as long as it likes. Nothing here waits for the application: what it has to do for a
-rebalance is left in ``events``, and the heartbeats go on.
+rebalance is left in ``events``, and the heartbeats go on. Nothing here knows which protocol the
+group speaks.
 """
 
 from __future__ import annotations
@@ -16,65 +17,57 @@ from pyk.clients.consumer.group.actions import (
     Action,
     ApplicationEvent,
     Assign,
-    Divide,
     ForgetCoordinator,
-    Heartbeat,
-    Join,
     Leave,
     Lose,
     Revoke,
-    Sync,
+    Send,
     Wait,
 )
-from pyk.clients.consumer.group.classic.member_state import MemberState
-from pyk.clients.consumer.group.classic.membership import NO_GENERATION, Membership
-from pyk.clients.consumer.group.classic.requests import MemberOptions
-from pyk.clients.consumer.group.classic.subscription import TopicLayout
-from pyk.clients.consumer.group.classic.topic_layouts import TopicLayouts
+from pyk.clients.consumer.group.membership import Membership
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.engine.metadata import MetadataImage
-from pyk.clients.errors import KafkaError, KafkaTimeoutError, RequestTimeoutError
-from pyk.clients.offsets import Identity
+from pyk.clients.errors import KafkaError, RequestTimeoutError
 
 log = logging.getLogger(__name__)
 
-# The first version that takes the reason why, and several members.
-FIRST_LEAVE_VERSION = 3
+METADATA_USER = "group membership"
 LEAVE_SECONDS = 3.0
-LAYOUT_SECONDS = 5.0
 FIND_SECONDS = 5.0
-REBALANCING = frozenset(
-    {MemberState.REVOKING, MemberState.JOINING, MemberState.DIVIDING, MemberState.SYNCING}
-)
 
 
-class GroupCoordinator:
+class MembershipDriver:
     """Runs the membership of one consumer in its group.
 
     ``on_event`` is told, on the loop, what the application has to hear or do; ``on_failure`` is
     called when the membership has an ``error``. ``activity`` returns a number that grows whenever
-    the application comes for records, None while it waits for some.
+    the application comes for records, None while it waits for some; it is looked at every
+    ``look_interval`` seconds while a request is in flight.
     """
 
     def __init__(
         self,
         client: Client,
-        options: MemberOptions,
+        group_id: str,
+        membership: Membership,
+        *,
         on_event: Callable[[ApplicationEvent], None],
         on_failure: Callable[[], None],
         activity: Callable[[], int | None],
+        look_interval: float,
     ) -> None:
+        self.membership = membership
         self._client = client
-        self._options = options
+        self._group_id = group_id
         self._on_event = on_event
         self._on_failure = on_failure
         self._activity = activity
+        self._look_interval = look_interval
         self._seen_activity = -1
+        self._needed_topics: frozenset[str] = frozenset()
         self._asking: asyncio.Task[Any] | None = None
         self._wake = asyncio.Event()
-        self._layouts = TopicLayouts()
-        self.membership = Membership(options, client.random.random, client.clock.now())
         client.add_metadata_listener(self._metadata_changed)
 
     # -- what the consumer asks --------------------------------------------------------------------
@@ -99,23 +92,6 @@ class GroupCoordinator:
         self.membership.retry(self._client.clock.now())
         self._wake.set()
 
-    def identity(self) -> Identity | None:
-        """Return as whom to commit, None before the first generation and between lives."""
-        if self.membership.state is MemberState.UNSUBSCRIBED:
-            return Identity()
-        if self.membership.generation_id == NO_GENERATION:
-            return None
-        return Identity(
-            self.membership.generation_id,
-            self.membership.member_id,
-            self._options.group_instance_id,
-        )
-
-    @property
-    def is_rebalancing(self) -> bool:
-        """Tell whether the member is on its way into another generation."""
-        return self.membership.state in REBALANCING
-
     def end_membership(self, reason: str) -> Leave | None:
         """Be no member any more at once; return what is left to tell the coordinator."""
         action = self.membership.leave(reason)
@@ -138,10 +114,11 @@ class GroupCoordinator:
     # -- the loop ----------------------------------------------------------------------------------
 
     async def run(self) -> None:
+        self._metadata_changed(self._client.metadata)
         while True:
             self._observe_application()
-            self._forget_topics()
             action = self.membership.next_action(self._client.clock.now())
+            self._meet_needs()
             if isinstance(action, Wait):
                 await self._wait_until(action.until)
             else:
@@ -155,7 +132,7 @@ class GroupCoordinator:
         if warning is not None:
             log.warning(
                 "Cannot join group %s for %.0f seconds, will go on trying: %s",
-                self._options.group_id,
+                self._group_id,
                 membership.failures.seconds(now),
                 warning,
             )
@@ -178,22 +155,10 @@ class GroupCoordinator:
 
     async def _do(self, action: Action) -> None:
         match action:
-            case Join():
-                response = await self._request(action.request, action.timeout_ms)
-                if response is not None:
-                    self.membership.joined(response, self._client.clock.now())
-            case Sync():
-                response = await self._request(action.request, action.timeout_ms)
-                if response is not None:
-                    self.membership.synced(response, self._client.clock.now())
-            case Heartbeat():
-                response = await self._request(action.request, action.timeout_ms)
-                if response is not None:
-                    self.membership.heartbeat_answered(response, self._client.clock.now())
-            case Divide():
-                self.membership.divided(await self._find_layouts(action))
+            case Send():
+                await self._send(action)
             case ForgetCoordinator():
-                self._client.forget_coordinator(CoordinatorType.GROUP, self._options.group_id)
+                self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
             case Leave():
                 deadline = self._client.clock.now() + LEAVE_SECONDS
                 leaving = self._send_leave(action, deadline)
@@ -201,40 +166,43 @@ class GroupCoordinator:
             case Assign() | Revoke() | Lose():
                 self._on_event(action)
 
-    async def _request(self, request: Any, timeout_ms: int) -> Any | None:
-        """Return the coordinator's answer, None if there is none or it is not wanted any more."""
-        state = self.membership.state
+    # -- requests ----------------------------------------------------------------------------------
+
+    async def _send(self, action: Send) -> None:
+        """Send a request, and give the member its response; cancel it if the member must leave."""
         asking = self._asking = self._client.supervisor.spawn(
-            f"ask coordinator of {self._options.group_id}", self._ask(request, timeout_ms)
+            f"ask coordinator of {self._group_id}", self._ask(action)
         )
         try:
             while not asking.done():
-                await asyncio.wait({asking}, timeout=self._options.heartbeat_interval)
+                await asyncio.wait({asking}, timeout=self._look_interval)
                 self._observe_application()
                 if self.membership.is_absent(self._client.clock.now()):
                     asking.cancel()
         finally:
             asking.cancel()
-        if asking.cancelled() or self.membership.state is not state:
-            return None
-        outcome = asking.result()
+        if asking.cancelled():
+            return
+        outcome, now = asking.result(), self._client.clock.now()
         if isinstance(outcome, KafkaError):
-            log.info("Coordinator of group %s: %s", self._options.group_id, outcome)
-            self.membership.request_failed(outcome, self._client.clock.now())
-            return None
-        return outcome
+            log.info("Coordinator of group %s: %s", self._group_id, outcome)
+            self.membership.request_failed(action, outcome, now)
+        else:
+            self.membership.answered(action, outcome, now)
 
-    async def _ask(self, request: Any, timeout_ms: int) -> Any:
-        deadline = self._client.clock.now() + timeout_ms / 1000
+    async def _ask(self, action: Send) -> Any:
+        """Return the coordinator's response, or the error that came instead of one."""
+        deadline = self._client.clock.now() + action.timeout_ms / 1000
         try:
-            group_id = self._options.group_id
             # Not until the deadline: what keeps the coordinator from being found must be told.
             find_deadline = min(deadline, self._client.clock.now() + FIND_SECONDS)
-            node = await self._client.coordinator(CoordinatorType.GROUP, group_id, find_deadline)
+            node = await self._coordinator(find_deadline)
             left_ms = int((deadline - self._client.clock.now()) * 1000)
             if left_ms <= 0:
-                raise RequestTimeoutError(f"no time left to ask the coordinator of {group_id!r}")
-            return await self._client.send(node, request, timeout_ms=left_ms, lane="group")
+                raise RequestTimeoutError(
+                    f"no time left to ask the coordinator of {self._group_id!r}"
+                )
+            return await self._client.send(node, action.request, timeout_ms=left_ms, lane="group")
         except KafkaError as error:
             return error
 
@@ -246,38 +214,26 @@ class GroupCoordinator:
         deadline = min(deadline, self._client.clock.now() + LEAVE_SECONDS)
         try:
             async with asyncio.timeout_at(deadline):
-                group_id = self._options.group_id
-                node = await self._client.coordinator(CoordinatorType.GROUP, group_id, deadline)
-                await self._client.send(node, action.request, min_version=FIRST_LEAVE_VERSION)
+                node = await self._coordinator(deadline)
+                await self._client.send(node, action.request, min_version=action.min_version)
         except (KafkaError, TimeoutError) as error:
-            log.info("Could not leave group %s: %s", self._options.group_id, error)
+            log.info("Could not leave group %s: %s", self._group_id, error)
 
-    # -- topics ------------------------------------------------------------------------------------
+    async def _coordinator(self, deadline: float) -> int:
+        return await self._client.coordinator(CoordinatorType.GROUP, self._group_id, deadline)
 
-    async def _find_layouts(self, action: Divide) -> dict[str, TopicLayout]:
-        """Return the layouts of the topics that are known, or become known soon."""
-        self._watch(action.topics, uses_racks=action.uses_racks)
-        deadline = self._client.clock.now() + LAYOUT_SECONDS
-        while any(self._client.metadata.topic(topic) is None for topic in action.topics):
-            try:
-                await self._client.metadata_updated(self._client.metadata.version, deadline)
-            except KafkaTimeoutError:
-                break
-        return self._layouts.observe(self._client.metadata, self._client.clock.now())
-
-    def _watch(self, topics: frozenset[str], *, uses_racks: bool = False) -> None:
-        self._client.use_topics("group leader", topics)
-        self._layouts.watch(topics, uses_racks=uses_racks)
-
-    def _forget_topics(self) -> None:
-        """Stop watching the topics of all members once another member leads the group."""
-        if self._layouts.topics and not self.membership.is_leader:
-            self._watch(frozenset())
+    # -- metadata ----------------------------------------------------------------------------------
 
     def _metadata_changed(self, image: MetadataImage) -> None:
-        if self.membership.is_leader:
-            if image.awaits(self._layouts.topics):
-                self._client.request_metadata_update()
-            layouts = self._layouts.observe(image, self._client.clock.now())
-            self.membership.layouts_changed(layouts)
-            self._wake.set()
+        self.membership.metadata_changed(image, self._client.clock.now())
+        self._meet_needs()
+        self._wake.set()
+
+    def _meet_needs(self) -> None:
+        """Ask for the metadata that the member needs, and no longer than it does."""
+        needs = self.membership.needs
+        if needs.topics != self._needed_topics:
+            self._needed_topics = needs.topics
+            self._client.use_topics(METADATA_USER, needs.topics)
+        if needs.is_incomplete:
+            self._client.request_metadata_update()

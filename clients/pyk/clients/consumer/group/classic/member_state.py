@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from pyk.clients.errors import InconsistentGroupProtocolError
 from pyk.protocol.errors import ErrorCode
 
 COORDINATOR_MOVED = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
@@ -31,4 +32,12 @@ class MemberState(Enum):
 # The coordinator expects heartbeats here. While a JoinGroup or SyncGroup waits there it does not.
 BEATING = frozenset({MemberState.DIVIDING, MemberState.STABLE, MemberState.REVOKING})
 JOINING = frozenset({MemberState.JOINING, MemberState.DIVIDING, MemberState.SYNCING})
+REBALANCING = JOINING | {MemberState.REVOKING}
 OUTSIDE = frozenset({MemberState.UNSUBSCRIBED, MemberState.AWAY, MemberState.FAILED})
+
+
+def inconsistent_protocol_error(reason: str) -> InconsistentGroupProtocolError:
+    """Return the error of a member that shares no assignor with its group."""
+    return InconsistentGroupProtocolError(
+        f"{reason}: every member of a group needs one partition_assignment_strategy in common"
+    )

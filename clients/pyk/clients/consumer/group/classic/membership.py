@@ -1,4 +1,4 @@
-"""One member of a classic consumer group: joins, syncs, beats, gives up, leaves. Pure.
+"""One member of a group by the classic protocol: joins, syncs, beats, revokes, leaves. Pure.
 
                      subscribe                    joined              synced
     UNSUBSCRIBED ───────────────► JOINING ─────────────► SYNCING ───────────► STABLE
@@ -25,54 +25,53 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from typing import Any
 
 from pyk.clients.consumer.group.actions import (
     Action,
     Assign,
-    Divide,
     ForgetCoordinator,
-    Heartbeat,
-    Join,
     Leave,
     Lose,
     Partitions,
     Revoke,
+    Send,
     Wait,
 )
-from pyk.clients.consumer.group.classic import leader
 from pyk.clients.consumer.group.classic.consumer_protocol import decode_assignment
+from pyk.clients.consumer.group.classic.leadership import Leadership
 from pyk.clients.consumer.group.classic.member_state import (
     BEATING,
     COORDINATOR_MOVED,
     JOINING,
     NOT_A_MEMBER,
     OUTSIDE,
+    REBALANCING,
     TRY_AGAIN,
     MemberState,
+    inconsistent_protocol_error,
 )
 from pyk.clients.consumer.group.classic.requests import (
     NO_MEMBER_ID,
     PROTOCOL_TYPE,
+    Claims,
     MemberOptions,
     heartbeat,
     join,
     leave,
     sync,
 )
-from pyk.clients.consumer.group.classic.subscription import (
-    Assignor,
-    RebalanceProtocol,
-    Subscription,
-    TopicLayout,
-)
+from pyk.clients.consumer.group.classic.session import Session
 from pyk.clients.consumer.group.join_failures import JoinFailures
+from pyk.clients.consumer.group.membership import MetadataNeeds, Standing
+from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import (
-    InconsistentGroupProtocolError,
     KafkaError,
     MalformedResponseError,
     error_for,
 )
+from pyk.clients.offsets import Identity
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.protocol.messages.heartbeat import HeartbeatResponse
 from pyk.protocol.messages.join_group import JoinGroupResponse
@@ -83,7 +82,7 @@ log = logging.getLogger(__name__)
 NO_GENERATION = -1
 
 
-class Membership:
+class ClassicMembership:
     """One member of a group. ``chance`` gives numbers from 0 to 1 that spread retries."""
 
     def __init__(self, options: MemberOptions, chance: Callable[[], float], now: float) -> None:
@@ -91,7 +90,6 @@ class Membership:
         self.member_id = NO_MEMBER_ID
         self.generation_id = NO_GENERATION
         self.owned: Partitions = frozenset()
-        self.is_leader = False
         self.error: KafkaError | None = None
         self.failures = JoinFailures(options.request_timeout)
         self._options = options
@@ -102,25 +100,39 @@ class Membership:
         self._rejoin_reason: str | None = None
         self._revoking: Revoke | None = None
         self._protocol_name = ""
-        self._members: list[Subscription] = []
-        self._layouts: Mapping[str, TopicLayout] = {}
-        self._divided_layouts: Mapping[str, TopicLayout] = {}
+        self._leadership = Leadership()
+        self._sync: Send | None = None
+        """The SyncGroup that is to be sent in SYNCING."""
+        self._sent: Send | None = None
+        """The request that was handed out last, and the state in which its response counts."""
+        self._sent_in = self.state
         self._remembered: Partitions = frozenset()
         self._added: Partitions | None = None
-        self._skips_assignment = False
         self._failures = 0
         self._retry_at = now
-        self._next_heartbeat = now
-        self._session_ends = now
+        self._session = Session(options.heartbeat_interval, options.session_timeout, now)
         self._last_poll = now
 
     @property
-    def is_cooperative(self) -> bool:
-        """Tell whether it keeps its partitions while it rejoins: every assignor must allow it."""
-        return all(
-            assignor.rebalance_protocol is RebalanceProtocol.COOPERATIVE
-            for assignor in self._options.assignors
+    def standing(self) -> Standing:
+        return Standing(
+            state=self.state.value,
+            identity=self._identity(),
+            is_member=self.state is not MemberState.UNSUBSCRIBED,
+            is_joining=self.state in JOINING,
+            is_rebalancing=self.state in REBALANCING,
         )
+
+    def _identity(self) -> Identity | None:
+        if self.state is MemberState.UNSUBSCRIBED:
+            return Identity()
+        if self.generation_id == NO_GENERATION:
+            return None
+        return Identity(self.generation_id, self.member_id, self._options.group_instance_id)
+
+    @property
+    def needs(self) -> MetadataNeeds:
+        return self._leadership.needs
 
     # -- what the owner of this member tells -------------------------------------------------------
 
@@ -132,11 +144,7 @@ class Membership:
             self._rejoin_reason = "subscribes"
             self._last_poll = now
         elif topics != self._joined_topics:
-            self.request_rejoin("subscription changed")
-
-    def request_rejoin(self, reason: str) -> None:
-        """Have the group rebalance as soon as the member is in it."""
-        self._rejoin_reason = reason
+            self._rejoin_reason = "subscription changed"
 
     def application_polled(self, now: float) -> None:
         """Take note that the application has come for records, or waits for some."""
@@ -144,9 +152,9 @@ class Membership:
         if self.state is MemberState.AWAY:
             self._begin_joining(now, "application polls again after max.poll.interval.ms")
 
-    def layouts_changed(self, layouts: Mapping[str, TopicLayout]) -> None:
+    def metadata_changed(self, image: MetadataImage, now: float) -> None:
         """Take note of how the topics are now: the leader compares that with what it divided."""
-        self._layouts = dict(layouts)
+        self._leadership.metadata_changed(image, now)
 
     def retry(self, now: float) -> None:
         """Try once more after a failure that need not last."""
@@ -175,40 +183,52 @@ class Membership:
         """Return what is due now."""
         self._notice_absence(now)
         self._notice_silence(now)
+        action = self._next_action(now)
+        if isinstance(action, Send):
+            self._sent, self._sent_in = action, self.state
+        return action
+
+    def _next_action(self, now: float) -> Action:
         if self._actions:
             return self._actions.popleft()
         if self.state is MemberState.STABLE and self._must_rejoin():
             self._begin_rejoining()
-            return self.next_action(now)
+            return self._next_action(now)
+        if self.state is MemberState.DIVIDING and self._leadership.can_divide(now):
+            self._divide(now)
+        return self._due_request(now) or Wait(self._due_at(now))
+
+    def _due_request(self, now: float) -> Send | None:
+        if self.state is MemberState.SYNCING:
+            request, self._sync = self._sync, None
+            return request
         if self.state is MemberState.JOINING and now >= self._retry_at:
             return self._join()
-        if self.state in BEATING and now >= self._next_heartbeat:
+        if self.state in BEATING and now >= self._session.next_heartbeat:
             return self._heartbeat(now)
-        if self.state is MemberState.AWAY:  # look again whether the application is back
-            return Wait(now + self._options.heartbeat_interval)
-        return Wait(self._due_at())
+        return None
 
     def _must_rejoin(self) -> bool:
         # Compared here and not when layouts change, which may be while the group still syncs.
-        if self.is_leader and self._layouts != self._divided_layouts:
-            self.request_rejoin("partitions of subscribed topics changed")
+        if self._leadership.must_divide_again:
+            self._rejoin_reason = "partitions of subscribed topics changed"
         return self._rejoin_reason is not None
-
-    def take_lasting_failure(self, now: float) -> KafkaError | None:
-        """Return why the member cannot join its group, when it is time to raise that."""
-        return self.failures.take_error(now) if self.state in JOINING else None
 
     def is_absent(self, now: float) -> bool:
         """Tell whether the application has been busy for so long that the member must leave."""
         is_inside = self.state not in OUTSIDE
         return is_inside and now >= self._last_poll + self._options.max_poll_interval
 
-    def _due_at(self) -> float | None:
+    def _due_at(self, now: float) -> float | None:
         due: list[float] = []
+        if self.state is MemberState.AWAY:  # look again whether the application is back
+            due.append(now + self._options.heartbeat_interval)
         if self.state is MemberState.JOINING:
             due.append(self._retry_at)
+        if self.state is MemberState.DIVIDING:
+            due.append(self._leadership.divide_by)
         if self.state in BEATING:
-            due += [self._next_heartbeat, self._session_ends]
+            due += [self._session.next_heartbeat, self._session.ends_at]
         if self.state not in OUTSIDE:
             due.append(self._last_poll + self._options.max_poll_interval)
         return min(due, default=None)
@@ -234,7 +254,7 @@ class Membership:
 
     def _notice_silence(self, now: float) -> None:
         """Give up the partitions when the coordinator must have given up this member."""
-        if not self._needs_session or now < self._session_ends:
+        if not self._needs_session or now < self._session.ends_at:
             return
         log.warning(
             "Session in group %s expired: no heartbeat was answered for %.1f seconds; joins again",
@@ -251,13 +271,45 @@ class Membership:
         rejoins_in_vain = self.state is MemberState.JOINING and self._failures > 0 and self.owned
         return self.state in BEATING or bool(rejoins_in_vain)
 
+    # -- responses ---------------------------------------------------------------------------------
+
+    def answered(self, sent: Send, response: Any, now: float) -> None:
+        """Take the response to a request, unless it is not wanted any more."""
+        if not self._is_wanted(sent):
+            return
+        match response:
+            case JoinGroupResponse():
+                self._joined(response, now)
+            case SyncGroupResponse():
+                self._synced(response, now)
+            case HeartbeatResponse():
+                self._heartbeat_answered(response, now)
+
+    def request_failed(self, sent: Send, error: KafkaError, now: float) -> None:
+        """Take note that a request got no response."""
+        if not self._is_wanted(sent):
+            return
+        if not error.retriable:
+            self._fail(error)
+            return
+        self.failures.failed(error, now)
+        if self.state in BEATING:
+            self._back_off_heartbeat(None, now)
+        elif self.state not in OUTSIDE:
+            self._actions.append(ForgetCoordinator())
+            self._try_joining_again(now, "lost the coordinator")
+
+    def _is_wanted(self, sent: Send) -> bool:
+        """Tell whether the member is still in the state in which it handed out this request."""
+        return self._sent is sent and self._sent_in is self.state
+
     # -- joining -----------------------------------------------------------------------------------
 
     def _begin_rejoining(self) -> None:
-        """Have given up first what must not be owned during the rebalance."""
+        """Revoke first the partitions that must not be owned during the rebalance."""
         unwanted = (
             frozenset(p for p in self.owned if p.topic not in self._topics)
-            if self.is_cooperative
+            if self._options.is_cooperative
             else self.owned
         )
         if unwanted:
@@ -270,20 +322,13 @@ class Membership:
         self._rejoin_reason = reason
         self._retry_at = now
 
-    def _join(self) -> Join:
+    def _join(self) -> Send:
         self._joined_topics = self._topics
         reason, self._rejoin_reason = self._rejoin_reason, None
-        subscription = Subscription(
-            member_id=self.member_id,
-            topics=self._topics,
-            owned_partitions=tuple(sorted(self.owned)),
-            generation_id=self.generation_id,
-            rack=self._options.rack,
-        )
-        return join(self._options, subscription, self._remembered, reason)
+        claims = Claims(self.owned, self._remembered, self.generation_id)
+        return join(self._options, self.member_id, self._topics, claims, reason)
 
-    def joined(self, response: JoinGroupResponse, now: float) -> None:
-        """Take the answer to a :class:`Join`."""
+    def _joined(self, response: JoinGroupResponse, now: float) -> None:
         code = ErrorCode(response.error_code)
         if code is ErrorCode.MEMBER_ID_REQUIRED:  # KIP-394
             self.member_id = response.member_id
@@ -291,56 +336,45 @@ class Membership:
         elif code is not ErrorCode.NONE:
             self._refused(code, now, "join")
         elif response.protocol_type not in (None, PROTOCOL_TYPE):
-            self._fail(_inconsistent(f"the group is of type {response.protocol_type!r}"))
-        elif (assignor := self._assignor_named(response.protocol_name)) is None:
-            self._fail(_inconsistent(f"the coordinator chose {response.protocol_name!r}"))
+            self._fail(
+                inconsistent_protocol_error(f"the group is of type {response.protocol_type!r}")
+            )
+        elif (assignor := self._options.assignor_named(response.protocol_name)) is None:
+            self._fail(
+                inconsistent_protocol_error(f"the coordinator chose {response.protocol_name!r}")
+            )
         else:
             self.member_id = response.member_id
             self.generation_id = response.generation_id
             self._protocol_name = assignor.name
-            self.is_leader = response.leader == response.member_id
-            self._session_answered(now)
-            self._begin_syncing(response)
+            self._session.begin(now)
+            if response.leader == response.member_id:
+                self._leadership.begin(response, now)
+                self.state = MemberState.DIVIDING
+            else:
+                self._leadership.end()
+                self._begin_syncing([])
 
-    def _begin_syncing(self, response: JoinGroupResponse) -> None:
-        self._members = []
-        if not self.is_leader:
-            self._sync([])
-            return
-        self._members = leader.read_members(response.members)
-        self._skips_assignment = response.skip_assignment
-        self.state = MemberState.DIVIDING
-        uses_racks = any(member.rack is not None for member in self._members)
-        self._actions.append(Divide(leader.topics_of(self._members), uses_racks))
-
-    def divided(self, layouts: Mapping[str, TopicLayout]) -> None:
-        """Take the layouts that a :class:`Divide` asked for."""
-        if self.state is not MemberState.DIVIDING:
-            return
-        self._layouts = self._divided_layouts = dict(layouts)
-        if self._skips_assignment:  # KIP-814: it is back so soon that nothing has changed
-            self._sync([])
-            return
-        assignor = self._assignor_named(self._protocol_name)
+    def _divide(self, now: float) -> None:
+        assignor = self._options.assignor_named(self._protocol_name)
         assert assignor is not None
-        self._sync(leader.divide(assignor, layouts, self._members))
+        self._begin_syncing(self._leadership.divide(assignor, now))
 
-    def _sync(self, assignments: list[SyncGroupRequestAssignment]) -> None:
+    def _begin_syncing(self, assignments: list[SyncGroupRequestAssignment]) -> None:
         self.state = MemberState.SYNCING
-        self._actions.append(
-            sync(
-                self._options, self.member_id, self.generation_id, self._protocol_name, assignments
-            )
+        self._sync = sync(
+            self._options, self.member_id, self.generation_id, self._protocol_name, assignments
         )
 
-    def synced(self, response: SyncGroupResponse, now: float) -> None:
-        """Take the answer to a :class:`Sync`."""
+    def _synced(self, response: SyncGroupResponse, now: float) -> None:
         code = ErrorCode(response.error_code)
         if code is not ErrorCode.NONE:
             self._refused(code, now, "sync")
             return
         if response.protocol_type not in (None, PROTOCOL_TYPE):
-            self._fail(_inconsistent(f"the group is of type {response.protocol_type!r}"))
+            self._fail(
+                inconsistent_protocol_error(f"the group is of type {response.protocol_type!r}")
+            )
             return
         try:
             assigned = decode_assignment(response.assignment)
@@ -349,7 +383,7 @@ class Membership:
             return
         self._failures = 0
         self.failures.succeeded()
-        self._session_answered(now)
+        self._session.begin(now)
         self._take_assignment(frozenset(p for p in assigned if p.topic in self._joined_topics))
 
     def _take_assignment(self, assigned: Partitions) -> None:
@@ -364,12 +398,12 @@ class Membership:
         added, gone = assigned - self.owned, self.owned - assigned
         if gone:
             self._revoke(gone)
-            self.request_rejoin("gave up partitions that go to other members")
+            self._rejoin_reason = "gave up partitions that go to other members"
             self._added = added
         else:
             self._assign(added)
         if self._topics != self._joined_topics:
-            self.request_rejoin("subscription changed")
+            self._rejoin_reason = "subscription changed"
 
     def _assign(self, added: Partitions) -> None:
         self.owned |= added
@@ -402,19 +436,18 @@ class Membership:
 
     # -- heartbeats --------------------------------------------------------------------------------
 
-    def _heartbeat(self, now: float) -> Heartbeat:
-        self._next_heartbeat = now + self._options.heartbeat_interval
+    def _heartbeat(self, now: float) -> Send:
+        self._session.heartbeat_sent(now)
         return heartbeat(self._options, self.member_id, self.generation_id)
 
-    def heartbeat_answered(self, response: HeartbeatResponse, now: float) -> None:
-        """Take the answer to a :class:`Heartbeat`."""
+    def _heartbeat_answered(self, response: HeartbeatResponse, now: float) -> None:
         code = ErrorCode(response.error_code)
         if code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
             self._failures = 0
             self.failures.succeeded()
-            self._session_ends = now + self._options.session_timeout
+            self._session.extend(now)
             if code is ErrorCode.REBALANCE_IN_PROGRESS and self.state is MemberState.STABLE:
-                self.request_rejoin("group rebalances")
+                self._rejoin_reason = "group rebalances"
         elif code in TRY_AGAIN:
             self.failures.failed(self._error_for(code), now)
             self._back_off_heartbeat(code, now)
@@ -423,27 +456,11 @@ class Membership:
 
     def _back_off_heartbeat(self, code: ErrorCode | None, now: float) -> None:
         self._failures += 1
-        self._next_heartbeat = now + self._delay()
+        self._session.next_heartbeat = now + self._delay()
         if code is None or code in COORDINATOR_MOVED:
             self._actions.append(ForgetCoordinator())
 
-    def _session_answered(self, now: float) -> None:
-        self._session_ends = now + self._options.session_timeout
-        self._next_heartbeat = now + self._options.heartbeat_interval
-
     # -- what goes wrong ---------------------------------------------------------------------------
-
-    def request_failed(self, error: KafkaError, now: float) -> None:
-        """Take note that the request under way got no answer."""
-        if not error.retriable:
-            self._fail(error)
-            return
-        self.failures.failed(error, now)
-        if self.state in BEATING:
-            self._back_off_heartbeat(None, now)
-        elif self.state not in OUTSIDE:
-            self._actions.append(ForgetCoordinator())
-            self._try_joining_again(now, "lost the coordinator")
 
     def _refused(self, code: ErrorCode, now: float, request: str) -> None:
         self.failures.failed(self._error_for(code), now)
@@ -484,17 +501,7 @@ class Membership:
         if not keep_id:
             self.member_id = NO_MEMBER_ID
         self.generation_id = NO_GENERATION
-        self.is_leader = False
-        self._members = []
+        self._leadership.end()
+        self._sync = self._sent = None
         self._revoking = None
         self._rejoin_reason = None
-
-    def _assignor_named(self, name: str | None) -> Assignor | None:
-        found: Sequence[Assignor] = [a for a in self._options.assignors if a.name == name]
-        return found[0] if found else None
-
-
-def _inconsistent(reason: str) -> InconsistentGroupProtocolError:
-    return InconsistentGroupProtocolError(
-        f"{reason}: every member of a group needs one partition_assignment_strategy in common"
-    )

@@ -6,9 +6,13 @@ from collections.abc import Collection
 
 import attrs
 
-from pyk.clients.consumer.group.actions import Heartbeat, Join, Leave, Sync
+from pyk.clients.consumer.group.actions import Leave, Send
 from pyk.clients.consumer.group.classic.consumer_protocol import encode_subscription
-from pyk.clients.consumer.group.classic.subscription import Assignor, Subscription
+from pyk.clients.consumer.group.classic.subscription import (
+    Assignor,
+    RebalanceProtocol,
+    Subscription,
+)
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.messages.heartbeat import HeartbeatRequest
@@ -18,6 +22,8 @@ from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestA
 
 PROTOCOL_TYPE = "consumer"
 NO_MEMBER_ID = ""
+# The first version that takes the reason why, and several members.
+FIRST_LEAVE_VERSION = 3
 # What a broker needs to answer after the rebalance timeout has passed.
 ANSWER_SECONDS = 5.0
 
@@ -41,30 +47,60 @@ class MemberOptions:
         """How long a JoinGroup or SyncGroup may take: until the slowest member is back."""
         return _milliseconds(self.max_poll_interval + ANSWER_SECONDS)
 
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether a member keeps its partitions while it rejoins: every assignor must allow it."""
+        return all(
+            assignor.rebalance_protocol is RebalanceProtocol.COOPERATIVE
+            for assignor in self.assignors
+        )
+
+    def assignor_named(self, name: str | None) -> Assignor | None:
+        """Return the assignor of that name, None if the member does not have it."""
+        return next((a for a in self.assignors if a.name == name), None)
+
+
+@attrs.frozen
+class Claims:
+    """What a member tells the leader that it has, for a sticky assignment."""
+
+    owned: Collection[TopicPartition]
+    remembered: Collection[TopicPartition]
+    """What it had in its last generation: an eager member owns nothing when it joins."""
+    generation_id: int
+
 
 def join(
     options: MemberOptions,
-    subscription: Subscription,
-    remembered: Collection[TopicPartition],
+    member_id: str,
+    topics: frozenset[str],
+    claims: Claims,
     reason: str | None,
-) -> Join:
-    """Return the action to join; ``remembered`` is what the member had in its last generation."""
+) -> Send:
+    """Return the action to join with one subscription for each assignor."""
+    subscription = Subscription(
+        member_id=member_id,
+        topics=topics,
+        owned_partitions=tuple(sorted(claims.owned)),
+        generation_id=claims.generation_id,
+        rack=options.rack,
+    )
     protocols = []
     for assignor in options.assignors:
-        user_data = assignor.user_data(sorted(remembered), subscription.generation_id)
+        user_data = assignor.user_data(sorted(claims.remembered), claims.generation_id)
         metadata = encode_subscription(attrs.evolve(subscription, user_data=user_data))
         protocols.append(JoinGroupRequestProtocol(name=assignor.name, metadata=metadata))
     request = JoinGroupRequest(
         group_id=options.group_id,
         session_timeout_ms=_milliseconds(options.session_timeout),
         rebalance_timeout_ms=_milliseconds(options.max_poll_interval),
-        member_id=subscription.member_id,
+        member_id=member_id,
         group_instance_id=options.group_instance_id,
         protocol_type=PROTOCOL_TYPE,
         protocols=protocols,
         reason=reason,
     )
-    return Join(request, options.answer_ms)
+    return Send(request, options.answer_ms)
 
 
 def sync(
@@ -73,7 +109,7 @@ def sync(
     generation_id: int,
     protocol_name: str,
     assignments: list[SyncGroupRequestAssignment],
-) -> Sync:
+) -> Send:
     """Return the action to sync; only the leader has assignments."""
     request = SyncGroupRequest(
         group_id=options.group_id,
@@ -84,10 +120,10 @@ def sync(
         protocol_name=protocol_name,
         assignments=assignments,
     )
-    return Sync(request, options.answer_ms)
+    return Send(request, options.answer_ms)
 
 
-def heartbeat(options: MemberOptions, member_id: str, generation_id: int) -> Heartbeat:
+def heartbeat(options: MemberOptions, member_id: str, generation_id: int) -> Send:
     """Return the action to say that the member is alive."""
     request = HeartbeatRequest(
         group_id=options.group_id,
@@ -96,18 +132,18 @@ def heartbeat(options: MemberOptions, member_id: str, generation_id: int) -> Hea
         group_instance_id=options.group_instance_id,
     )
     # Short enough for another try, at another coordinator, before the session ends.
-    return Heartbeat(request, _milliseconds(options.session_timeout / 3))
+    return Send(request, _milliseconds(options.session_timeout / 3))
 
 
 def leave(options: MemberOptions, member_id: str, reason: str) -> Leave | None:
-    """Return the action to leave, None for who is not in the group or is to keep its place."""
+    """Return the action to leave, None if the member has not joined, or is static."""
     if member_id == NO_MEMBER_ID or options.group_instance_id is not None:
         return None
     request = LeaveGroupRequest(
         group_id=options.group_id,
         members=[MemberIdentity(member_id=member_id, reason=reason)],
     )
-    return Leave(request)
+    return Leave(request, FIRST_LEAVE_VERSION)
 
 
 def _milliseconds(seconds: float) -> int:

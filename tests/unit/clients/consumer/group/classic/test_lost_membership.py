@@ -6,12 +6,10 @@ import pytest
 
 from pyk.clients.consumer.group.actions import (
     ForgetCoordinator,
-    Heartbeat,
-    Join,
     Leave,
     Lose,
     Revoke,
-    Sync,
+    Send,
     Wait,
 )
 from pyk.clients.consumer.group.classic.member_state import MemberState
@@ -24,7 +22,9 @@ from pyk.clients.errors import (
     UnknownCodeError,
 )
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.sync_group import SyncGroupResponse
+from pyk.protocol.messages.heartbeat import HeartbeatRequest
+from pyk.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from support.membership import Member, partitions
 
 
@@ -38,7 +38,7 @@ def test_a_member_that_is_not_known_loses_its_partitions(code: ErrorCode, kept_i
     member.heartbeat(code)
 
     assert member.expect(Lose).partitions == partitions(0)
-    assert member.expect(Join).request.member_id == kept_id
+    assert member.expect_request(JoinGroupRequest).request.member_id == kept_id
 
 
 def test_partitions_that_are_lost_while_they_are_given_up_are_not_given_up_twice() -> None:
@@ -62,7 +62,7 @@ def test_a_moved_coordinator_is_looked_up_again(code: ErrorCode) -> None:
     member.expect(ForgetCoordinator)
     assert isinstance(member.next(), Wait)
     member.now += 0.2
-    member.expect(Heartbeat)
+    member.expect_request(HeartbeatRequest)
 
 
 def test_a_coordinator_that_moves_during_a_join_is_looked_up_again() -> None:
@@ -71,7 +71,7 @@ def test_a_coordinator_that_moves_during_a_join_is_looked_up_again() -> None:
     member.join(ErrorCode.NOT_COORDINATOR)
 
     member.expect(ForgetCoordinator)
-    member.expect(Join)
+    member.expect_request(JoinGroupRequest)
 
 
 def test_joining_in_vain_backs_off() -> None:
@@ -83,7 +83,8 @@ def test_joining_in_vain_backs_off() -> None:
         waits.append((action.until or 0.0) - member.now if isinstance(action, Wait) else 0.0)
         member.now += waits[-1]
         if waits[-1] == 0.0:
-            member.membership.request_failed(NodeDisconnectedError("gone"), member.now)
+            assert isinstance(action, Send)
+            member.fail(action, NodeDisconnectedError("gone"))
             member.expect(ForgetCoordinator)
             member.now += 1.0
 
@@ -96,22 +97,20 @@ def test_a_session_that_nobody_answers_ends_and_loses_the_partitions() -> None:
     member = Member(session_timeout=9.0).stable(0)
     for _ in range(2):
         member.now += 3.0
-        member.expect(Heartbeat)
-        member.membership.request_failed(NodeDisconnectedError("gone"), member.now)
+        member.fail(member.expect_request(HeartbeatRequest), NodeDisconnectedError("gone"))
         member.expect(ForgetCoordinator)
 
     member.now = 9.0
 
     member.expect(ForgetCoordinator)
     assert member.expect(Lose).partitions == partitions(0)
-    member.expect(Join)
+    member.expect_request(JoinGroupRequest)
 
 
 def test_a_cooperative_member_that_rejoins_in_vain_loses_its_partitions_with_the_session() -> None:
     member = Member(cooperative=True, session_timeout=9.0).stable(0)
     member.heartbeat(ErrorCode.REBALANCE_IN_PROGRESS)
-    member.expect(Join)
-    member.membership.request_failed(NodeDisconnectedError("gone"), member.now)
+    member.fail(member.expect_request(JoinGroupRequest), NodeDisconnectedError("gone"))
     member.expect(ForgetCoordinator)
 
     member.now += 9.0
@@ -131,7 +130,7 @@ def test_a_busy_application_makes_the_member_leave_and_come_back() -> None:
     member.now = 60.0
     member.membership.application_polled(member.now)
 
-    assert member.expect(Join).request.member_id == ""
+    assert member.expect_request(JoinGroupRequest).request.member_id == ""
 
 
 NOT_YET = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -236,7 +235,7 @@ def test_a_refused_member_fails_and_may_try_again(code: ErrorCode, error: type[E
     assert member.next() == Wait(None)
     member.membership.retry(member.now)
     member.now += 0.2
-    member.expect(Join)
+    member.expect_request(JoinGroupRequest)
 
 
 def test_a_group_of_another_kind_is_refused() -> None:
@@ -259,7 +258,34 @@ def test_an_assignment_that_cannot_be_read_is_an_error_of_its_own() -> None:
     member = Member()
     member.join()
 
-    member.expect(Sync)
-    member.membership.synced(SyncGroupResponse(assignment=b"\x00\x01\x7f\xff\xff\xff"), 0.0)
+    syncing = member.expect_request(SyncGroupRequest)
+    member.answer(syncing, SyncGroupResponse(assignment=b"\x00\x01\x7f\xff\xff\xff"))
 
     assert isinstance(member.membership.error, MalformedResponseError)
+
+
+def test_a_member_that_leaves_before_it_syncs_asks_for_no_assignment() -> None:
+    member = Member(max_poll_interval=10.0)
+    joining = member.expect_request(JoinGroupRequest)
+    member.now = 10.0
+    joined = JoinGroupResponse(
+        generation_id=1, protocol_name="range", leader="other", member_id="me"
+    )
+
+    member.answer(joining, joined)
+
+    member.expect(Leave)
+    assert isinstance(member.next(), Wait)
+    assert member.state is MemberState.AWAY
+
+
+def test_a_response_that_comes_after_the_member_has_left_and_joined_again_is_not_taken() -> None:
+    member = Member()
+    late = member.expect_request(JoinGroupRequest)
+
+    member.membership.leave("unsubscribed")
+    member.membership.subscribe(frozenset({"a"}), member.now)
+    member.expect_request(JoinGroupRequest)
+    member.answer(late, JoinGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
+
+    assert member.membership.error is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyk.clients.consumer.group.actions import Assign, Join, Revoke, Sync, Wait
+from pyk.clients.consumer.group.actions import Assign, Revoke, Wait
 from pyk.clients.consumer.group.classic.assignors import (
     CooperativeStickyAssignor,
     RoundRobinAssignor,
@@ -15,7 +15,8 @@ from pyk.clients.consumer.group.classic.consumer_protocol import (
 from pyk.clients.consumer.group.classic.member_state import MemberState
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.sync_group import SyncGroupResponse
+from pyk.protocol.messages.join_group import JoinGroupRequest
+from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from support.membership import Member, partitions
 
 
@@ -80,7 +81,10 @@ def test_a_cooperative_member_joins_with_what_it_owns_and_gives_up_only_what_mov
     member.membership.revoked(revoke)
     assigned = member.expect(Assign)
     assert (assigned.added, assigned.owned) == (partitions(2), partitions(1, 2))
-    assert member.expect(Join).request.reason == "gave up partitions that go to other members"
+    assert (
+        member.expect_request(JoinGroupRequest).request.reason
+        == "gave up partitions that go to other members"
+    )
 
 
 def test_a_cooperative_member_that_keeps_all_does_not_join_again() -> None:
@@ -105,7 +109,7 @@ def test_a_cooperative_member_gives_up_topics_it_no_longer_wants_before_it_joins
 def test_one_eager_assignor_makes_the_member_eager() -> None:
     member = Member(assignors=(CooperativeStickyAssignor(), RoundRobinAssignor()))
 
-    assert not member.membership.is_cooperative
+    assert not member.membership._options.is_cooperative
 
 
 def test_an_eager_sticky_member_tells_what_it_had() -> None:
@@ -113,7 +117,7 @@ def test_an_eager_sticky_member_tells_what_it_had() -> None:
     member.heartbeat(ErrorCode.REBALANCE_IN_PROGRESS)
     member.membership.revoked(member.expect(Revoke))
 
-    metadata = member.expect(Join).request.protocols[0].metadata
+    metadata = member.expect_request(JoinGroupRequest).request.protocols[0].metadata
 
     subscription = decode_subscription(metadata, member_id="me", group_instance_id=None)
     assert subscription.owned_partitions == ()
@@ -126,7 +130,7 @@ def test_a_rebalance_during_the_sync_joins_again_at_once() -> None:
 
     member.sync(error=ErrorCode.REBALANCE_IN_PROGRESS)
 
-    assert member.expect(Join).request.member_id == "me"
+    assert member.expect_request(JoinGroupRequest).request.member_id == "me"
 
 
 def test_a_subscription_that_changes_during_a_rebalance_brings_the_next_one() -> None:
@@ -145,8 +149,8 @@ def test_partitions_of_foreign_topics_and_negative_ones_are_not_taken() -> None:
     member.join()
     blob = encode_assignment({TopicPartition("a", -1), TopicPartition("b", 0), *partitions(3)})
 
-    member.expect(Sync)
-    member.membership.synced(SyncGroupResponse(assignment=blob), 0.0)
+    action = member.expect_request(SyncGroupRequest)
+    member.answer(action, SyncGroupResponse(assignment=blob))
 
     assert member.expect(Assign).owned == partitions(3)
 

@@ -1,0 +1,26 @@
+"""How long a coordinator counts a member as alive, and when it must hear of it again. Pure."""
+
+from __future__ import annotations
+
+
+class Session:
+    """The session of a member: every response of its coordinator extends it. Times in seconds."""
+
+    def __init__(self, heartbeat_interval: float, timeout: float, now: float) -> None:
+        self.next_heartbeat = now
+        self.ends_at = now
+        self._heartbeat_interval = heartbeat_interval
+        self._timeout = timeout
+
+    def begin(self, now: float) -> None:
+        """Begin: the coordinator has taken the member into a generation."""
+        self.extend(now)
+        self.heartbeat_sent(now)
+
+    def extend(self, now: float) -> None:
+        """Take note that the coordinator knows that the member is alive."""
+        self.ends_at = now + self._timeout
+
+    def heartbeat_sent(self, now: float) -> None:
+        """Wait for an interval until the next heartbeat."""
+        self.next_heartbeat = now + self._heartbeat_interval

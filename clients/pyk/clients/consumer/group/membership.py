@@ -1,0 +1,107 @@
+"""What a consumer needs of its membership in a group, by whatever protocol.
+
+A membership is pure: its driver asks ``next_action`` what to do, does it, and reports what came of
+it. One request at a time is in flight. The protocols differ in what is sent, and agree in what a
+consumer has to do:
+
+======================  ==================================  ====================================
+the interface           classic protocol                    KIP-848
+======================  ==================================  ====================================
+``Send``, ``answered``  JoinGroup, SyncGroup, Heartbeat     ConsumerGroupHeartbeat, to join with
+                                                            member epoch 0
+``Assign``              what SyncGroup returned             what any heartbeat returned, by
+                                                            topic id
+``needs``               topics of all members, where this   names of topic ids that an
+                        one leads the group                 assignment has
+``revoked``             join again, or join at last         acknowledge: a heartbeat that names
+                                                            what the member owns
+``Lose``                ILLEGAL_GENERATION,                 FENCED_MEMBER_EPOCH,
+                        UNKNOWN_MEMBER_ID, session over     UNKNOWN_MEMBER_ID, session over
+``leave``               LeaveGroup, nothing if static       a heartbeat with member epoch -1,
+                                                            -2 if static
+``identity``            generation                          member epoch
+======================  ==================================  ====================================
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import attrs
+
+from pyk.clients.consumer.group.actions import Action, Leave, Revoke, Send
+from pyk.clients.consumer.group.join_failures import JoinFailures
+from pyk.clients.engine.metadata import MetadataImage
+from pyk.clients.errors import KafkaError
+from pyk.clients.offsets import Identity
+
+
+@attrs.frozen(kw_only=True)
+class Standing:
+    """Where a member stands in its group at one moment."""
+
+    state: str
+    """Its state in the protocol, in words for ``health()``."""
+    identity: Identity | None
+    """As whom to commit; None before the first assignment and between two lives."""
+    is_member: bool = True
+    """Whether it wants to be a member, be it in the group by now or not."""
+    is_joining: bool = False
+    """Whether it asks for its place in the group."""
+    is_rebalancing: bool = False
+    """Whether another assignment is on its way, so that its identity may change."""
+
+
+@attrs.frozen
+class MetadataNeeds:
+    """What a member has to know of the cluster beside the topics that it subscribes to."""
+
+    topics: frozenset[str] = frozenset()
+    is_incomplete: bool = False
+    """Whether it waits for something that newer metadata may bring."""
+
+
+class Membership(Protocol):
+    """One member of one group. Times are monotonic seconds."""
+
+    error: KafkaError | None
+    """Why it has given up joining, None while it has not."""
+    failures: JoinFailures
+
+    @property
+    def standing(self) -> Standing:
+        """Where it stands now."""
+
+    @property
+    def needs(self) -> MetadataNeeds:
+        """What it has to know of the cluster now."""
+
+    def subscribe(self, topics: frozenset[str], now: float) -> None:
+        """Want these topics from now on; the first time, join."""
+
+    def application_polled(self, now: float) -> None:
+        """Take note that the application has come for records, or waits for some."""
+
+    def metadata_changed(self, image: MetadataImage, now: float) -> None:
+        """Take note of how the cluster is now."""
+
+    def next_action(self, now: float) -> Action:
+        """Return what is due now."""
+
+    def answered(self, sent: Send, response: Any, now: float) -> None:
+        """Take the response to a request, unless it is not wanted any more."""
+
+    def request_failed(self, sent: Send, error: KafkaError, now: float) -> None:
+        """Take note that a request got no response."""
+
+    def revoked(self, revoke: Revoke) -> None:
+        """Take note that the application has stopped with what a :class:`Revoke` named."""
+
+    def is_absent(self, now: float) -> bool:
+        """Tell whether the application has been busy for so long that the member must leave."""
+
+    def retry(self, now: float) -> None:
+        """Try to join once more after an ``error`` that need not last."""
+
+    def leave(self, reason: str) -> Leave | None:
+        """End the membership; return what to send if the coordinator is to know at once."""
