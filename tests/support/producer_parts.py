@@ -10,6 +10,11 @@ from pyk.clients.engine.backoff import Backoff
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.sending.failures import WhyUnsent
+from pyk.clients.producer.sending.identity import (
+    IdempotentIdentity,
+    IdentityPolicy,
+    NoIdentity,
+)
 from pyk.clients.producer.sending.partition_queue import PartitionQueue
 from pyk.clients.producer.sending.sender import Sender, SenderSettings
 from pyk.clients.producer.sending.sequences import ProducerIdentity
@@ -72,22 +77,28 @@ def put(accumulator: RecordAccumulator, *values: bytes, partition: int = 0) -> l
 def make_sender(
     accumulator: RecordAccumulator,
     *,
-    identity: ProducerIdentity | None = IDENTITY,
+    identity: IdentityPolicy | None = None,
+    is_idempotent: bool = True,
     why_unsent: WhyUnsent = lambda _: "nobody asked",
     **options: Any,
 ) -> Sender:
     settings: dict[str, Any] = {
-        "is_idempotent": True,
         "max_in_flight": 5,
         "max_request_size": 1 << 20,
         "delivery_timeout": 120.0,
         "backoff": Backoff(0.1, 1.0),
     }
     settings |= options
-    sender = Sender(accumulator, SenderSettings(**settings), Random(1), why_unsent)
-    if identity is not None:
-        sender.producer_id_received(identity)
-    return sender
+    if identity is None:
+        identity = make_identity() if is_idempotent else NoIdentity()
+    return Sender(accumulator, SenderSettings(**settings), identity, Random(1), why_unsent)
+
+
+def make_identity(identity: ProducerIdentity = IDENTITY) -> IdempotentIdentity:
+    """The identity of an idempotent producer that has a producer id."""
+    policy = IdempotentIdentity()
+    policy.received(identity)
+    return policy
 
 
 def make_batch(*values: bytes, created_at: float = 0.0) -> ProducerBatch:
@@ -100,10 +111,9 @@ def make_batch(*values: bytes, created_at: float = 0.0) -> ProducerBatch:
 
 def make_queue(*batches: ProducerBatch, is_idempotent: bool = True) -> PartitionQueue:
     """A queue whose producer the broker knows, and that holds ``batches``."""
-    queue = PartitionQueue(PLACE, is_idempotent=is_idempotent)
+    queue = PartitionQueue(PLACE, must_restart=is_idempotent)
     if is_idempotent:
-        assert queue.restart(IDENTITY)
-        assert queue.sequence is not None
+        assert queue.restart(make_identity())
         queue.sequence.is_known = True
     queue.queued.extend(batches)
     return queue

@@ -27,7 +27,11 @@ from pyk.clients.producer.batching.waits import MetadataWait, Steps, Wait
 from pyk.clients.producer.bulk.batch_send import BatchSend
 from pyk.clients.producer.faces.record import Append, WaitingRecord, append_steps
 from pyk.clients.producer.faces.stats import ProducerStats
-from pyk.clients.producer.sending.produce_call import ProduceTerms
+from pyk.clients.producer.sending.identity import (
+    IdempotentIdentity,
+    IdentityPolicy,
+    NoIdentity,
+)
 from pyk.clients.producer.sending.sender import Sender, SenderSettings
 from pyk.clients.producer.sending.sender_loop import SenderLoop
 from pyk.clients.topic_partition import TopicPartition
@@ -364,19 +368,22 @@ class ProducerCore:
 
     def _make_sender(self) -> Sender:
         config = self.config
+        identity: IdentityPolicy = NoIdentity()
+        if config.enable_idempotence:
+            identity = IdempotentIdentity()
         settings = SenderSettings(
-            is_idempotent=config.enable_idempotence,
             max_in_flight=config.max_in_flight_requests_per_connection,
             max_request_size=config.max_request_size,
             delivery_timeout=config.delivery_timeout_ms / 1000,
             backoff=self.client.retry_backoff,
-            terms=ProduceTerms(config.acks, config.request_timeout_ms),
+            acks=config.acks,
+            request_timeout_ms=config.request_timeout_ms,
         )
-        return Sender(self.accumulator, settings, self.client.random, self._why_unsent)
+        return Sender(self.accumulator, settings, identity, self.client.random, self._why_unsent)
 
     def _why_unsent(self, partition: TopicPartition) -> str:
         """Say what keeps the batches of a partition from being sent."""
-        error = self._sender_loop.producer_id_error
+        error = self._sender_loop.identity.error
         if error is not None:
             return f"no broker has given out a producer id: {error}"
         leader = self.client.metadata.leader(partition)

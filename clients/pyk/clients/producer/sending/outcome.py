@@ -13,11 +13,15 @@ about a batch that was sent before: such a batch never gets another sequence, it
 from __future__ import annotations
 
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 from pyk.clients.errors import KafkaError
 from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.sending.partition_queue import PartitionQueue
 from pyk.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from pyk.clients.producer.sending.identity import IdentityPolicy
 
 
 class Verdict(Enum):
@@ -111,14 +115,20 @@ class Fate(Enum):
 _WRITTEN = Verdict.WRITTEN
 _FATE_WRITTEN = Fate.WRITTEN
 _GIVEN_UP_BEFORE = Fate.GIVEN_UP_BEFORE
+_RETRIED = (Verdict.REFUSED, Verdict.UNKNOWN)
+_ABOUT_ORDER = (Verdict.OUT_OF_ORDER, Verdict.FENCED)
 
 
 def conclude(
-    queue: PartitionQueue, batch: ProducerBatch, verdict: Verdict, retry_at: float
+    queue: PartitionQueue,
+    batch: ProducerBatch,
+    verdict: Verdict,
+    retry_at: float,
+    identity: IdentityPolicy,
 ) -> Fate:
     """Bring ``queue`` up to date after an answer for ``batch`` and return what follows for it.
 
-    A retry is due at ``retry_at``.
+    A retry is due at ``retry_at``; ``identity`` decides what errors about the order lead to.
     """
     if verdict is _WRITTEN:
         return _settle(queue, batch)
@@ -133,7 +143,9 @@ def conclude(
     if batch.is_given_up:
         queue.drop(batch)
         return Fate.GIVEN_UP_BEFORE
-    if verdict in (Verdict.REFUSED, Verdict.UNKNOWN) or _is_kept_in_order(queue, batch, verdict):
+    if verdict in _RETRIED or (
+        verdict in _ABOUT_ORDER and identity.keeps_place(queue, batch, verdict)
+    ):
         return Fate.KEPT
     if verdict is Verdict.TOO_LARGE and batch.count > 1 and not batch.may_be_written:
         return Fate.SPLIT
@@ -144,25 +156,3 @@ def conclude(
 def _settle(queue: PartitionQueue, batch: ProducerBatch) -> Fate:
     queue.settle(batch)
     return _GIVEN_UP_BEFORE if batch.is_given_up else _FATE_WRITTEN
-
-
-def _is_kept_in_order(queue: PartitionQueue, batch: ProducerBatch, verdict: Verdict) -> bool:
-    """Return whether an answer about sequences leaves the batch a place to be sent again.
-
-    1. Fenced: the batch can only begin a new order, with a new producer id.
-    2. Out of order, and an older batch is unsettled: that one is the reason, and comes first.
-    3. Out of order, and no older one is: the broker lacks what came before (a gap, or it lost what
-       it had), or it does not remember the batch. The batch can only begin a new order.
-
-    A batch that may have been written by an earlier attempt never begins a new order: it fails as
-    unknown, and the one behind it is sent again with the bytes and the sequence that it has.
-    """
-    if queue.sequence is None or verdict not in (Verdict.FENCED, Verdict.OUT_OF_ORDER):
-        return False
-    if verdict is Verdict.FENCED:
-        queue.must_restart = queue.needs_new_producer_id = True
-    elif queue.unsettled[0] is not batch:
-        return True
-    elif not batch.may_be_written:
-        queue.must_restart = True
-    return not batch.may_be_written

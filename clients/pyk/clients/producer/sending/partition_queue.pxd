@@ -17,7 +17,6 @@ cdef class PartitionQueue:
     cdef readonly int node_id
     cdef public bint has_gap
     cdef public bint must_restart
-    cdef public bint needs_new_producer_id
     cdef public ProduceTemplate template
     cdef public long image_number
     cdef public NodeTraffic leader

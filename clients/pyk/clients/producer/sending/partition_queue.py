@@ -16,31 +16,35 @@ are answered in the order in which they were sent. What happens else:
 4. A later batch is written while an earlier one is not settled: the broker had the earlier one as
    well, or had forgotten the producer. The earlier one may be written, so it never comes behind.
 
-Without idempotence there are no places, and a retry may bring a batch in twice; the order of
-sending is kept all the same.
+Without idempotence there are no numbers, and a retry may bring a batch in twice; the order of
+sending is kept all the same. The producer's identity policy says when a new order may begin, and
+what follows where a broker refuses a batch for its place in the order.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.sending.node_traffic import NodeTraffic
 from pyk.clients.producer.sending.produce_template import ProduceTemplate
-from pyk.clients.producer.sending.sequences import (
-    PartitionSequence,
-    ProducerIdentity,
-    sequence_after,
-)
+from pyk.clients.producer.sending.sequences import PartitionSequence, sequence_after
 from pyk.clients.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from pyk.clients.producer.sending.identity import IdentityPolicy
 
 NEVER = float("inf")
 
 
 class PartitionQueue:
-    """Decides which batch of a partition may be sent; ``sequence`` is None without idempotence."""
+    """Decides which batch of a partition may be sent.
+
+    With ``must_restart`` nothing is sent before :meth:`restart`: to begin at all is to restart.
+    """
 
     __slots__ = (
         "due",
@@ -50,7 +54,6 @@ class PartitionQueue:
         "is_active",
         "leader",
         "must_restart",
-        "needs_new_producer_id",
         "node_id",
         "queued",
         "sequence",
@@ -61,17 +64,16 @@ class PartitionQueue:
         "was_served",
     )
 
-    def __init__(self, topic_partition: TopicPartition, *, is_idempotent: bool) -> None:
+    def __init__(self, topic_partition: TopicPartition, *, must_restart: bool) -> None:
         self.topic_partition = topic_partition
-        self.sequence = PartitionSequence() if is_idempotent else None
+        self.sequence = PartitionSequence()
         self.queued: deque[ProducerBatch] = deque()  # full, never sent
         self.due: ProducerBatch | None = None  # still open, but its linger is over
         self.unsettled: list[ProducerBatch] = []  # sent once at least, oldest first
         self.in_flight = 0  # how many of them are under way
         self.node_id = -1  # to which node
         self.has_gap = False
-        self.must_restart = is_idempotent  # to begin at all is to restart
-        self.needs_new_producer_id = False
+        self.must_restart = must_restart
         self.template: ProduceTemplate | None = None  # of requests with a batch of this one only
         # What metadata say of the partition, looked up once in each image, which have numbers.
         self.image_number = -1
@@ -83,14 +85,6 @@ class PartitionQueue:
     def is_idle(self) -> bool:
         """Return whether there is no batch at all."""
         return not (self.unsettled or self.queued or self.due)
-
-    @property
-    def has_in_flight(self) -> bool:
-        return self.in_flight > 0
-
-    @property
-    def has_retries(self) -> bool:
-        return self.in_flight < len(self.unsettled)
 
     def oldest(self) -> ProducerBatch | None:
         """Return the oldest batch that somebody still waits for."""
@@ -121,20 +115,14 @@ class PartitionQueue:
             return False
         return self.must_restart or (self.has_gap and not self.unsettled)
 
-    def restart(self, identity: ProducerIdentity | None) -> bool:
-        """Begin a new order with what is refused so far; False while it needs a new producer id.
+    def restart(self, identity: IdentityPolicy) -> bool:
+        """Begin a new order with what is refused so far; False while ``identity`` does not let it.
 
         Drop the :meth:`doubtful` batches first.
         """
-        assert self.sequence is not None
-        if self.sequence.can_restart() and not self.needs_new_producer_id:
-            self.sequence.restart()
-        elif identity is not None and identity.producer_id != self.sequence.producer_id:
-            self.sequence.start(identity)
-        else:
-            self.needs_new_producer_id = True
+        if not identity.begin_order(self.sequence):
             return False
-        self.has_gap = self.must_restart = self.needs_new_producer_id = False
+        self.has_gap = self.must_restart = False
         for batch in self.unsettled:
             self.sequence.stamp(batch)
         return True
@@ -172,15 +160,14 @@ class PartitionQueue:
             if overtaken is batch:
                 break
             position += 1
-            # Without sequences, order says nothing. What was never sent, a piece of a batch that
-            # was too large, is not written either way.
-            if self.sequence is not None and overtaken.attempts:
+            # Without numbers, order says nothing. What was never sent, a piece of a batch that was
+            # too large, is not written either way.
+            if overtaken.attempts and self.sequence.is_numbered():
                 overtaken.may_be_written = True
         del self.unsettled[position]
         self._came_back(batch)
         self.has_gap = False
-        if self.sequence is not None:
-            self.sequence.is_known = True
+        self.sequence.is_known = True
 
     def keep(self, batch: ProducerBatch, retry_at: float) -> None:
         """The batch keeps its place, to be sent again."""
@@ -204,8 +191,7 @@ class PartitionQueue:
         sequence = batch.base_sequence
         for piece in pieces:
             piece.seal(batch.producer_id, batch.producer_epoch, sequence)
-            if self.sequence is not None:
-                sequence = sequence_after(piece)
+            sequence = sequence_after(piece)
 
     def _is_unsettled(self, batch: ProducerBatch) -> bool:
         sent: ProducerBatch
@@ -229,7 +215,7 @@ class PartitionQueue:
         for batch in self.unsettled:
             if batch.is_given_up:
                 return False
-        return self.sequence is None or self.sequence.is_known
+        return self.sequence.is_known
 
     def _begin(self, batch: ProducerBatch) -> None:
         if batch is self.due:
@@ -237,17 +223,14 @@ class PartitionQueue:
         else:
             self.queued.popleft()
         self.unsettled.append(batch)  # before it is sealed: if that fails, it still gets an outcome
-        if self.sequence is not None:
-            self.sequence.stamp(batch)
-        else:
-            batch.seal()
+        self.sequence.stamp(batch)
 
     def _leave(self, batch: ProducerBatch) -> None:
         if batch.is_in_flight:
             return
         is_last = self.unsettled[len(self.unsettled) - 1] is batch
         self.unsettled.remove(batch)
-        if self.sequence is None or self.must_restart:
+        if self.must_restart or not self.sequence.is_numbered():
             return
         if is_last and not batch.may_be_written:
             self.sequence.roll_back(batch)

@@ -3,14 +3,8 @@ cimport cython
 from pyk.clients.producer.batching.batch cimport ProducerBatch
 from pyk.clients.producer.sending.node_traffic cimport NodeTraffic
 from pyk.clients.producer.sending.partition_queue cimport PartitionQueue
-from pyk.clients.producer.sending.produce_template cimport ProduceTemplate
+from pyk.clients.producer.sending.produce_template cimport ProduceTemplate, ProduceTerms
 from pyk.protocol.connection cimport SelfCodedRequest
-
-
-@cython.final
-cdef class ProduceTerms:
-    cdef readonly object acks
-    cdef readonly object timeout_ms
 
 
 # Not final: Cython would refuse to let it override the methods of its base.

@@ -8,7 +8,7 @@ from uuid import UUID
 from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.sending.node_traffic import NodeTraffic
 from pyk.clients.producer.sending.partition_queue import PartitionQueue
-from pyk.clients.producer.sending.produce_template import ProduceTemplate
+from pyk.clients.producer.sending.produce_template import ProduceTemplate, ProduceTerms
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import SelfCodedRequest
 from pyk.protocol.messages.produce import (
@@ -35,16 +35,6 @@ class AllWritten:
 
 ALL_WRITTEN = AllWritten()
 _ALL_WRITTEN = ALL_WRITTEN
-
-
-class ProduceTerms:
-    """What every request of a producer asks for alike."""
-
-    __slots__ = ("acks", "timeout_ms")
-
-    def __init__(self, acks: int = -1, timeout_ms: int = 30_000) -> None:
-        self.acks = acks
-        self.timeout_ms = timeout_ms
 
 
 class ProduceCall(SelfCodedRequest):
@@ -87,8 +77,7 @@ class ProduceCall(SelfCodedRequest):
                 batch.topic_id,
                 batch.partition,
                 version,
-                acks=self._terms.acks,
-                timeout_ms=self._terms.timeout_ms,
+                self._terms,
             )
         return template.fill(records, out)
 
@@ -135,6 +124,7 @@ class ProduceCall(SelfCodedRequest):
                 PartitionProduceData(index=batch.partition, records=batch.data)
             )
         return ProduceRequest(
+            transactional_id=self._terms.transactional_id,
             acks=self._terms.acks,
             timeout_ms=self._terms.timeout_ms,
             topic_data=list(topics.values()),

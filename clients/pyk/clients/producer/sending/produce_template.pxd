@@ -5,6 +5,13 @@ from pyk.protocol.wire_numbers cimport append_int32, append_varint, get_int64, h
 
 
 @cython.final
+cdef class ProduceTerms:
+    cdef readonly object acks
+    cdef readonly object timeout_ms
+    cdef readonly object transactional_id
+
+
+@cython.final
 cdef class ProduceTemplate:
     cdef readonly int version
     cdef readonly object topic_id

@@ -35,6 +35,19 @@ _OFFSET_BYTES = 8
 _SMALL_BYTES = 4 * 1024  # what is cheaper to copy than to hand on as a part of its own
 
 
+class ProduceTerms:
+    """What every request of a producer asks for alike."""
+
+    __slots__ = ("acks", "timeout_ms", "transactional_id")
+
+    def __init__(
+        self, acks: int = -1, timeout_ms: int = 30_000, transactional_id: str | None = None
+    ) -> None:
+        self.acks = acks
+        self.timeout_ms = timeout_ms
+        self.transactional_id = transactional_id
+
+
 class ProduceTemplate:
     """What every request with one batch of one partition has in common, and every good answer."""
 
@@ -56,16 +69,13 @@ class ProduceTemplate:
         topic_id: UUID | None,
         partition: int,
         version: int,
-        *,
-        acks: int,
-        timeout_ms: int,
+        terms: ProduceTerms,
     ) -> None:
         self.topic_id = topic_id
         self.version = version
         self._is_compact = version in ProduceRequest.flexible
-        start, _records, *end = _request(topic, topic_id, partition, acks, timeout_ms).encode_parts(
-            version
-        )
+        request = _request(topic, topic_id, partition, terms)
+        start, _records, *end = request.encode_parts(version)
         no_records = _NO_RECORDS_COMPACT if self._is_compact else _NO_RECORDS_CLASSIC
         if not start.endswith(no_records):
             raise AssertionError("the size of the records does not stand right before them")
@@ -118,11 +128,16 @@ class ProduceTemplate:
 
 
 def _request(
-    topic: str, topic_id: UUID | None, partition: int, acks: int, timeout_ms: int
+    topic: str, topic_id: UUID | None, partition: int, terms: ProduceTerms
 ) -> ProduceRequest:
     data = PartitionProduceData(index=partition, records=_NO_RECORDS)
     named = TopicProduceData(name=topic, topic_id=topic_id or ZERO_UUID, partition_data=[data])
-    return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[named])
+    return ProduceRequest(
+        transactional_id=terms.transactional_id,
+        acks=terms.acks,
+        timeout_ms=terms.timeout_ms,
+        topic_data=[named],
+    )
 
 
 def _answer(topic: str, topic_id: UUID | None, partition: int, number: int) -> ProduceResponse:

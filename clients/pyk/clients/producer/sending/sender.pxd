@@ -5,7 +5,8 @@ from pyk.clients.producer.batching.batch cimport ProducerBatch
 from pyk.clients.producer.sending.node_traffic cimport NodeTraffic
 from pyk.clients.producer.sending.outcome cimport conclude
 from pyk.clients.producer.sending.partition_queue cimport PartitionQueue
-from pyk.clients.producer.sending.produce_call cimport ProduceCall, ProduceTerms, new_call
+from pyk.clients.producer.sending.produce_call cimport ProduceCall, new_call
+from pyk.clients.producer.sending.produce_template cimport ProduceTerms
 
 
 @cython.final
@@ -41,7 +42,7 @@ cdef class Sender:
     cdef Py_ssize_t _max_request_size
     cdef object _random
     cdef object _why_unsent
-    cdef object _identity
+    cdef readonly object identity
     cdef dict _queues
     cdef list _active
     cdef dict _nodes
@@ -104,6 +105,8 @@ cdef class Sender:
         answer,
         Consequences consequences,
     )
+    @cython.locals(batch=ProducerBatch)
+    cdef _drop_doubtful(self, PartitionQueue queue)
     cdef bint _give_up(self, PartitionQueue queue, ProducerBatch batch, error) except -1
 
 
@@ -111,5 +114,3 @@ cdef class Sender:
 cdef Plan _new_plan()
 @cython.locals(consequences=Consequences)
 cdef Consequences _new_consequences(double now)
-@cython.locals(batch=ProducerBatch)
-cdef _drop_doubtful(PartitionQueue queue)

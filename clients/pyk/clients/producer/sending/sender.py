@@ -26,6 +26,7 @@ from pyk.clients.errors import (
 from pyk.clients.producer.batching.batch import ProducerBatch, halve
 from pyk.clients.producer.batching.delivery import fresh_copy
 from pyk.clients.producer.sending.failures import WhyUnsent, fail, timeout_error
+from pyk.clients.producer.sending.identity import IdentityPolicy
 from pyk.clients.producer.sending.node_traffic import NodeTraffic
 from pyk.clients.producer.sending.outcome import (
     Fate,
@@ -38,10 +39,9 @@ from pyk.clients.producer.sending.partition_queue import NEVER, PartitionQueue
 from pyk.clients.producer.sending.produce_call import (
     AllWritten,
     ProduceCall,
-    ProduceTerms,
     new_call,
 )
-from pyk.clients.producer.sending.sequences import ProducerIdentity
+from pyk.clients.producer.sending.produce_template import ProduceTerms
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.produce import (
@@ -75,12 +75,12 @@ class Routes(Protocol):
 class SenderSettings:
     """The options that matter here; times are in seconds."""
 
-    is_idempotent: bool
     max_in_flight: int
     max_request_size: int
     delivery_timeout: float
     backoff: Backoff
-    terms: ProduceTerms = attrs.Factory(ProduceTerms)
+    acks: int = -1
+    request_timeout_ms: int = 30_000
 
 
 class Plan:
@@ -115,18 +115,21 @@ class Sender:
         self,
         accumulator: RecordAccumulator,
         settings: SenderSettings,
+        identity: IdentityPolicy,
         random: Random,
         why_unsent: WhyUnsent = lambda _: "its turn did not come",
     ) -> None:
         self._accumulator = accumulator
         self._settings = settings
-        self._terms = settings.terms
+        self._terms = ProduceTerms(
+            settings.acks, settings.request_timeout_ms, identity.transactional_id
+        )
         self._delivery_timeout = settings.delivery_timeout
         self._max_in_flight = settings.max_in_flight
         self._max_request_size = settings.max_request_size
         self._random = random
         self._why_unsent = why_unsent
-        self._identity: ProducerIdentity | None = None
+        self.identity = identity
         # A queue is kept when its topic vanishes: its sequence must go on where it was (a topic
         # that is gone for a moment must not make new records look like duplicates).
         self._queues: dict[TopicPartition, PartitionQueue] = {}
@@ -135,11 +138,6 @@ class Sender:
         self._routes: Routes | None = None
         self._image_number = 0  # of the routes
         self._expires_at = NEVER  # no batch expires before
-
-    @property
-    def has_in_flight(self) -> bool:
-        """Whether a request is under way."""
-        return self.is_busy()
 
     @property
     def in_flight_requests(self) -> int:
@@ -167,16 +165,12 @@ class Sender:
         self._look_ahead(now, plan)
         return plan
 
-    def producer_id_received(self, identity: ProducerIdentity) -> None:
-        """Go on with a new producer id where one is needed."""
-        self._identity = identity
-
     def producer_id_refused(self, error: KafkaError) -> list[ProducerBatch]:
         """Give up what cannot be sent without a producer id."""
         return [
             batch
             for queue in self._active
-            if queue.needs_new_producer_id
+            if queue.sequence.needs_new_producer_id
             for batch in queue.waiting()
             if self._give_up(queue, batch, error)
         ]
@@ -249,7 +243,7 @@ class Sender:
         self._expires_at = min(self._expires_at, self._expires(batch))
         queue = self._queues.get(batch.place)
         if queue is None:
-            queue = PartitionQueue(batch.place, is_idempotent=self._settings.is_idempotent)
+            queue = PartitionQueue(batch.place, must_restart=self.identity.numbers_batches)
             self._queues[batch.place] = queue
         if not queue.is_active:
             queue.is_active = True
@@ -320,8 +314,8 @@ class Sender:
         """Begin a new order in a partition; return whether it has batches that can be sent now."""
         if queue.is_idle():
             return False
-        plan.settled += _drop_doubtful(queue)
-        if queue.restart(self._identity):
+        plan.settled += self._drop_doubtful(queue)
+        if queue.restart(self.identity):
             return True
         plan.needs_producer_id = True
         return False
@@ -425,11 +419,12 @@ class Sender:
         if verdict is not _WRITTEN:
             chance = self._random.random()
             retry_at += self._settings.backoff.delay(batch.attempts, chance)
-        fate = conclude(queue, batch, verdict, retry_at)
+        fate = conclude(queue, batch, verdict, retry_at, self.identity)
         if fate is _FATE_WRITTEN:
             consequences.settled.append(batch)
         elif fate is Fate.FAILED:
             fail(batch, answer)
+            self.identity.batch_failed(batch)
             consequences.settled.append(batch)
         elif fate is Fate.SPLIT:
             pieces = halve(batch, self._accumulator.new_builder)
@@ -444,7 +439,17 @@ class Sender:
         own.definite = error.definite and not (batch.may_be_written or batch.is_in_flight)
         queue.drop(batch)
         batch.failed(own)
+        self.identity.batch_failed(batch)
         return True
+
+    def _drop_doubtful(self, queue: PartitionQueue) -> Sequence[ProducerBatch]:
+        """Fail what may be written, before the rest begins a new order; return it."""
+        doubtful = queue.doubtful()
+        for batch in doubtful:
+            queue.drop(batch)
+            fail(batch, None)
+            self.identity.batch_failed(batch)
+        return doubtful
 
 
 def _new_plan() -> Plan:
@@ -458,12 +463,3 @@ def _new_consequences(now: float) -> Consequences:
     consequences = Consequences.__new__(Consequences)
     consequences._begin(now)
     return consequences
-
-
-def _drop_doubtful(queue: PartitionQueue) -> Sequence[ProducerBatch]:
-    """Fail what may be written, before the rest begins a new order; return it."""
-    doubtful = queue.doubtful()
-    for batch in doubtful:
-        queue.drop(batch)
-        fail(batch, None)
-    return doubtful

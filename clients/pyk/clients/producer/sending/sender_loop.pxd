@@ -12,7 +12,6 @@ from pyk.runtime.system_clock cimport SystemClock
 
 cdef class SenderLoop:
     cdef RequestPath _client
-    cdef object _config
     cdef object _clock
     cdef SystemClock _system_clock
     cdef bint _is_answered
@@ -23,12 +22,10 @@ cdef class SenderLoop:
     cdef LoopThread _thread
     cdef tuple _visits
     cdef ScheduledTurn _turn
-    cdef bint _is_getting_producer_id
     cdef bint _is_stopped
     cdef bint _is_visited
     cdef bint _is_busy
-    cdef int _producer_id_failures
-    cdef readonly object producer_id_error
+    cdef readonly object identity
     cdef readonly long long delivered_records
     cdef readonly long long failed_records
 

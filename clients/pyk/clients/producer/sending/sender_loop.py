@@ -9,22 +9,19 @@ from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.engine.thread import LoopThread
-from pyk.clients.errors import KafkaError, MalformedResponseError, StateError, error_for
+from pyk.clients.errors import KafkaError, StateError
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.batch import ProducerBatch
+from pyk.clients.producer.sending.identity_driver import IdentityDriver
 from pyk.clients.producer.sending.produce_call import AllWritten, ProduceCall
 from pyk.clients.producer.sending.scheduled_turn import ScheduledTurn
 from pyk.clients.producer.sending.sender import Consequences, Sender
-from pyk.clients.producer.sending.sequences import ProducerIdentity
-from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.messages.produce import ProduceResponse
 from pyk.runtime.system_clock import SystemClock
 
 log = logging.getLogger(__name__)
 
 Answered = ProduceResponse | AllWritten | None
-NO_TRANSACTIONS = (1 << 31) - 1
 TASK = "send batches"
 
 
@@ -45,7 +42,6 @@ class SenderLoop:
         thread: LoopThread | None = None,
     ) -> None:
         self._client = client
-        self._config = config
         self._clock = client.clock
         # Known by its type, it is asked without a Python call.
         self._system_clock = client.clock if isinstance(client.clock, SystemClock) else None
@@ -55,16 +51,13 @@ class SenderLoop:
         self._sender = sender
         self._metadata = client.metadata
         self._turn = ScheduledTurn(self.take_turn)
+        self.identity = IdentityDriver(sender.identity, client, self._refused, self.wake)
         self._thread = thread
         # What visitors call, bound once.
         self._visits = self.visit, self.wake
-        self._is_getting_producer_id = False
         self._is_stopped = False
         self._is_visited = False
         self._is_busy = False
-        self._producer_id_failures = 0
-        self.producer_id_error: KafkaError | None = None
-        """Why there is no producer id yet, while one is asked for."""
         self.delivered_records = 0
         self.failed_records = 0
 
@@ -73,8 +66,7 @@ class SenderLoop:
         self._metadata = self._client.metadata
         self._turn.start()
         self._turn.request()
-        if self._config.enable_idempotence:
-            self._get_producer_id_soon()
+        self.identity.ask_soon()
 
     def use(self, image: MetadataImage) -> None:
         """Send where an image of metadata says, from now on. On the loop only."""
@@ -113,6 +105,10 @@ class SenderLoop:
         self._is_stopped = True
         self._turn.stop()
         self._settle(self._sender.abandon(error))
+
+    def _refused(self, error: KafkaError) -> None:
+        """Fail what cannot be sent without the producer id that a broker refused."""
+        self._settle(self._sender.producer_id_refused(error))
 
     def _visit(self) -> None:
         self._is_visited = True
@@ -155,7 +151,7 @@ class SenderLoop:
         if plan.needs_metadata:
             self._client.request_metadata_update()
         if plan.needs_producer_id:
-            self._get_producer_id_soon()
+            self.identity.ask_soon()
         return plan.look_again_at
 
     def _submit(self, call: ProduceCall) -> None:
@@ -216,55 +212,6 @@ class SenderLoop:
             else:
                 self.failed_records += batch.count
             batch.hand_out()
-
-    def _get_producer_id_soon(self) -> None:
-        if not self._is_getting_producer_id:
-            self._is_getting_producer_id = True
-            self._client.supervisor.spawn("get a producer id", self._get_producer_id())
-
-    async def _get_producer_id(self) -> None:
-        """Ask for a producer id until there is one; what waits for it expires by itself.
-
-        After a refusal it ends, but not before its backoff: the next record asks again.
-        """
-        client = self._client
-        try:
-            while True:
-                try:
-                    self._sender.producer_id_received(await self._ask_for_producer_id())
-                    self.producer_id_error, self._producer_id_failures = None, 0
-                    return
-                except KafkaError as error:
-                    self.producer_id_error = error
-                    is_refused = not error.retriable
-                    if is_refused:
-                        self._settle(self._sender.producer_id_refused(error))
-                    log.info("No producer id yet: %s", error)
-                self._producer_id_failures += 1
-                wait = client.retry_backoff.delay(
-                    self._producer_id_failures, client.random.random()
-                )
-                await asyncio.sleep(wait)
-                if is_refused:
-                    return
-        finally:
-            self._is_getting_producer_id = False
-            self._turn.request()
-
-    async def _ask_for_producer_id(self) -> ProducerIdentity:
-        timeout = self._config.request_timeout_ms / 1000
-        response: InitProducerIdResponse = await self._client.send_to_any(
-            InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=NO_TRANSACTIONS),
-            self._client.clock.now() + timeout,
-        )
-        if response.error_code != ErrorCode.NONE:
-            raise error_for(response.error_code)
-        if response.producer_id < 0 or response.producer_epoch < 0:
-            raise MalformedResponseError(
-                f"a broker gave out producer id {response.producer_id}, "
-                f"epoch {response.producer_epoch}, which cannot be one"
-            )
-        return ProducerIdentity(response.producer_id, response.producer_epoch)
 
 
 class ProduceAnswer:

@@ -1,10 +1,10 @@
-"""The places of a partition's batches in its order: producer id, epoch, sequence. Pure.
+"""The numbers of a partition's batches in its order: producer id, epoch, sequence. Pure.
 
 A broker remembers, for each producer and partition, the epoch and the sequence it expects next, and
 its last five batches. So a batch that is sent twice is written once, and one that comes too early
 is refused, as long as both come as the same bytes.
 
-The epoch starts an order anew: with a higher one, a broker takes sequence 0 next and refuses what
+A higher epoch starts a new order: with it, a broker takes sequence 0 next and refuses what
 still comes with the old one (KIP-360). A broker keeps all this per partition, so each partition
 restarts for itself, and only once none of its own batches is in doubt.
 
@@ -20,6 +20,7 @@ import attrs
 from pyk.clients.producer.batching.batch import ProducerBatch
 
 NO_PRODUCER_ID = -1
+NO_SEQUENCE = -1
 MAX_EPOCH = (1 << 15) - 1
 SEQUENCES = 1 << 31  # after 2^31 - 1 comes 0
 
@@ -33,26 +34,34 @@ class ProducerIdentity:
 
 
 class PartitionSequence:
-    """The place that the next new batch of one partition gets."""
+    """The numbers that the next new batch of one partition gets.
 
-    __slots__ = ("epoch", "is_known", "next_sequence", "producer_id")
+    Before :meth:`start` batches have no numbers, which brokers take as they come.
+    """
+
+    __slots__ = ("epoch", "is_known", "needs_new_producer_id", "next_sequence", "producer_id")
 
     def __init__(self) -> None:
-        self.is_known = False  # a batch of this order was written
+        self.is_known = True  # a batch of this order was written, or the order is not checked
+        self.needs_new_producer_id = False
         self.producer_id = NO_PRODUCER_ID
         self.epoch = -1
-        self.next_sequence = 0
+        self.next_sequence = NO_SEQUENCE
+
+    def is_numbered(self) -> bool:
+        """Return whether batches have numbers, so that brokers keep them in order."""
+        return self.producer_id != NO_PRODUCER_ID
 
     def start(self, identity: ProducerIdentity) -> None:
         """Begin as a producer that the brokers of this partition have not met."""
         self.producer_id = identity.producer_id
         self.epoch = identity.epoch
         self.next_sequence = 0
-        self.is_known = False
+        self.is_known = self.needs_new_producer_id = False
 
     def can_restart(self) -> bool:
-        """There is a producer id with an epoch left; else a new id is needed."""
-        return self.producer_id != NO_PRODUCER_ID and self.epoch < MAX_EPOCH
+        """Return whether the producer id has an epoch left; otherwise a new id is needed."""
+        return self.is_numbered() and self.epoch < MAX_EPOCH and not self.needs_new_producer_id
 
     def restart(self) -> None:
         """Leave what was refused or lost behind: the next batch is the first of a new epoch."""
@@ -61,7 +70,7 @@ class PartitionSequence:
         self.is_known = False
 
     def stamp(self, batch: ProducerBatch) -> None:
-        """Give ``batch`` the next place, sealing it if it is new."""
+        """Give ``batch`` the next numbers, sealing it if it is new."""
         if batch.data is None:
             batch.seal(self.producer_id, self.epoch, self.next_sequence)
         else:
@@ -69,12 +78,14 @@ class PartitionSequence:
         self.next_sequence = sequence_after(batch)
 
     def roll_back(self, batch: ProducerBatch) -> None:
-        """Take back the place of the last batch that got one; it certainly was not written."""
+        """Take back the numbers of the last batch that got some; it certainly was not written."""
         self.next_sequence = batch.base_sequence
 
 
 def sequence_after(batch: ProducerBatch) -> int:
     """Return the sequence that follows the last record of ``batch``."""
+    if batch.base_sequence == NO_SEQUENCE:
+        return NO_SEQUENCE
     following = batch.base_sequence
     following += batch.count
     return following % SEQUENCES

@@ -10,6 +10,7 @@ from pyk.clients.errors import (
     NodeUnavailableError,
     UnsupportedVersionError,
 )
+from pyk.clients.producer.sending.identity import NoIdentity
 from pyk.clients.producer.sending.outcome import (
     Fate,
     Verdict,
@@ -18,7 +19,9 @@ from pyk.clients.producer.sending.outcome import (
     verdict_of_error,
 )
 from pyk.protocol.errors import ErrorCode
-from support.producer_parts import make_batch, make_queue, place_of, send_all
+from support.producer_parts import make_batch, make_identity, make_queue, place_of, send_all
+
+IDEMPOTENT = make_identity()
 
 
 @pytest.mark.parametrize(
@@ -81,7 +84,7 @@ def test_what_follows_for_a_batch_on_its_first_try(verdict, fate, may_be_written
     queue = make_queue(make_batch(b"a", b"b"))
     (batch,) = send_all(queue)
 
-    assert conclude(queue, batch, verdict, 1.0) is fate
+    assert conclude(queue, batch, verdict, 1.0, IDEMPOTENT) is fate
     assert batch.may_be_written is may_be_written
 
 
@@ -100,15 +103,15 @@ def test_what_follows_for_a_batch_that_may_have_been_written_before(verdict, fat
     (batch,) = send_all(queue)
     batch.may_be_written = True
 
-    assert conclude(queue, batch, verdict, 1.0) is fate
+    assert conclude(queue, batch, verdict, 1.0, IDEMPOTENT) is fate
 
 
 def test_a_batch_behind_an_unsettled_one_waits_for_it():
     queue = make_queue(make_batch(b"a"), make_batch(b"b"))
     first, second = send_all(queue)
-    conclude(queue, first, Verdict.UNKNOWN, 0.0)
+    conclude(queue, first, Verdict.UNKNOWN, 0.0, IDEMPOTENT)
 
-    assert conclude(queue, second, Verdict.OUT_OF_ORDER, 0.0) is Fate.KEPT
+    assert conclude(queue, second, Verdict.OUT_OF_ORDER, 0.0, IDEMPOTENT) is Fate.KEPT
 
     assert not queue.must_restart
     assert send_all(queue) == [first]
@@ -118,20 +121,20 @@ def test_the_oldest_batch_out_of_order_begins_a_new_order():
     queue = make_queue(make_batch(b"a"))
     (batch,) = send_all(queue)
 
-    conclude(queue, batch, Verdict.OUT_OF_ORDER, 0.0)
+    conclude(queue, batch, Verdict.OUT_OF_ORDER, 0.0, IDEMPOTENT)
 
     assert queue.must_restart
-    assert not queue.needs_new_producer_id
+    assert not queue.sequence.needs_new_producer_id
 
 
 def test_the_oldest_batch_in_doubt_out_of_order_leaves_the_order_to_the_next():
     queue = make_queue(make_batch(b"a"), make_batch(b"b"))
     first, second = send_all(queue)
     for batch in (first, second):
-        conclude(queue, batch, Verdict.UNKNOWN, 0.0)
+        conclude(queue, batch, Verdict.UNKNOWN, 0.0, IDEMPOTENT)
     send_all(queue)
 
-    assert conclude(queue, first, Verdict.OUT_OF_ORDER, 0.0) is Fate.FAILED
+    assert conclude(queue, first, Verdict.OUT_OF_ORDER, 0.0, IDEMPOTENT) is Fate.FAILED
 
     assert not queue.must_restart
     assert send_all(queue) == [second]
@@ -142,9 +145,9 @@ def test_fencing_needs_a_new_producer_id():
     queue = make_queue(make_batch(b"a"))
     (batch,) = send_all(queue)
 
-    conclude(queue, batch, Verdict.FENCED, 0.0)
+    conclude(queue, batch, Verdict.FENCED, 0.0, IDEMPOTENT)
 
-    assert queue.needs_new_producer_id
+    assert queue.sequence.needs_new_producer_id
 
 
 @pytest.mark.parametrize("verdict", [Verdict.OUT_OF_ORDER, Verdict.FENCED])
@@ -152,14 +155,14 @@ def test_without_idempotence_answers_about_sequences_are_failures(verdict):
     queue = make_queue(make_batch(b"a"), is_idempotent=False)
     (batch,) = send_all(queue)
 
-    assert conclude(queue, batch, verdict, 0.0) is Fate.FAILED
+    assert conclude(queue, batch, verdict, 0.0, NoIdentity()) is Fate.FAILED
 
 
 def test_a_single_record_that_is_too_large_fails():
     queue = make_queue(make_batch(b"a"))
     (batch,) = send_all(queue)
 
-    assert conclude(queue, batch, Verdict.TOO_LARGE, 0.0) is Fate.FAILED
+    assert conclude(queue, batch, Verdict.TOO_LARGE, 0.0, IDEMPOTENT) is Fate.FAILED
 
 
 def test_an_answer_for_a_batch_that_was_given_up_only_tells_of_the_gap():
@@ -168,8 +171,8 @@ def test_an_answer_for_a_batch_that_was_given_up_only_tells_of_the_gap():
     queue.drop(first)
     queue.drop(second)
 
-    assert conclude(queue, first, Verdict.UNKNOWN, 0.0) is Fate.GIVEN_UP_BEFORE
+    assert conclude(queue, first, Verdict.UNKNOWN, 0.0, IDEMPOTENT) is Fate.GIVEN_UP_BEFORE
     assert queue.has_gap
-    assert conclude(queue, second, Verdict.WRITTEN, 0.0) is Fate.GIVEN_UP_BEFORE
+    assert conclude(queue, second, Verdict.WRITTEN, 0.0, IDEMPOTENT) is Fate.GIVEN_UP_BEFORE
     assert not queue.has_gap
     assert queue.is_idle()

@@ -7,10 +7,11 @@ import zlib
 import pytest
 
 from pyk.clients.producer.batching.batch import ProducerBatch
+from pyk.clients.producer.sending.identity import IdempotentIdentity
 from pyk.clients.producer.sending.partition_queue import NEVER
 from pyk.clients.producer.sending.sequences import MAX_EPOCH, ProducerIdentity
 from pyk.protocol.records import Compression, RecordBatchBuilder
-from support.producer_parts import PLACE, make_batch, make_queue, place_of, send_all
+from support.producer_parts import PLACE, make_batch, make_identity, make_queue, place_of, send_all
 
 NEW_IDENTITY = ProducerIdentity(8, 0)
 
@@ -109,7 +110,7 @@ def test_after_a_batch_that_may_be_written_was_given_up_the_order_begins_anew():
 
     assert queue.next_batch(0.0, 1, 5) is None
     assert queue.is_ready_to_restart()
-    assert queue.restart(None)
+    assert queue.restart(IdempotentIdentity())
     assert [place_of(batch) for batch in send_all(queue)] == [(7, 1, 0)]
 
 
@@ -145,7 +146,7 @@ def test_a_restart_gives_refused_batches_new_places_in_the_same_order():
         queue.keep(batch, 0.0)
     queue.must_restart = True
 
-    assert queue.restart(None)
+    assert queue.restart(IdempotentIdentity())
 
     assert [place_of(batch) for batch in batches] == [(7, 1, 0), (7, 1, 1), (7, 1, 3)]
 
@@ -160,7 +161,7 @@ def test_a_batch_that_may_be_written_is_no_part_of_a_new_order():
 
     assert queue.doubtful() == [first]
     with pytest.raises(AssertionError):
-        queue.restart(None)
+        queue.restart(IdempotentIdentity())
 
 
 def test_a_batch_that_a_later_one_overtook_may_be_written():
@@ -191,9 +192,9 @@ def test_when_no_epoch_is_left_a_restart_needs_a_new_producer_id():
     queue.sequence.epoch = MAX_EPOCH
     queue.must_restart = True
 
-    assert not queue.restart(ProducerIdentity(7, 0))
-    assert queue.needs_new_producer_id
-    assert queue.restart(NEW_IDENTITY)
+    assert not queue.restart(make_identity())
+    assert queue.sequence.needs_new_producer_id
+    assert queue.restart(make_identity(NEW_IDENTITY))
     assert [place_of(batch) for batch in send_all(queue)] == [(8, 0, 0)]
 
 
@@ -264,8 +265,7 @@ def test_a_batch_that_cannot_be_sealed_still_gets_an_outcome():
 
 
 def test_without_sequences_a_later_batch_says_nothing_of_an_earlier_one():
-    queue = make_queue(make_batch(b"a"), make_batch(b"b"))
-    queue.sequence = None
+    queue = make_queue(make_batch(b"a"), make_batch(b"b"), is_idempotent=False)
     first, second = send_all(queue)
 
     queue.settle(second)

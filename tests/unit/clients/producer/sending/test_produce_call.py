@@ -9,8 +9,8 @@ import pytest
 from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.sending.node_traffic import NodeTraffic
 from pyk.clients.producer.sending.partition_queue import PartitionQueue
-from pyk.clients.producer.sending.produce_call import ALL_WRITTEN, ProduceCall, ProduceTerms
-from pyk.clients.producer.sending.produce_template import ProduceTemplate
+from pyk.clients.producer.sending.produce_call import ALL_WRITTEN, ProduceCall
+from pyk.clients.producer.sending.produce_template import ProduceTemplate, ProduceTerms
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -22,7 +22,7 @@ from pyk.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from pyk.protocol.records import RecordBatchBuilder
-from support.producer_parts import IDENTITY
+from support.producer_parts import make_identity
 
 ORDERS, EVENTS = UUID(int=1), UUID(int=2)
 TOPIC_IDS = {"orders": ORDERS, "events": EVENTS}
@@ -53,9 +53,9 @@ def new_call(acks: int = -1) -> ProduceCall:
 
 
 def queue_of(topic: str, partition: int) -> PartitionQueue:
-    queue = PartitionQueue(TopicPartition(topic, partition), is_idempotent=True)
+    queue = PartitionQueue(TopicPartition(topic, partition), must_restart=True)
     queue.topic_id = TOPIC_IDS[topic]
-    assert queue.restart(IDENTITY)
+    assert queue.restart(make_identity())
     return queue
 
 
@@ -75,7 +75,7 @@ def encoded(call: ProduceCall, version: int) -> bytes:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("size", [0, 1, 126, 127, 128, 16_382, 16_383, 100_000])
 def test_a_template_gives_what_the_codec_gives(version: int, size: int) -> None:
-    template = ProduceTemplate("orders", ORDERS, 7, version, acks=-1, timeout_ms=30_000)
+    template = ProduceTemplate("orders", ORDERS, 7, version, ProduceTerms(-1, 30_000))
     records = bytearray(size)
 
     parts = template.fill(records, bytearray(b"header"))

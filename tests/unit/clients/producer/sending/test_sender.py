@@ -12,6 +12,7 @@ from pyk.clients.errors import (
     NodeDisconnectedError,
     NodeUnavailableError,
 )
+from pyk.clients.producer.sending.identity import IdempotentIdentity
 from pyk.clients.producer.sending.partition_queue import NEVER
 from pyk.clients.producer.sending.sequences import ProducerIdentity
 from pyk.protocol.errors import ErrorCode
@@ -196,20 +197,21 @@ def test_a_batch_that_waits_for_its_leader_goes_on_growing():
 
 def test_without_a_producer_id_one_is_asked_for_and_waited_for():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator, identity=None)
+    identity = IdempotentIdentity()
+    sender = make_sender(accumulator, identity=identity)
     put(accumulator, b"a")
 
     plan = sender.poll(0.0, on_node_1)
     assert (plan.calls, plan.needs_producer_id) == ([], True)
 
-    sender.producer_id_received(ProducerIdentity(9, 0))
+    identity.received(ProducerIdentity(9, 0))
     (call,) = sender.poll(0.0, on_node_1).calls
     assert call.batches[0].producer_id == 9
 
 
 def test_who_is_refused_a_producer_id_loses_what_waited_for_it():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator, identity=None)
+    sender = make_sender(accumulator, identity=IdempotentIdentity())
     (delivery,) = put(accumulator, b"a")
     sender.poll(0.0, on_node_1)
     error = ClusterAuthorizationFailedError("no")

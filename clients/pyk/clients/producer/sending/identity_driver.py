@@ -1,0 +1,75 @@
+"""Asks brokers for what an identity policy needs, until it has it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import KafkaError
+from pyk.clients.producer.sending.identity import IdentityPolicy
+from pyk.protocol.messages.init_producer_id import InitProducerIdRequest
+
+log = logging.getLogger(__name__)
+
+
+class IdentityDriver:
+    """Drives one policy, with at most one request in flight.
+
+    ``on_refusal`` is called with an error that does not pass, ``on_end`` after each attempt that
+    ended with a response or such an error. ``error`` is why there is no producer id yet, while one
+    is asked for.
+    """
+
+    def __init__(
+        self,
+        policy: IdentityPolicy,
+        client: Client,
+        on_refusal: Callable[[KafkaError], object],
+        on_end: Callable[[], object],
+    ) -> None:
+        self.error: KafkaError | None = None
+        self._policy = policy
+        self._client = client
+        self._on_refusal = on_refusal
+        self._on_end = on_end
+        self._is_asking = False
+        self._failures = 0
+
+    def ask_soon(self) -> None:
+        """Ask a broker if the policy needs anything, unless that is being done."""
+        if self._is_asking:
+            return
+        request = self._policy.next_request()
+        if request is not None:
+            self._is_asking = True
+            self._client.supervisor.spawn("get a producer id", self._ask(request))
+
+    async def _ask(self, request: InitProducerIdRequest) -> None:
+        """Ask until there is a response; what waits for it expires by itself.
+
+        After a refusal it ends, but not before its backoff: the next record asks again.
+        """
+        client = self._client
+        try:
+            is_refused = False
+            while not is_refused:
+                try:
+                    timeout = client.config.request_timeout_ms / 1000
+                    deadline = client.clock.now() + timeout
+                    self._policy.answered(await client.send_to_any(request, deadline))
+                    self.error, self._failures = None, 0
+                    return
+                except KafkaError as error:
+                    self.error = error
+                    is_refused = not error.retriable
+                    if is_refused:
+                        self._on_refusal(error)
+                    log.info("No producer id yet: %s", error)
+                self._failures += 1
+                wait = client.retry_backoff.delay(self._failures, client.random.random())
+                await asyncio.sleep(wait)
+        finally:
+            self._is_asking = False
+            self._on_end()
