@@ -396,7 +396,7 @@ class Broker:
     def _partition_moved(self, partition: Partition) -> None:
         self.moved.add(partition.topic_partition)
 
-    def _check_moved(self, names: set[TopicPartition]) -> None:
+    def _check_moved(self, names: list[TopicPartition]) -> None:
         for name in names:
             try:
                 if name.topic == GROUP_METADATA_TOPIC:

@@ -17,19 +17,19 @@ class MovedPartitions:
 
     def __init__(
         self,
-        check: Callable[[set[TopicPartition]], None],
+        check: Callable[[list[TopicPartition]], None],
         call_soon: Callable[[Callable[[], None]], object],
     ) -> None:
         self._check = check
         self._call_soon = call_soon
-        self._names: set[TopicPartition] = set()
+        self._names: dict[TopicPartition, None] = {}
         self._is_held = False
 
     def add(self, name: TopicPartition) -> None:
         """Check the requests that wait for a partition, soon."""
         if not self._names and not self._is_held:
             self._call_soon(self._check_all)
-        self._names.add(name)
+        self._names[name] = None
 
     def hold(self) -> None:
         """Gather until :meth:`release`, which must follow before the loop goes on."""
@@ -42,5 +42,5 @@ class MovedPartitions:
             self._check_all()
 
     def _check_all(self) -> None:
-        names, self._names = self._names, set()
-        self._check(names)
+        names, self._names = self._names, {}
+        self._check(list(names))

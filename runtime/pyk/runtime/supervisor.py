@@ -32,7 +32,7 @@ class Supervisor:
         self._clock = clock
         self._on_failure = on_failure
         self._closed_error = closed_error
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: dict[asyncio.Task[Any], None] = {}
         self._is_closed = False
 
     @property
@@ -46,7 +46,7 @@ class Supervisor:
             coroutine.close()
             raise self._closed_error(f"cannot start {name!r}: the client is closed")
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
-        self._tasks.add(task)
+        self._tasks[task] = None
         task.add_done_callback(self._ended)
         return task
 
@@ -54,17 +54,17 @@ class Supervisor:
         """Cancel all tasks and return when they have ended, or at the deadline."""
         self._is_closed = True
         own = asyncio.current_task()
-        tasks = {task for task in self._tasks if task is not own}
+        tasks = [task for task in self._tasks if task is not own]
         for task in tasks:
             task.cancel()
         if tasks:
             remaining = max(GRACE_SECONDS, deadline - self._clock.now())
-            _, stuck = await asyncio.wait(tasks, timeout=remaining)
-            for task in stuck:
+            await asyncio.wait(tasks, timeout=remaining)
+            for task in [task for task in tasks if not task.done()]:
                 log.warning("Task %s did not end in time and is left behind", task.get_name())
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         if task.cancelled():
             return
         error = task.exception()

@@ -14,11 +14,11 @@ class Broker:
     """Takes what is to be checked, and runs what comes in the next turn when told to."""
 
     def __init__(self) -> None:
-        self.checked: list[set[TopicPartition]] = []
+        self.checked: list[list[TopicPartition]] = []
         self.next_turn: list[Callable[[], None]] = []
         self.moved = MovedPartitions(self.check, self.next_turn.append)
 
-    def check(self, names: set[TopicPartition]) -> None:
+    def check(self, names: list[TopicPartition]) -> None:
         self.checked.append(names)
 
     def turn(self) -> None:
@@ -37,7 +37,7 @@ def test_all_that_requests_move_is_checked_once_they_are_handled() -> None:
     assert not broker.checked
     broker.moved.release()
 
-    assert broker.checked == [{ONE, OTHER}]
+    assert broker.checked == [[ONE, OTHER]]
     assert not broker.next_turn
 
 
@@ -58,23 +58,23 @@ def test_what_something_else_moves_is_checked_in_the_next_turn() -> None:
     assert not broker.checked
     broker.turn()
 
-    assert broker.checked == [{ONE, OTHER}]
+    assert broker.checked == [[ONE, OTHER]]
     assert not broker.next_turn
 
 
 def test_what_a_check_moves_is_checked_in_the_next_turn() -> None:
     broker = Broker()
 
-    def check(names: set[TopicPartition]) -> None:
+    def check(names: list[TopicPartition]) -> None:
         broker.check(names)
-        if names == {ONE}:
+        if names == [ONE]:
             moved.add(OTHER)
 
     moved = MovedPartitions(check, broker.next_turn.append)
     moved.hold()
     moved.add(ONE)
     moved.release()
-    assert broker.checked == [{ONE}]
+    assert broker.checked == [[ONE]]
     broker.turn()
 
-    assert broker.checked == [{ONE}, {OTHER}]
+    assert broker.checked == [[ONE], [OTHER]]

@@ -114,13 +114,13 @@ class ToCoordinators(ToAnyNode):
     def __init__(self, client: Client, group_id: str | None = None) -> None:
         super().__init__(client)
         self._group_id = group_id
-        self._asked: set[str] = set()
+        self._asked: dict[str, None] = {}
 
     async def place(self, items: Sequence[Any], deadline: float) -> Placement:
         placement = Placement()
         for item in items:
             group_id = self._group_id if self._group_id is not None else str(item)
-            self._asked.add(group_id)
+            self._asked[group_id] = None
             placement.put(item, await self._coordinator(group_id, deadline))
         return placement
 

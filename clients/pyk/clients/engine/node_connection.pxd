@@ -13,7 +13,7 @@ cdef class NodeConnection:
     cdef object _reconnect
     cdef object _waiting
     cdef Connection _connection
-    cdef set _closing
+    cdef dict _closing
     cdef object _connecting
     cdef object _idle_timer
     cdef object _throttle_timer

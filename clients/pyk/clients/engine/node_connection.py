@@ -85,7 +85,7 @@ class NodeConnection:
         )
         self._waiting: deque[PendingRequest] = deque()
         self._connection: Connection | None = None
-        self._closing: set[Connection] = set()
+        self._closing: dict[Connection, None] = {}
         self._connecting: asyncio.Task[None] | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._throttle_timer: asyncio.TimerHandle | None = None
@@ -299,8 +299,8 @@ class NodeConnection:
     def _ended(self, connection: Connection) -> None:
         self._connection = None
         if not connection.lost.done():
-            self._closing.add(connection)
-            connection.lost.add_done_callback(lambda _: self._closing.discard(connection))
+            self._closing[connection] = None
+            connection.lost.add_done_callback(lambda _: self._closing.pop(connection, None))
         now, chance = self._now(), self._shared.random.random()
         if connection.was_of_use:
             self._reconnect.lost(now, chance)

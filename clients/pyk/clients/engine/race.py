@@ -32,17 +32,19 @@ async def first_answer(
     to answer, all else is raised as it is.
     """
     waiting = deque(candidates)
-    asked: set[asyncio.Task[R]] = set()
+    asked: list[asyncio.Task[R]] = []
     errors: list[KafkaError] = []
     try:
         while waiting or asked:
             if waiting:
-                asked.add(asyncio.ensure_future(_asked(ask, waiting.popleft())))
-            done, asked = await asyncio.wait(
+                asked.append(asyncio.ensure_future(_asked(ask, waiting.popleft())))
+            await asyncio.wait(
                 asked,
                 timeout=head_start if waiting else None,
                 return_when=asyncio.FIRST_COMPLETED,
             )
+            done = [task for task in asked if task.done()]
+            asked = [task for task in asked if task not in done]
             answers = [task.result() for task in done if not _failed(task, errors)]
             if answers:
                 return answers[0]

@@ -18,7 +18,7 @@ cdef class LoopThread:
     cdef object _last_task
     cdef bint _is_closed
     cdef object _failure
-    cdef readonly set _calls
+    cdef readonly dict _calls
     cdef readonly LoopDrivers _drivers
 
     cpdef bint is_here(self) except -1

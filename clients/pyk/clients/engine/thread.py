@@ -84,7 +84,7 @@ class LoopThread:
         self._is_closed = False
         self._failure: BaseException | None = None
         """What ended the loop, if nobody closed it."""
-        self._calls: set[Call[Any]] = set()
+        self._calls: dict[Call[Any], None] = {}
         self._drivers = LoopDrivers(self._fail)
 
     @property
@@ -118,7 +118,7 @@ class LoopThread:
         """
         call = Call(coroutine, DrivingWaiter(self))
         try:
-            self._calls.add(call)
+            self._calls[call] = None
             self._enter()
             begin = functools.partial(self._run_in_loop, call.begin)
             is_late = not self._drivers.wait(call.waiter, timeout, begin, may_drive)
@@ -133,7 +133,7 @@ class LoopThread:
                 self._give_up(call, CLEAN_UP_SECONDS, True)  # Ctrl-C can come anywhere above
             raise
         finally:
-            self._calls.discard(call)
+            self._calls.pop(call, None)
             call.forget()
         raise KafkaTimeoutError(
             f"no result within {timeout:g} seconds: a callback, or a busy machine, holds up the "

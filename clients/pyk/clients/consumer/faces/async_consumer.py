@@ -218,11 +218,11 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
             return
         match event:
             case Assign():
-                waiting = listener.on_partitions_assigned(event.added)
+                waiting = listener.on_partitions_assigned(sorted(event.added))
             case Revoke():
-                waiting = listener.on_partitions_revoked(event.partitions)
+                waiting = listener.on_partitions_revoked(sorted(event.partitions))
             case Lose():
-                waiting = listener.on_partitions_lost(event.partitions)
+                waiting = listener.on_partitions_lost(sorted(event.partitions))
         if waiting is not None:
             await waiting
 

@@ -283,14 +283,14 @@ class ConsumerCore:
         if self.group is not None:
             self.group.driver.subscribe(subscribed)
             return
-        found = map(self.client.metadata.topic, subscribed - self._topic_watch.gone(now))
+        found = map(self.client.metadata.topic, sorted(subscribed - self._topic_watch.gone(now)))
         topics = {topic.name: topic for topic in found if topic is not None}
-        partitions = {
+        partitions = [
             TopicPartition(name, partition.partition)
             for name, topic in topics.items()
             for partition in topic.partitions
-        }
-        unwanted = self.positions.partitions - partitions
+        ]
+        unwanted = sorted(self.positions.partitions.difference(partitions))
         if is_first:
             self.positions.unassign(unwanted)
         self.positions.set_aside(unwanted)
@@ -323,7 +323,7 @@ class ConsumerCore:
         self._topic_watch = TopicWatch()
         self.client.use_all_topics(enabled=False)
         self.client.use_topics(SUBSCRIPTION, {partition.topic for partition in wanted})
-        unwanted = self.positions.partitions - set(wanted)
+        unwanted = sorted(self.positions.partitions.difference(wanted))
         if self.group is not None:
             self.group.commit_before_dropping(unwanted)
         self.positions.unassign(unwanted)

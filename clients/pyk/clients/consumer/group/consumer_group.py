@@ -91,7 +91,9 @@ class ConsumerGroup:
         """Do what a change of the assignment asks for at once, and leave the rest as an event."""
         match event:
             case Assign():
-                self._positions.assign(event.added, self._client.clock.now(), has_group=True)
+                self._positions.assign(
+                    sorted(event.added), self._client.clock.now(), has_group=True
+                )
                 self._hold(event.added)
                 self._on_assigned()
             case Revoke():
@@ -140,7 +142,8 @@ class ConsumerGroup:
         self._events.popleft()
         match event:
             case Assign():
-                for partition in (event.added - self._to_revoke()) & self._positions.partitions:
+                known = event.added & self._positions.partitions
+                for partition in sorted(known - self._to_revoke()):
                     self._positions[partition].held_since = None
                     self._buffer.release(self._positions[partition].buffer)
             case Revoke():
@@ -174,7 +177,7 @@ class ConsumerGroup:
 
     def _hold(self, partitions: frozenset[TopicPartition]) -> None:
         now = self._client.clock.now()
-        for partition in partitions & self._positions.partitions:
+        for partition in sorted(partitions & self._positions.partitions):
             self._positions[partition].held_since = now
             self._buffer.hold(self._positions[partition].buffer)
 
@@ -199,7 +202,7 @@ class ConsumerGroup:
         for place in self._positions:
             if place.topic_partition in partitions:
                 place.buffer.assignment.is_lost = True
-        self._positions.unassign(partitions)
+        self._positions.unassign(sorted(partitions))
         self._auto_commit.forget(partitions)
 
     def _raise_error(self) -> None:

@@ -235,7 +235,7 @@ class Rebalancer:
 
     def forget(self, group: ClassicGroup) -> None:
         """Cancel all that is scheduled for a group that is gone."""
-        for member_id in [*group.members, *group.pending_join]:
+        for member_id in [*group.members, *sorted(group.pending_join)]:
             self._timers.cancel(_heartbeat_key(group, member_id))
         self._timers.cancel(_join_key(group))
         self._timers.cancel(_sync_key(group))
