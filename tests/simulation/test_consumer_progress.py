@@ -18,7 +18,6 @@ from pyk.protocol.messages.fetch import PartitionData
 from pyk.runtime.virtual_time import current_clock, run_virtual
 from support.consuming import fetching
 from support.fetching_cluster import FetchingCluster
-from support.scripted_broker import PORT
 
 NODES = (1, 2, 3)
 LEADERS = (1, 2, 3, 1, 2, 3)
@@ -73,9 +72,10 @@ class Simulation:
                 await self.cluster.kill(node)
                 self.dead.add(node)
             case ("freeze", node):
-                network.freeze(self.cluster.nodes[node], PORT)
+                network.isolate(self.cluster.nodes[node])
             case ("reset", node) if node not in self.dead:
-                self._reset(node)
+                network.reset(self.cluster.nodes[node])
+                network.heal(self.cluster.nodes[node])
             case ("move", number, node, has_new_epoch):
                 topic.leaders[number] = node
                 topic.epochs[number] += has_new_epoch
@@ -88,21 +88,18 @@ class Simulation:
                 self.cluster.append([b"x"], partition=number)
 
     async def end_faults(self) -> None:
-        """Let everything work again; connections that lost data are reset."""
+        """Let everything work again, with new connections."""
         self.failing.clear()
+        self.cluster.network.heal()
         for node in NODES:
             if node in self.dead:
                 await self.cluster.start(node)
             else:
-                self._reset(node)
+                self.cluster.network.reset(self.cluster.nodes[node])
         topic = self.cluster.topics["orders"]
         for number, leader in enumerate(topic.leaders):
             if leader == NOBODY:
                 self.cluster.move(number, 1 + number % 3)
-
-    def _reset(self, node: int) -> None:
-        self.cluster.network.cut(self.cluster.nodes[node], PORT)
-        self.cluster.network.heal(self.cluster.nodes[node], PORT)
 
     async def poll(self, seconds: float, until_seen: frozenset[bytes] = frozenset()) -> None:
         until = current_clock().now() + seconds

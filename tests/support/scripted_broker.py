@@ -145,7 +145,6 @@ class ScriptedCluster:
 
     async def start(self, node_id: int) -> None:
         """Let a node accept connections."""
-        self.network.heal(self.nodes[node_id], PORT)
         self._listeners[node_id] = await self.network.listen(
             lambda: _ServedConnection(self, node_id).transport, self.nodes[node_id], PORT
         )
@@ -153,7 +152,7 @@ class ScriptedCluster:
     async def kill(self, node_id: int) -> None:
         """Let a node die: its connections are reset and new ones refused."""
         await self._listeners[node_id].close()
-        self.network.cut(self.nodes[node_id], PORT)
+        self.network.reset(self.nodes[node_id])
 
     def deny(self, *topics: str) -> None:
         """Refuse to describe these topics, and only these, from now on."""

@@ -59,7 +59,7 @@ async def test_one_server_that_answers_is_enough() -> None:
 @virtual_time
 async def test_a_server_that_is_silent_does_not_hold_up_the_others() -> None:
     async with ScriptedCluster(MemoryNetwork(), nodes=2) as cluster:
-        cluster.network.freeze("broker1", 9092)
+        cluster.network.isolate("broker1")
         client = make_client(cluster, bootstrap=cluster.bootstrap)
 
         await client.start(30.0)
@@ -130,7 +130,7 @@ async def test_a_second_address_of_a_name_is_as_good_as_the_first() -> None:
 @virtual_time
 async def test_the_time_that_was_asked_for_is_kept_when_nobody_answers() -> None:
     async with ScriptedCluster(MemoryNetwork(), nodes=2) as cluster:
-        cluster.network.freeze("broker1", 9092)
+        cluster.network.isolate("broker1")
         cluster.on(ApiVersionsRequest, SILENCE)
 
         error = await failure(cluster, cluster.bootstrap, timeout=3.0)

@@ -18,7 +18,7 @@ from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.runtime.network import MemoryNetwork
 from pyk.runtime.virtual_time import current_clock, run_virtual, virtual_time
 from support.engine_parts import make_client, running
-from support.scripted_broker import CLOSE, PORT, SILENCE, ScriptedCluster
+from support.scripted_broker import CLOSE, SILENCE, ScriptedCluster
 
 SEEDS_PER_TEST = 100
 MOST_TURNS = 100
@@ -92,7 +92,7 @@ async def break_some_nodes(cluster: ScriptedCluster, rng: random.Random) -> None
         if luck < 0.25:
             await cluster.kill(node_id)
         elif luck < 0.5:
-            cluster.network.freeze(host, PORT)
+            cluster.network.isolate(host)
     if rng.random() < 0.5:
         cluster.on(rng.choice([MetadataRequest, FindCoordinatorRequest]), SILENCE)
 

@@ -182,7 +182,7 @@ async def test_a_request_to_a_node_that_is_down_was_certainly_not_applied() -> N
 @virtual_time
 async def test_a_request_that_could_never_be_written_was_certainly_not_applied() -> None:
     async with running(nodes=2) as (cluster, client):
-        cluster.network.freeze("broker2", 9092)
+        cluster.network.isolate("broker2")
 
         with pytest.raises(RequestTimeoutError, match="could not be sent") as raised:
             await client.send(2, HeartbeatRequest(), timeout_ms=500)

@@ -337,8 +337,7 @@ async def test_a_coordinator_is_found_where_one_key_is_asked_at_a_time() -> None
     async with running() as (cluster, client):
         cluster.versions[ApiKey.FIND_COORDINATOR] = VersionRange(0, 3)
         await client.send(1, MetadataRequest(topics=[]))
-        cluster.network.cut("broker1", 9092)
-        cluster.network.heal("broker1", 9092)
+        cluster.network.reset("broker1")
 
         found = await client.coordinator(CoordinatorType.GROUP, "g", current_clock().now() + 5)
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from pyk.runtime.network import Address, FrameTransport, MemoryNetwork
+from pyk.runtime.network import Address, FrameTransport, MemoryNetwork, Network
 from pyk.runtime.virtual_time import current_clock, virtual_time
 
 
@@ -28,13 +28,27 @@ class Echo:
         self.lost.set()
 
 
+async def connect(network: Network) -> Echo:
+    client = Echo()
+    await network.connect(lambda: client.transport, Address("broker", 9092))
+    return client
+
+
 async def connected(network: MemoryNetwork) -> tuple[Echo, Echo]:
+    server = await listening(network)
+    return await connect(network), server
+
+
+async def listening(network: MemoryNetwork) -> Echo:
+    """Return the server end of the connection that is made next."""
     server = Echo()
     server.answers = True
     await network.listen(lambda: server.transport, "broker", 9092)
-    client = Echo()
-    await network.connect(lambda: client.transport, Address("broker", 9092))
-    return client, server
+    return server
+
+
+def send(end: Echo, text: bytes) -> None:
+    end.transport.write([len(text).to_bytes(4, "big"), text])
 
 
 @virtual_time
@@ -52,17 +66,28 @@ async def test_data_take_the_latency_both_ways() -> None:
 
 
 @virtual_time
-async def test_a_cut_resets_open_connections_and_refuses_new_ones() -> None:
+async def test_a_reset_ends_open_connections_and_allows_new_ones() -> None:
     network = MemoryNetwork()
     client, server = await connected(network)
 
-    network.cut("broker", 9092)
+    network.reset("broker")
     await client.lost.wait()
     await server.lost.wait()
 
-    with pytest.raises(ConnectionRefusedError):
-        await network.connect(lambda: Echo().transport, Address("broker", 9092))
     assert network.open_connections == 0
+    await connect(network)
+    assert network.open_connections == 1
+
+
+@virtual_time
+async def test_a_port_that_was_closed_refuses_connections() -> None:
+    network = MemoryNetwork()
+    listener = await network.listen(lambda: Echo().transport, "broker", 9092)
+
+    await listener.close()
+
+    with pytest.raises(ConnectionRefusedError):
+        await connect(network)
 
 
 @virtual_time
@@ -91,3 +116,158 @@ async def test_frames_written_in_one_moment_arrive_in_their_order() -> None:
     await asyncio.sleep(0.1)
 
     assert server.frames == [bytes([number]) for number in range(100)]
+
+
+@virtual_time
+async def test_ports_that_are_chosen_are_never_those_of_others() -> None:
+    network = MemoryNetwork()
+
+    first = await network.listen(lambda: Echo().transport, "broker", 0)
+    second = await network.listen(lambda: Echo().transport, "broker", 0)
+    await first.close()
+    third = await network.listen(lambda: Echo().transport, "broker", 0)
+
+    assert len({first.port, second.port, third.port}) == 3
+
+
+class Three:
+    """A broker that answers, and a connection of each of two hosts to it."""
+
+    def __init__(self, network: MemoryNetwork) -> None:
+        self.network = network
+        self.servers: list[Echo] = []
+
+    async def begin(self) -> tuple[Echo, Echo]:
+        await self.network.host("broker").listen(self._accept, "10.0.0.1", 9092)
+        return await self.connect("alice"), await self.connect("bob")
+
+    async def connect(self, host: str) -> Echo:
+        client = Echo()
+        address = Address("10.0.0.1", 9092)
+        await self.network.host(host).connect(lambda: client.transport, address)
+        return client
+
+    def _accept(self) -> FrameTransport:
+        self.servers.append(Echo())
+        self.servers[-1].answers = True
+        return self.servers[-1].transport
+
+
+@virtual_time
+async def test_a_cut_concerns_only_the_link_between_two_hosts() -> None:
+    network = MemoryNetwork(latency=0.01)
+    alice, bob = await Three(network).begin()
+
+    network.cut("alice", "broker")
+    send(alice, b"a")
+    send(bob, b"b")
+    await asyncio.sleep(60)
+
+    assert alice.frames == []
+    assert bob.frames == [b"b"]
+
+
+@virtual_time
+async def test_a_cut_of_one_direction_lets_the_other_pass() -> None:
+    network = MemoryNetwork(latency=0.01)
+    three = Three(network)
+    alice, _ = await three.begin()
+
+    network.cut("broker", "alice", one_way=True)
+    send(alice, b"a")
+    await asyncio.sleep(60)
+
+    assert three.servers[0].frames == [b"a"]
+    assert alice.frames == []
+
+
+@virtual_time
+async def test_what_a_cut_held_up_arrives_in_order_once_the_link_is_healed() -> None:
+    network = MemoryNetwork(latency=0.01)
+    alice, _ = await Three(network).begin()
+    send(alice, b"on the way when the link is cut")
+
+    network.cut("alice", "broker")
+    await asyncio.sleep(1)
+    send(alice, b"sent meanwhile")
+    await asyncio.sleep(60)
+    network.heal("broker", "alice")
+    send(alice, b"sent after")
+    await asyncio.sleep(1)
+
+    assert alice.frames == [b"on the way when the link is cut", b"sent meanwhile", b"sent after"]
+
+
+@virtual_time
+async def test_a_host_that_is_isolated_reaches_nobody_until_it_is_healed() -> None:
+    network = MemoryNetwork(latency=0.01)
+    alice, bob = await Three(network).begin()
+
+    network.isolate("broker")
+    send(alice, b"a")
+    send(bob, b"b")
+    await asyncio.sleep(60)
+    assert alice.frames == bob.frames == []
+
+    network.heal("broker")
+    await asyncio.sleep(1)
+    assert (alice.frames, bob.frames) == ([b"a"], [b"b"])
+
+
+@virtual_time
+async def test_connecting_over_a_link_that_is_cut_succeeds_after_it_is_healed() -> None:
+    network = MemoryNetwork(latency=0.01)
+    three = Three(network)
+    await three.begin()
+
+    network.cut("broker", "carol", one_way=True)
+    connecting = asyncio.ensure_future(three.connect("carol"))
+    await asyncio.sleep(60)
+    assert not connecting.done()
+
+    network.heal()
+    await asyncio.wait_for(connecting, timeout=2)
+
+
+@virtual_time
+async def test_a_delay_concerns_one_link_and_nothing_overtakes_when_it_ends() -> None:
+    network = MemoryNetwork(latency=0.01)
+    alice, bob = await Three(network).begin()
+
+    network.delay("alice", "broker", 2.0, one_way=True)
+    send(alice, b"slow")
+    send(bob, b"b")
+    await asyncio.sleep(1)
+    network.delay("alice", "broker", 0.01)
+    send(alice, b"fast")
+    await asyncio.sleep(0.5)
+    assert (alice.frames, bob.frames) == ([], [b"b"])
+
+    await asyncio.sleep(1)
+    assert alice.frames == [b"slow", b"fast"]
+
+
+@virtual_time
+async def test_a_reset_between_two_hosts_leaves_other_connections() -> None:
+    network = MemoryNetwork(latency=0.01)
+    alice, bob = await Three(network).begin()
+
+    network.reset("broker", "alice")
+
+    assert alice.lost.is_set()
+    assert not bob.lost.is_set()
+
+
+@virtual_time
+async def test_an_observer_learns_both_ends_of_what_is_sent() -> None:
+    seen: list[tuple[str, str, bytes]] = []
+    network = MemoryNetwork(latency=0.01, observe=lambda *event: seen.append(event))
+    alice, _ = await Three(network).begin()
+
+    send(alice, b"hi")
+    await asyncio.sleep(1)
+
+    assert seen == [
+        ("alice", "broker", b"\0\0\0\2hi"),
+        ("broker", "alice", b"\0\0\0\2hi"),
+    ]

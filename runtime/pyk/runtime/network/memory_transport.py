@@ -1,0 +1,141 @@
+"""The two ends of a connection of a :class:`~pyk.runtime.network.memory.MemoryNetwork`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from pyk.runtime.network.links import Link
+
+WRITE_LIMIT_BYTES = 64 * 1024
+
+Observer = Callable[[str, str, bytes], object]
+Step = tuple[Callable[..., object], tuple[Any, ...]]
+
+
+class MemoryTransport(asyncio.Transport):
+    """One end of a connection. What is written arrives at the other in order, after the latency."""
+
+    peer: MemoryTransport
+
+    def __init__(
+        self,
+        protocol: asyncio.BufferedProtocol,
+        link: Link,
+        address: tuple[str, int],
+        when_lost: Callable[[MemoryTransport], object],
+        observe: Observer | None,
+    ) -> None:
+        """``link`` leads to the other end; ``address`` is that of the listener."""
+        super().__init__({"peername": address})
+        self.link = link
+        self._protocol = protocol
+        self._when_lost = when_lost
+        self._observe = observe
+        self._loop = asyncio.get_running_loop()
+        self._in_transit: deque[Step] = deque()
+        self._arrives_at = 0.0
+        self._incoming = bytearray()
+        self._unread_by_peer = 0
+        self._is_reading = True
+        self._is_paused = False
+        self._is_closing = False
+        self._is_lost = False
+
+    # -- what the protocol calls -------------------------------------------------------------------
+
+    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        if self._is_closing or not data:
+            return
+        self._unread_by_peer += len(data)
+        if self._unread_by_peer > WRITE_LIMIT_BYTES and not self._is_paused:
+            self._is_paused = True
+            self._protocol.pause_writing()
+        sent = bytes(data)
+        if self._observe is not None:
+            self._observe(self.link.source, self.link.target, sent)
+        self._send((self.peer.deliver, (sent,)))
+
+    def is_closing(self) -> bool:
+        return self._is_closing
+
+    def close(self) -> None:
+        if not self._is_closing:
+            self._is_closing = True
+            self._send((self.peer.fail, (None,)))
+            self._loop.call_soon(self.fail, None)
+
+    def abort(self) -> None:
+        self.close()
+
+    def pause_reading(self) -> None:
+        self._is_reading = False
+
+    def resume_reading(self) -> None:
+        self._is_reading = True
+        self._loop.call_soon(self._read)
+
+    def get_write_buffer_size(self) -> int:
+        return self._unread_by_peer
+
+    # -- what the network and the other end call ---------------------------------------------------
+
+    def deliver(self, data: bytes) -> None:
+        """Receive what the other end has written."""
+        self._incoming += data
+        self._read()
+
+    def fail(self, error: Exception | None) -> None:
+        """End the connection at this end: ``error`` is what the protocol is told."""
+        self._is_closing = True
+        if not self._is_lost:
+            self._is_lost = True
+            self._when_lost(self)
+            self._protocol.connection_lost(error)
+
+    def acknowledge(self, count: int) -> None:
+        """Learn that the other end has read so many bytes."""
+        self._unread_by_peer -= count
+        if self._is_paused and self._unread_by_peer <= WRITE_LIMIT_BYTES // 4:
+            self._is_paused = False
+            self._protocol.resume_writing()
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    def _send(self, step: Step) -> None:
+        """Let a step happen at the other end, after all that were sent before."""
+        self._in_transit.append(step)
+        if self.link.is_open:
+            self._travel()
+        else:
+            self.link.held.append(self._travel)
+
+    def _travel(self) -> None:
+        """Let the next step arrive when the latency is over, or be held where the link is cut."""
+        loop, latency = self._loop, self.link.latency
+        if not latency and self._arrives_at <= loop.time():
+            loop.call_soon(self._arrive)
+            return
+        # A latency that was shortened lets nothing overtake.
+        self._arrives_at = max(self._arrives_at, loop.time() + latency)
+        loop.call_at(self._arrives_at, self._arrive)
+
+    def _arrive(self) -> None:
+        if not self.link.is_open:  # it was cut while data were on the way
+            self.link.held.append(self._travel)
+            return
+        # Timers of one moment fire in any order, so each brings what is first in line.
+        function, arguments = self._in_transit.popleft()
+        function(*arguments)
+
+    def _read(self) -> None:
+        while self._incoming and self._is_reading and not self._is_closing:
+            buffer = memoryview(self._protocol.get_buffer(-1)).cast("B")
+            count = min(len(buffer), len(self._incoming))
+            buffer[:count] = self._incoming[:count]
+            del self._incoming[:count]
+            buffer.release()
+            self._protocol.buffer_updated(count)
+            self.peer.acknowledge(count)
