@@ -1,0 +1,70 @@
+"""The loop of virtual time: order, jumps, and what ends a test that would wait forever."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import pytest
+
+from pyk.runtime.virtual_time import current_clock, run_virtual, virtual_time
+
+
+@virtual_time
+async def test_timers_of_one_moment_run_in_the_order_in_which_they_were_set() -> None:
+    loop, seen = asyncio.get_running_loop(), list[int]()
+
+    for number in range(50):
+        loop.call_at(10.0, seen.append, number)
+    await asyncio.sleep(11)
+
+    assert seen == list(range(50))
+
+
+@virtual_time
+async def test_the_clock_jumps_exactly_to_the_next_timer() -> None:
+    loop, seen = asyncio.get_running_loop(), list[float]()
+
+    for when in (0.1, 86_400.3, 0.7):
+        loop.call_at(when, lambda: seen.append(current_clock().now()))
+    await asyncio.sleep(100_000)
+
+    assert seen == [0.1, 0.7, 86_400.3]
+
+
+@virtual_time
+async def test_timers_that_were_cancelled_neither_run_nor_pile_up() -> None:
+    loop = asyncio.get_running_loop()
+
+    for _ in range(10_000):
+        loop.call_later(3600, pytest.fail, "it was cancelled").cancel()
+        await asyncio.sleep(0.001)
+
+    assert len(loop._timers) < 1000  # type: ignore[attr-defined]
+    await asyncio.sleep(7200)
+
+
+@virtual_time
+async def test_work_in_a_thread_wakes_a_loop_that_has_no_timer() -> None:
+    assert await asyncio.to_thread(lambda: "done") == "done"
+
+
+@virtual_time
+async def test_sockets_are_served_while_timers_wait() -> None:
+    loop = asyncio.get_running_loop()
+    near, far = socket.socketpair()
+    with near, far:
+        near.setblocking(False)
+        far.send(b"x")
+
+        assert await asyncio.wait_for(loop.sock_recv(near, 1), timeout=60) == b"x"
+
+
+def test_a_test_that_would_wait_forever_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyk.runtime.virtual_time.PATIENCE_SECONDS", 0)
+
+    async def wait_forever() -> None:
+        await asyncio.get_running_loop().create_future()
+
+    with pytest.raises(RuntimeError, match="deadlock"):
+        run_virtual(wait_forever())
