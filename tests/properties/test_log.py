@@ -37,10 +37,10 @@ VALUES = st.lists(st.binary(max_size=30), min_size=1, max_size=5)
 class LogAgainstList(RuleBasedStateMachine):
     """The list holds all values ever appended; ``start`` is the first that can still be read."""
 
-    @initialize(config=CONFIGS)
-    def begin(self, config: LogConfig) -> None:
+    @initialize(config=CONFIGS, page_bytes=st.sampled_from([64, 4096]))
+    def begin(self, config: LogConfig, page_bytes: int) -> None:
         self.clock = VirtualClock()
-        self.filesystem = MemoryFileSystem(self.clock.time_ms)
+        self.filesystem = MemoryFileSystem(self.clock.time_ms, page_bytes=page_bytes)
         self.config = config
         self.list: list[bytes] = []
         self.start = 0

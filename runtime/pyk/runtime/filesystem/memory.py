@@ -1,11 +1,11 @@
 """A file system in memory that can lose power.
 
 Every change is kept for undoing until it is flushed or synced, so ``crash`` brings back exactly
-what a real disk guarantees: flushed bytes under synced names. Of bytes only those are kept that
-were on the disk and are overwritten; logs only grow, so in practice there are none.
+what a real disk guarantees: flushed bytes under synced names.
 
 A real disk may have more than it guarantees. ``crash`` with a source of randomness keeps a random
-part of what was not flushed: some pages of a file and not those before them, some names.
+part of what was not flushed: some pages of a file and not those before them, each as it was after
+any of its writes; any size of the file; the first of the changes of names.
 """
 
 from __future__ import annotations
@@ -17,64 +17,21 @@ from typing import TYPE_CHECKING
 
 from pyk.runtime import slotted
 from pyk.runtime.filesystem.interface import Buffer, DirectoryLockedError, File, Lock
+from pyk.runtime.filesystem.memory_inode import Inode
 
 if TYPE_CHECKING:
     from random import Random
 
 PAGE_BYTES = 4096
-"""What a disk writes or does not write as a whole."""
-
-
-@slotted.define(eq=False)
-class _Inode:
-    """The content of a file, and how to get back to what the disk holds."""
-
-    modified_ms: int
-    data: bytearray = slotted.field(factory=bytearray)
-    flushed_size: int = 0
-    overwritten: list[tuple[int, bytes]] = slotted.field(factory=list)
-
-    def save(self, start: int, end: int) -> None:
-        """Keep what ``start`` to ``end`` holds, as far as it is on the disk."""
-        end = min(end, self.flushed_size)
-        if start < end:
-            self.overwritten.append((start, bytes(self.data[start:end])))
-
-    def flush(self) -> None:
-        self.flushed_size = len(self.data)
-        self.overwritten.clear()
-
-    def lose_unflushed(self, random: Random | None) -> None:
-        latest = bytes(self.data)
-        for start, content in reversed(self.overwritten):
-            self.data[start : start + len(content)] = content
-        del self.data[self.flushed_size :]
-        self.overwritten.clear()
-        if random is not None:
-            self._keep_some(latest, random)
-        self.flush()
-
-    def _keep_some(self, latest: bytes, random: Random) -> None:
-        """Keep some of the pages that were written last, and any size up to the last one."""
-        size = random.choice([len(self.data), len(latest), random.randint(0, len(latest))])
-        if len(latest) < len(self.data) == self.flushed_size:
-            size = random.choice([len(self.data), len(latest)])  # it was cut, or was not
-        size = max(size, min(self.flushed_size, len(latest)))
-        del self.data[size:]
-        self.data.extend(bytes(size - len(self.data)))
-        for page in range(0, size, PAGE_BYTES):
-            if random.random() < 0.5:
-                end = min(page + PAGE_BYTES, size, len(latest))
-                self.data[page:end] = latest[page:end]
 
 
 @slotted.define(eq=False)
 class _Directory:
     """Names, and what they stand for."""
 
-    entries: dict[str, _Inode | _Directory] = slotted.field(factory=dict)
+    entries: dict[str, Inode | _Directory] = slotted.field(factory=dict)
 
-    def set(self, name: str, entry: _Inode | _Directory | None) -> None:
+    def set(self, name: str, entry: Inode | _Directory | None) -> None:
         if entry is None:
             self.entries.pop(name, None)
         else:
@@ -85,7 +42,7 @@ class _Directory:
 class _NameChange:
     """A change of names that is not synced in all of its directories."""
 
-    before: list[tuple[_Directory, str, _Inode | _Directory | None]]
+    before: list[tuple[_Directory, str, Inode | _Directory | None]]
     unsynced: list[_Directory]
 
     def undo(self) -> None:
@@ -98,10 +55,10 @@ class MemoryFile:
 
     has_descriptor = False
 
-    def __init__(self, filesystem: MemoryFileSystem, inode: _Inode, path: str) -> None:
+    def __init__(self, filesystem: MemoryFileSystem, inode: Inode, path: str) -> None:
         self.path = path
         self._filesystem = filesystem
-        self._inode: _Inode | None = inode
+        self._inode: Inode | None = inode
         self._life = filesystem.crashes
 
     def fileno(self) -> int:
@@ -137,7 +94,7 @@ class MemoryFile:
     def close(self) -> None:
         self._inode = None
 
-    def _content(self) -> _Inode:
+    def _content(self) -> Inode:
         if self._inode is None or self._life != self._filesystem.crashes:
             raise OSError(errno.EBADF, "the file is closed", self.path)
         return self._inode
@@ -153,13 +110,20 @@ class _MemoryLock:
 
 
 class MemoryFileSystem:
-    """Files in memory. ``time_ms`` stamps them; without it they are all of 1970."""
+    """Files in memory. ``time_ms`` stamps them; without it they are all of 1970.
+
+    ``page_bytes`` is what a disk writes or does not write as a whole: small pages find more bugs in
+    small files.
+    """
 
     waits_for_device = False
     max_open_files = 1 << 20
 
-    def __init__(self, time_ms: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self, time_ms: Callable[[], int] = lambda: 0, *, page_bytes: int = PAGE_BYTES
+    ) -> None:
         self.time_ms = time_ms
+        self._page_bytes = page_bytes
         self.crashes = 0
         self._root = _Directory()
         self._locks: set[str] = set()
@@ -197,7 +161,7 @@ class MemoryFileSystem:
         if inode is None:
             if not create:
                 raise FileNotFoundError(errno.ENOENT, "no such file", path)
-            inode = _Inode(self.time_ms())
+            inode = Inode(self.time_ms())
             self._change((directory, name, inode))
         return MemoryFile(self, inode, path)
 
@@ -230,7 +194,7 @@ class MemoryFileSystem:
             if entry is None:
                 entry = _Directory()
                 self._change((directory, name, entry))
-            if isinstance(entry, _Inode):
+            if isinstance(entry, Inode):
                 raise FileExistsError(errno.EEXIST, "a file has this name", path)
             directory = entry
 
@@ -259,14 +223,14 @@ class MemoryFileSystem:
             change.unsynced = [each for each in change.unsynced if each is not synced]
         self._name_changes = [change for change in self._name_changes if change.unsynced]
 
-    def _change(self, *entries: tuple[_Directory, str, _Inode | _Directory | None]) -> None:
+    def _change(self, *entries: tuple[_Directory, str, Inode | _Directory | None]) -> None:
         before = [(directory, name, directory.entries.get(name)) for directory, name, _ in entries]
         for directory, name, entry in entries:
             directory.set(name, entry)
         self._name_changes.append(_NameChange(before, [directory for directory, _, _ in entries]))
 
-    def _find(self, path: str) -> _Inode | _Directory | None:
-        entry: _Inode | _Directory | None = self._root
+    def _find(self, path: str) -> Inode | _Directory | None:
+        entry: Inode | _Directory | None = self._root
         for name in _names(path):
             if not isinstance(entry, _Directory):
                 return None
@@ -282,16 +246,16 @@ class MemoryFileSystem:
             raise FileNotFoundError(errno.ENOENT, "no such directory", path)
         return found
 
-    def _inode(self, path: str) -> _Inode:
+    def _inode(self, path: str) -> Inode:
         found = self._find(path)
-        if not isinstance(found, _Inode):
+        if not isinstance(found, Inode):
             raise FileNotFoundError(errno.ENOENT, "no such file", path)
         return found
 
     def _lose_unflushed(self, directory: _Directory, random: Random | None) -> None:
         for entry in directory.entries.values():
-            if isinstance(entry, _Inode):
-                entry.lose_unflushed(random)
+            if isinstance(entry, Inode):
+                entry.lose_unflushed(random, self._page_bytes)
             else:
                 self._lose_unflushed(entry, random)
 

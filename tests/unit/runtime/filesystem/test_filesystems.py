@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -237,6 +238,49 @@ def test_power_failure_loses_bytes_that_were_not_flushed():
     filesystem.crash(loses_unflushed=True)
 
     assert read_if_exists(filesystem, "/data/a") == b"0123456789"
+
+
+PAGES = [b"aaaa", b"bbbb", b"cccc"]
+
+
+def contents_after_power_failures(*writes: tuple[int, bytes]) -> set[bytes]:
+    """Return what a flushed file of three pages may hold after writes that are not flushed."""
+    found = set()
+    for seed in range(300):
+        filesystem = MemoryFileSystem(page_bytes=4)
+        file = filesystem.open("/a", create=True)
+        filesystem.sync_directory("/")
+        file.write_at(0, PAGES)
+        file.flush()
+        for position, content in writes:
+            file.write_at(position, [content])
+        filesystem.crash(loses_unflushed=True, random=Random(seed))
+        found.add(read_if_exists(filesystem, "/a") or b"")
+    return found
+
+
+def test_power_failure_may_keep_a_later_page_and_lose_an_earlier_one():
+    assert contents_after_power_failures((0, b"xxxx"), (8, b"yyyy")) == {
+        b"aaaabbbbcccc",
+        b"xxxxbbbbcccc",
+        b"aaaabbbbyyyy",
+        b"xxxxbbbbyyyy",
+    }
+
+
+def test_power_failure_may_keep_a_page_as_it_was_between_two_writes():
+    found = contents_after_power_failures((4, b"11"), (5, b"22"))
+
+    assert found == {b"aaaabbbbcccc", b"aaaa11bbcccc", b"aaaa122bcccc"}
+
+
+def test_power_failure_may_leave_zeros_where_a_page_was_appended_and_not_written():
+    found = contents_after_power_failures((12, b"dddd"), (16, b"eeee"))
+
+    assert b"aaaabbbbcccc\0\0\0\0eeee" in found
+    assert b"aaaabbbbcccc" in found
+    assert b"aaaabbbbccccddddeeee" in found
+    assert all(content.startswith(b"aaaabbbbcccc") for content in found)
 
 
 def test_power_failure_loses_names_that_were_not_synced():
