@@ -1,0 +1,1 @@
+"""How much faster than real time a simulated cluster runs."""

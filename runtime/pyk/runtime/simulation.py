@@ -1,0 +1,117 @@
+"""A simulated world: hosts with a clock, a network, a disk and randomness of their own.
+
+    @virtual_time
+    async def test_…():
+        world = World(seed=1, latency=0.001)
+        async with AsyncCluster(**world.host("broker").environment) as cluster:
+            producer = AsyncProducer(cluster.bootstrap, **world.host("alice").client_options)
+
+Everything comes from the seed and from virtual time, so that a run can be repeated exactly. What
+goes wrong is up to the test: ``world.network`` cuts and delays links between hosts by their names,
+a host's ``clock`` can be wrong, its ``disk`` can lose power.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from pyk.runtime import slotted
+from pyk.runtime.clock import Clock
+from pyk.runtime.filesystem.memory import MemoryFileSystem
+from pyk.runtime.network.memory import MemoryHost, MemoryNetwork
+from pyk.runtime.network.memory_transport import Observer
+from pyk.runtime.virtual_time import current_clock
+
+
+class HostClock:
+    """The clocks of one host; implements :class:`~pyk.runtime.Clock`.
+
+    Its wall clock may be wrong. Its monotonic clock is that of the event loop, on which all hosts
+    set their timers: what it is off by in reality, millionths, no timeout would notice.
+    """
+
+    def __init__(self, true_clock: Clock) -> None:
+        self._true_clock = true_clock
+        self._seconds_ahead = 0.0
+        self._drift = 0.0
+        self._drifts_since = 0.0
+
+    def now(self) -> float:
+        return self._true_clock.now()
+
+    def time_ms(self) -> int:
+        return self._true_clock.time_ms() + round(self.seconds_ahead * 1000)
+
+    @property
+    def seconds_ahead(self) -> float:
+        """How far the wall clock is ahead of the true time; negative where it is behind."""
+        drifted_for = self._true_clock.now() - self._drifts_since
+        return self._seconds_ahead + self._drift * drifted_for
+
+    def step(self, seconds: float) -> None:
+        """Set the wall clock forward, or backward, as an administrator or NTP does."""
+        self._seconds_ahead += seconds
+
+    def set_drift(self, rate: float) -> None:
+        """Let the wall clock gain ``rate`` seconds in each second from now on, or lose them."""
+        self._seconds_ahead = self.seconds_ahead
+        self._drifts_since = self._true_clock.now()
+        self._drift = rate
+
+
+@slotted.frozen(kw_only=True)
+class Host:
+    """A machine of the world. Programs on it share its clock, network, disk and randomness."""
+
+    name: str
+    clock: HostClock
+    network: MemoryHost
+    disk: MemoryFileSystem
+    random: Random
+
+    @property
+    def client_options(self) -> dict[str, Any]:
+        """Keyword arguments for a client that runs on this host."""
+        return {"clock": self.clock, "network": self.network, "random": self.random}
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """Keyword arguments for a program that also keeps files, such as a broker."""
+        return {**self.client_options, "filesystem": self.disk}
+
+    def cut_power(self) -> None:
+        """Let the disk lose a random part of what is not flushed; kill the programs before."""
+        self.disk.crash(loses_unflushed=True, random=self.random)
+
+
+class World:
+    """Hosts by name on one network, in the virtual time of the running event loop.
+
+    ``latency`` is the seconds that data take from host to host. ``observe(source, target, data)``
+    is called whenever a host sends data.
+    """
+
+    def __init__(
+        self, seed: int = 0, *, latency: float = 0.0, observe: Observer | None = None
+    ) -> None:
+        self.seed = seed
+        self.clock = current_clock()
+        self.network = MemoryNetwork(latency=latency, observe=observe)
+        self._hosts: dict[str, Host] = {}
+
+    def host(self, name: str) -> Host:
+        """Return the host of this name, the same one each time."""
+        host = self._hosts.get(name)
+        if host is None:
+            clock = HostClock(self.clock)
+            # A str seeds by its characters, whatever PYTHONHASHSEED is, and each host apart.
+            random = Random(f"{self.seed} {name}")  # noqa: S311 - a test, not a secret
+            host = self._hosts[name] = Host(
+                name=name,
+                clock=clock,
+                network=self.network.host(name),
+                disk=MemoryFileSystem(clock.time_ms),
+                random=random,
+            )
+        return host
