@@ -36,7 +36,7 @@ def append_until_killed(directory: str, acknowledgements: int) -> int:
     return acknowledged[-1]
 
 
-def test_acknowledged_records_survive_every_kill(tmp_path):
+def test_acknowledged_records_survive_every_kill_of_the_process(tmp_path):
     directory = str(tmp_path / "orders-0")
 
     for acknowledgements in (50, 120):

@@ -56,7 +56,9 @@ def allow_again(bootstrap: str, operation: str) -> None:
     change_acl(bootstrap, "--remove", "--deny-principal", operation)
 
 
-def test_a_producer_is_told_that_it_must_not_write_and_goes_on_once_it_may(bootstrap: str) -> None:
+def test_a_producer_raises_while_writing_is_denied_and_works_once_it_is_allowed(
+    bootstrap: str,
+) -> None:
     with Producer(bootstrap) as producer:
         producer.send_and_wait(TOPIC, b"allowed")
         forbid(bootstrap, "WRITE")
@@ -67,7 +69,9 @@ def test_a_producer_is_told_that_it_must_not_write_and_goes_on_once_it_may(boots
         assert producer.send_and_wait(TOPIC, b"allowed again").offset == 1
 
 
-def test_a_consumer_is_told_that_it_must_not_read_and_goes_on_once_it_may(bootstrap: str) -> None:
+def test_a_consumer_raises_while_reading_is_denied_and_works_once_it_is_allowed(
+    bootstrap: str,
+) -> None:
     with Producer(bootstrap) as producer, Consumer(bootstrap) as consumer:
         values: list[bytes | None] = []
 

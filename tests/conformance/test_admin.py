@@ -54,7 +54,9 @@ def filled(kafka: Kafka, topic: str) -> str:
     return topic
 
 
-def test_the_cluster_names_its_brokers_and_its_controller(kafka: Kafka, admin: Admin) -> None:
+def test_describe_cluster_returns_the_brokers_and_the_controller(
+    kafka: Kafka, admin: Admin
+) -> None:
     cluster = admin.describe_cluster()
 
     addresses = [f"{node.host}:{node.port}" for node in cluster.nodes]
@@ -63,7 +65,7 @@ def test_the_cluster_names_its_brokers_and_its_controller(kafka: Kafka, admin: A
     assert cluster.cluster_id
 
 
-def test_a_topic_is_made_described_listed_and_deleted(
+def test_a_topic_is_created_described_listed_and_deleted(
     kafka: Kafka, admin: Admin, name: str
 ) -> None:
     made = admin.create_topics([NewTopic(name, 3, configs={"retention.ms": "3600000"})])[name]
@@ -81,14 +83,14 @@ def test_a_topic_is_made_described_listed_and_deleted(
     eventually(lambda: name not in admin.list_topics())
 
 
-def test_a_topic_that_exists_cannot_be_made(admin: Admin, topic: str) -> None:
+def test_a_topic_that_exists_cannot_be_created(admin: Admin, topic: str) -> None:
     with pytest.raises(TopicAlreadyExistsError) as raised:
         admin.create_topics([NewTopic(topic)])
 
     assert raised.value.topic == topic
 
 
-def test_of_several_topics_each_has_its_own_outcome(admin: Admin, topic: str, name: str) -> None:
+def test_each_of_several_topics_has_its_own_outcome(admin: Admin, topic: str, name: str) -> None:
     with pytest.raises(SeveralErrors) as raised:
         admin.create_topics([NewTopic(topic), NewTopic("not/allowed"), NewTopic(name, 1)])
 
@@ -97,7 +99,7 @@ def test_of_several_topics_each_has_its_own_outcome(admin: Admin, topic: str, na
     assert set(raised.value.results) == {name}
 
 
-def test_a_topic_can_be_tried_without_making_it(admin: Admin, name: str) -> None:
+def test_creating_a_topic_can_be_validated_without_creating_it(admin: Admin, name: str) -> None:
     admin.create_topics([NewTopic(name, 2)], validate_only=True)
 
     assert name not in admin.list_topics()
@@ -108,14 +110,14 @@ def test_more_replicas_than_brokers_are_refused(admin: Admin, name: str) -> None
         admin.create_topics([NewTopic(name, 1, replication_factor=7)])
 
 
-def test_a_topic_that_is_missing_cannot_be_described_or_deleted(admin: Admin, name: str) -> None:
+def test_an_unknown_topic_cannot_be_described_or_deleted(admin: Admin, name: str) -> None:
     with pytest.raises(UnknownTopicOrPartitionError):
         admin.describe_topics([name])
     with pytest.raises(UnknownTopicOrPartitionError):
         admin.delete_topics([name])
 
 
-def test_a_topic_grows_and_never_shrinks(admin: Admin, topic: str) -> None:
+def test_a_topic_gains_partitions_and_never_loses_any(admin: Admin, topic: str) -> None:
     admin.create_partitions({topic: 5})
     eventually(lambda: len(admin.describe_topics([topic])[topic].partitions) == 5)
 
@@ -123,7 +125,7 @@ def test_a_topic_grows_and_never_shrinks(admin: Admin, topic: str) -> None:
         admin.create_partitions({topic: 2})
 
 
-def test_settings_are_changed_and_taken_back(admin: Admin, topic: str) -> None:
+def test_configurations_are_set_and_reset_to_their_defaults(admin: Admin, topic: str) -> None:
     resource = ConfigResource.topic(topic)
 
     def retention() -> tuple[str | None, ConfigSource]:
@@ -138,14 +140,14 @@ def test_settings_are_changed_and_taken_back(admin: Admin, topic: str) -> None:
     eventually(lambda: retention() == ("604800000", ConfigSource.DEFAULT))
 
 
-def test_a_setting_that_does_not_exist_is_refused(admin: Admin, topic: str) -> None:
+def test_an_unknown_configuration_is_refused(admin: Admin, topic: str) -> None:
     with pytest.raises(InvalidConfigError, match="mss"):
         admin.incremental_alter_configs(
             {ConfigResource.topic(topic): [AlterConfig("retention.mss", "1")]}
         )
 
 
-def test_settings_of_a_broker_are_those_of_that_broker(admin: Admin) -> None:
+def test_describing_a_broker_returns_the_configurations_of_that_broker(admin: Admin) -> None:
     node_id = admin.describe_cluster().nodes[0].node_id
     resource = ConfigResource.broker(node_id)
 
@@ -155,7 +157,7 @@ def test_settings_of_a_broker_are_those_of_that_broker(admin: Admin) -> None:
     assert settings["node.id"].is_read_only
 
 
-def test_offsets_are_found_by_place_and_by_time(admin: Admin, filled: str) -> None:
+def test_offsets_are_listed_at_both_ends_and_by_timestamp(admin: Admin, filled: str) -> None:
     first, second, empty = (TopicPartition(filled, n) for n in range(3))
 
     ends = admin.list_offsets(dict.fromkeys((first, second, empty), OffsetSpec.LATEST))
@@ -173,7 +175,7 @@ def test_offsets_are_found_by_place_and_by_time(admin: Admin, filled: str) -> No
     assert [(one.offset, one.timestamp) for one in newest.values() if one] == [(4, 1_008)]
 
 
-def test_offsets_of_what_does_not_exist_do_not_spoil_the_others(
+def test_list_offsets_keeps_the_results_of_known_partitions_when_others_are_unknown(
     admin: Admin, filled: str, name: str
 ) -> None:
     there, beyond = TopicPartition(filled, 0), TopicPartition(filled, 9)
@@ -194,7 +196,7 @@ def test_records_before_an_offset_are_deleted(admin: Admin, filled: str) -> None
     assert [one.offset for one in begins.values() if one] == [2, 5]
 
 
-def test_offsets_of_a_group_are_set_read_and_forgotten(
+def test_committed_offsets_of_a_group_are_set_listed_and_deleted(
     admin: Admin, filled: str, group: str
 ) -> None:
     first, second, third = (TopicPartition(filled, n) for n in range(3))
@@ -231,14 +233,14 @@ def test_a_group_is_listed_described_and_deleted(admin: Admin, filled: str, grou
     assert group not in {one.group_id for one in admin.list_groups()}
 
 
-def test_a_group_that_is_missing_cannot_be_described_or_deleted(admin: Admin, group: str) -> None:
+def test_an_unknown_group_cannot_be_described_or_deleted(admin: Admin, group: str) -> None:
     with pytest.raises(GroupIdNotFoundError, match=group):
         admin.describe_consumer_groups([group])
     with pytest.raises(GroupIdNotFoundError, match=group):
         admin.delete_consumer_groups([group])
 
 
-def test_many_calls_run_side_by_side(kafka: Kafka, topic: str) -> None:
+def test_many_calls_run_at_once(kafka: Kafka, topic: str) -> None:
     async def main() -> None:
         async with AsyncAdmin(kafka.bootstrap) as admin:
             found = await asyncio.gather(*(admin.describe_topics([topic]) for _ in range(50)))
@@ -247,7 +249,7 @@ def test_many_calls_run_side_by_side(kafka: Kafka, topic: str) -> None:
     asyncio.run(main())
 
 
-def test_the_admin_client_goes_on_after_a_restart_of_the_broker(kafka: Kafka, admin: Admin) -> None:
+def test_the_admin_client_works_after_a_restart_of_the_broker(kafka: Kafka, admin: Admin) -> None:
     admin.list_topics()
 
     kafka.kill_and_restart()

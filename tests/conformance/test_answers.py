@@ -422,7 +422,9 @@ CASES: dict[str, tuple[Made, int, list[ErrorCode]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-async def test_what_cannot_be_is_answered_alike(kafka: Kafka, name: str, case: str) -> None:
+async def test_invalid_requests_get_the_error_codes_of_apache_kafka(
+    kafka: Kafka, name: str, case: str
+) -> None:
     made, version, expected = CASES[case]
 
     assert codes(await answer(kafka, made(name), version)) == expected

@@ -76,7 +76,9 @@ async def test_a_broker_lists_all_configurations_of_kafka(client: RawClient) -> 
             assert entry.value == (None if default == "\\N" else default), name
 
 
-async def test_a_broker_tells_where_it_is(kafka: Kafka, client: RawClient) -> None:
+async def test_a_broker_describes_its_addresses_its_id_and_its_data_directory(
+    kafka: Kafka, client: RawClient
+) -> None:
     described = await describe(client)
 
     for name in ("listeners", "advertised.listeners"):
@@ -90,7 +92,7 @@ async def test_a_broker_tells_where_it_is(kafka: Kafka, client: RawClient) -> No
 
 @pytest.mark.parametrize(("broker", "source"), [("0", DYNAMIC), ("", DYNAMIC_DEFAULT)])
 @pytest.mark.parametrize("name", ["foo.bar", "retention.ms"])
-async def test_an_unknown_configuration_is_kept_and_not_shown(
+async def test_an_unknown_configuration_of_a_broker_is_described_without_its_value(
     client: RawClient, broker: str, source: int, name: str
 ) -> None:
     await change(client, broker, name, "1")
@@ -105,7 +107,9 @@ async def test_an_unknown_configuration_is_kept_and_not_shown(
     assert entry.read_only
 
 
-async def test_what_is_set_for_all_brokers_shows_only_there(client: RawClient) -> None:
+async def test_synonyms_are_described_only_on_request_also_for_the_cluster_wide_default(
+    client: RawClient,
+) -> None:
     await change(client, "", "log.retention.ms", "86400000")
     try:
         everywhere = await describe(client, "", "log.retention.ms")
@@ -122,7 +126,7 @@ async def test_what_is_set_for_all_brokers_shows_only_there(client: RawClient) -
     assert (await describe(client, "0", "log.retention.ms"))["log.retention.ms"].synonyms == []
 
 
-async def test_the_replicas_that_must_be_in_sync_are_set_for_all_brokers(
+async def test_min_insync_replicas_is_a_cluster_wide_default(
     kafka: Kafka, client: RawClient
 ) -> None:
     """Kafka does so when a cluster is made: with KIP-966 brokers may not differ in it."""

@@ -43,13 +43,13 @@ def _as_kafka_writes_it(dashed: re.Match[str]) -> str:
     return f'"{base64.urlsafe_b64encode(UUID(dashed[1]).bytes).decode().rstrip("=")}"'
 
 
-def test_the_files_of_a_log(tmp_path: Path) -> None:
+def test_the_files_of_a_log_are_printed_as_kafka_prints_them(tmp_path: Path) -> None:
     files = write_log_on_disk(tmp_path / "orders-0", batches=40, producer_id=7, producer_epoch=1)
 
     assert printed_by_us(files, "--print-data-log") == printed_by_kafka(files, "--print-data-log")
 
 
-def test_the_markers_of_transactions(tmp_path: Path) -> None:
+def test_transaction_markers_are_printed_as_kafka_prints_them(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(control_batch(1, base_offset=0) + control_batch(0, base_offset=1))
 
@@ -58,7 +58,7 @@ def test_the_markers_of_transactions(tmp_path: Path) -> None:
     assert ours == printed_by_kafka([path], "--deep-iteration")
 
 
-def test_the_internal_topics() -> None:
+def test_internal_topics_are_printed_as_kafka_prints_them() -> None:
     with ApacheKafka() as kafka:
         server = ("--bootstrap-server", kafka.bootstrap)
         run_tool("TopicCommand", *server, "--create", "--topic", "orders")

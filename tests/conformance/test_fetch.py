@@ -55,7 +55,7 @@ async def batch_counts(client: RawClient, request: FetchRequest) -> list[int]:
     ("max_batches", "expected"),
     [(0.1, [1, 0, 0]), (1, [1, 0, 0]), (2.5, [2, 0, 0]), (3, [2, 1, 0]), (99, [2, 2, 2])],
 )
-async def test_partitions_of_a_fetch_share_its_max_bytes(
+async def test_the_partitions_of_a_fetch_share_its_max_bytes(
     kafka: Kafka, client: RawClient, max_batches: float, expected: list[int]
 ) -> None:
     topic = make_topic_of_node_0(kafka, "shared", partitions=3)

@@ -79,7 +79,7 @@ def test_a_group_shares_the_partitions_and_each_record_is_read_once(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_members_join_and_leave_without_a_record_lost_or_read_twice(
+def test_no_record_is_lost_or_read_twice_while_members_join_and_leave(
     kafka: Kafka, group: str, strategy: str
 ) -> None:
     topic = make_topic(kafka, "moving", partitions=6)
@@ -103,7 +103,9 @@ def test_members_join_and_leave_without_a_record_lost_or_read_twice(
     assert read == Counter(b"%d" % n for n in range(900))
 
 
-def test_commits_outlive_a_crash_of_the_broker(kafka: Kafka, topic: str, group: str) -> None:
+def test_committed_offsets_survive_a_crash_of_the_broker(
+    kafka: Kafka, topic: str, group: str
+) -> None:
     with Producer(kafka.bootstrap) as producer:
         for n in range(20):
             producer.send(topic, b"%d" % n, partition=0)
@@ -127,7 +129,7 @@ def test_commits_outlive_a_crash_of_the_broker(kafka: Kafka, topic: str, group: 
         assert offsets[partition].offset in {len(records), len(records) + 1}
 
 
-def test_what_the_loop_body_did_not_finish_is_read_again(
+def test_a_record_whose_loop_body_raised_is_read_again(
     kafka: Kafka, topic: str, group: str
 ) -> None:
     with Producer(kafka.bootstrap) as producer:
@@ -148,7 +150,7 @@ def test_what_the_loop_body_did_not_finish_is_read_again(
         assert next(iter(consumer)).offset == 4
 
 
-def test_acknowledged_records_outlive_a_crash_of_the_broker(kafka: Kafka, topic: str) -> None:
+def test_acknowledged_records_survive_a_crash_of_the_broker(kafka: Kafka, topic: str) -> None:
     with Producer(kafka.bootstrap) as producer:
         for n in range(500):
             producer.send(topic, b"%d" % n, partition=1)

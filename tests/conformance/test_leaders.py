@@ -39,7 +39,7 @@ def test_a_slow_application_gets_records_of_all_partitions(kafka: Kafka) -> None
         assert consumer.health().is_healthy
 
 
-def test_all_partitions_are_read_on_after_a_node_was_killed(kafka: Kafka) -> None:
+def test_all_partitions_are_read_after_a_node_was_killed(kafka: Kafka) -> None:
     topic = make_topic(kafka, "survives", partitions=PARTITIONS)
     fill(kafka, topic, 60)
 

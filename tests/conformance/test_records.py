@@ -74,7 +74,7 @@ def test_records_of_a_partition_stay_in_order(kafka: Kafka, topic: str) -> None:
     assert by_partition == {p: list(range(p, 3_000, 3)) for p in range(3)}
 
 
-def test_the_same_key_always_meets_the_same_partition(kafka: Kafka, topic: str) -> None:
+def test_records_with_the_same_key_go_to_the_same_partition(kafka: Kafka, topic: str) -> None:
     keys = [b"key-%d" % n for n in range(50)]
 
     with Producer(kafka.bootstrap) as producer:
@@ -86,7 +86,7 @@ def test_the_same_key_always_meets_the_same_partition(kafka: Kafka, topic: str) 
     assert set(first) == {0, 1, 2}
 
 
-def test_a_lost_reply_neither_loses_nor_doubles_records(kafka: Kafka, topic: str) -> None:
+def test_a_lost_response_neither_loses_nor_duplicates_records(kafka: Kafka, topic: str) -> None:
     with (
         kafka.losing_reply(ApiKey.PRODUCE) as bootstrap,
         Producer(bootstrap, linger_ms=0, retry_backoff_ms=10) as producer,
@@ -99,7 +99,7 @@ def test_a_lost_reply_neither_loses_nor_doubles_records(kafka: Kafka, topic: str
     assert values == [b"%d" % n for n in range(200)]
 
 
-def test_large_records_pass_when_both_sides_allow_them(kafka: Kafka) -> None:
+def test_large_records_are_produced_and_consumed_when_both_sides_allow_them(kafka: Kafka) -> None:
     topic = make_topic(kafka, "large", **{"max.message.bytes": "8000000"})
     value = bytes(range(256)) * 4 * 4096  # 4 MiB, more than a fetch asks for
 
@@ -166,7 +166,9 @@ def test_many_partitions_are_produced_and_consumed(kafka: Kafka) -> None:
     assert values == list(range(1_200))
 
 
-def test_offsets_are_found_by_time(kafka: Kafka, topic: str) -> None:
+def test_offsets_for_times_finds_the_first_record_at_or_after_a_timestamp(
+    kafka: Kafka, topic: str
+) -> None:
     partition = TopicPartition(topic, 1)
     with Producer(kafka.bootstrap) as producer:
         for n in range(10):
@@ -185,7 +187,9 @@ def test_offsets_are_found_by_time(kafka: Kafka, topic: str) -> None:
     assert (beginnings[partition], ends[partition]) == (0, 10)
 
 
-async def test_the_asyncio_twins_do_the_same(kafka: Kafka, topic: str) -> None:
+async def test_the_asyncio_clients_do_the_same_as_the_blocking_ones(
+    kafka: Kafka, topic: str
+) -> None:
     async with AsyncProducer(kafka.bootstrap, linger_ms=5) as producer:
         deliveries = [await producer.send(topic, b"%d" % n) for n in range(300)]
         metadata = await asyncio.gather(*deliveries)

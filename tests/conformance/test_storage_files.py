@@ -35,7 +35,7 @@ def test_apache_kafka_reads_every_file_of_a_log(tmp_path: Path) -> None:
     assert re.search(r"producerId: 7 producerEpoch: 1 coordinatorEpoch.* lastSequence: 59", dump)
 
 
-def test_apache_kafka_and_the_reference_broker_take_turns_with_a_data_directory() -> None:
+def test_apache_kafka_and_the_reference_broker_share_a_data_directory_in_turn() -> None:
     values_of_kafka = [b"Kafka %d" % number for number in range(50)]
     values_of_pyk = [b"pyk %d" % number for number in range(50)]
 

@@ -68,7 +68,7 @@ def page() -> str:
     )
 
 
-def test_the_page_of_options_is_that_of_the_table() -> None:
+def test_the_page_of_options_matches_the_tables() -> None:
     assert PAGE.read_text() == page(), f"run python {Path(__file__).name} in tests/docs"
 
 

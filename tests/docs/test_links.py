@@ -32,5 +32,5 @@ def broken_links(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+def test_every_link_of_a_page_leads_to_a_file_or_heading(page: Path) -> None:
     assert broken_links(page) == []

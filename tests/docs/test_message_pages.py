@@ -9,7 +9,7 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([\w-]+\.md)?#([\w-]+)\)")
 
 
-def test_the_pages_of_messages_are_those_of_the_classes() -> None:
+def test_the_pages_of_messages_match_the_classes() -> None:
     committed = {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.md")}
 
     written = pages()
@@ -18,7 +18,7 @@ def test_the_pages_of_messages_are_those_of_the_classes() -> None:
     assert not stale, f"run  {COMMAND}"
 
 
-def test_every_message_has_one_place() -> None:
+def test_every_message_is_on_one_page() -> None:
     headings = [heading for page in pages().values() for heading in HEADING.findall(page)]
 
     assert {name: headings.count(name) for name in known_messages()} == dict.fromkeys(

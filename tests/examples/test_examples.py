@@ -42,7 +42,7 @@ def example(name: str) -> ModuleType:
     return module
 
 
-def test_every_example_is_tried_here_and_listed() -> None:
+def test_every_example_has_a_test_and_is_listed_in_the_readme() -> None:
     programs = {path.stem for path in EXAMPLES.glob("*.py")} - {"__init__"}
     listed = (EXAMPLES / "README.md").read_text()
 
@@ -50,7 +50,7 @@ def test_every_example_is_tried_here_and_listed() -> None:
     assert [name for name in programs if f"({name}.py)" not in listed] == []
 
 
-def test_the_worker_commits_what_it_handled_and_stops_on_sigterm(cluster: Cluster) -> None:
+def test_the_worker_commits_the_records_it_handled_and_stops_on_sigterm(cluster: Cluster) -> None:
     with Producer(cluster.bootstrap) as producer:
         for table, item in (("table-7", "espresso"), ("table-2", "tea")):
             producer.send("orders", json.dumps({"item": item}), key=table)
@@ -73,7 +73,7 @@ def test_the_worker_commits_what_it_handled_and_stops_on_sigterm(cluster: Cluste
     assert committed.offset == 2
 
 
-async def test_the_web_service_answers_with_the_place_of_an_order(
+async def test_the_web_service_answers_with_the_partition_and_offset_of_an_order(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KAFKA", cluster.bootstrap)
@@ -108,7 +108,7 @@ def test_the_test_with_a_broker_passes() -> None:
     assert "2 passed" in done.stdout
 
 
-def test_what_goes_in_as_arrow_comes_out_as_arrow(
+def test_records_written_from_arrow_are_read_as_arrow(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster.create_topic("measurements", partitions=3)

@@ -27,7 +27,9 @@ GROUPS = [json.loads(line) for line in gzip.decompress(VECTORS.read_bytes()).spl
 
 @pytest.mark.parametrize("assignor", [RangeAssignor(), RoundRobinAssignor()], ids=lambda a: a.name)
 @pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
-def test_fixed_assignors_give_what_java_gives(group: dict[str, Any], assignor: Assignor) -> None:
+def test_range_and_round_robin_assign_as_java_does(
+    group: dict[str, Any], assignor: Assignor
+) -> None:
     assignment = assignor.assign(layouts(group), subscriptions(group))
 
     assert as_lists(assignment) == group["assignments"][assignor.name]
@@ -37,7 +39,7 @@ def test_fixed_assignors_give_what_java_gives(group: dict[str, Any], assignor: A
     "assignor", [StickyAssignor(), CooperativeStickyAssignor()], ids=lambda a: a.name
 )
 @pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
-def test_sticky_assignors_balance_as_well_as_java(
+def test_sticky_assignors_balance_at_least_as_well_as_java(
     group: dict[str, Any], assignor: Assignor
 ) -> None:
     assignment = assignor.assign(layouts(group), subscriptions(group))

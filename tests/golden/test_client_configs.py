@@ -44,7 +44,7 @@ def properties(client: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_all_of_kafkas_names_are_taken_with_its_defaults_and_one_warning(
+def test_all_configurations_of_kafka_are_accepted_with_their_defaults_and_one_warning(
     client: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     config = CLIENTS[client].from_properties(properties(client))

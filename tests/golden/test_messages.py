@@ -55,7 +55,7 @@ def test_bytes_of_kafka_decode_to_their_values_and_encode_to_the_same_bytes(name
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_judge_agrees_with_the_bytes_of_kafka(name: str) -> None:
+def test_the_table_codec_agrees_with_the_bytes_of_kafka(name: str) -> None:
     schema = schemas()[name]
 
     for vector in message_vectors(name):

@@ -171,7 +171,7 @@ def test_batches_are_written_byte_for_byte_as_kafka_writes_them(vector):
     assert data.hex() == vector["hex"]
 
 
-def test_a_wrong_crc_is_refused_and_the_offset_named():
+def test_the_error_for_a_wrong_crc_names_the_offset():
     vector = next(vector for vector in MAGIC_2 if vector["name"] == "corrupt-crc")
 
     with pytest.raises(CorruptRecordError, match=r"offsets 0 to 0: .*CRC is 0xe89b8dd8") as caught:
@@ -181,12 +181,12 @@ def test_a_wrong_crc_is_refused_and_the_offset_named():
 
 
 @pytest.mark.parametrize("vector", OLDER, ids=name_of)
-def test_only_what_reads_all_formats_takes_those_of_before_kafka_0_11(vector):
+def test_parse_batch_refuses_formats_of_before_kafka_0_11(vector):
     with pytest.raises(UnsupportedMagicError, match=f"message format {vector['magic']}"):
         parse_batch(memoryview(bytes.fromhex(vector["hex"])))
 
 
-def test_a_wrong_crc_of_before_kafka_0_11_is_refused_and_the_offset_named():
+def test_the_error_for_a_wrong_crc_of_before_kafka_0_11_names_the_offset():
     vector = next(v for v in VECTORS if v["name"] == "corrupt-crc" and v["magic"] == 1)
 
     with pytest.raises(CorruptRecordError, match=r"offsets 0 to 0: its stored CRC") as caught:

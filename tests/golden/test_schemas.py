@@ -48,7 +48,7 @@ class Row(NamedTuple):
 
 
 @pytest.mark.parametrize("name", known_messages())
-def test_class_has_the_facts_of_its_message(name: str) -> None:
+def test_a_message_class_matches_its_definition(name: str) -> None:
     cls, schema = message_class(name), schemas()[name]
 
     assert cls.__name__ == name
@@ -80,7 +80,7 @@ def test_defaults_and_ignorable_fields_are_those_of_kafka(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", known_messages())
-def test_annotations_say_what_the_fields_hold(name: str) -> None:
+def test_annotations_are_the_types_of_the_fields(name: str) -> None:
     for struct in _structs(message_class(name)):
         for field in struct.fields:
             annotation = _annotation(struct, field.name)
@@ -91,7 +91,7 @@ def test_annotations_say_what_the_fields_hold(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", known_messages())
-def test_what_lets_somebody_log_in_is_secret(name: str) -> None:
+def test_fields_with_credentials_are_secret(name: str) -> None:
     for struct in _structs(message_class(name)):
         for field in struct.fields:
             assert field.secret or field.name not in SECRETS, f"{struct.__name__}.{field.name}"
@@ -106,7 +106,7 @@ def test_the_copied_vectors_cover_every_message_that_kafka_wrote_one_of() -> Non
 
 
 @pytest.mark.parametrize("facts", api_keys(), ids=lambda facts: facts["name"])
-def test_api_key_has_the_facts_of_kafka(facts: Facts) -> None:
+def test_an_api_key_has_the_versions_and_flags_of_kafka(facts: Facts) -> None:
     key = ApiKey(facts["apiKey"])
 
     assert (key.name, key.api_name) == (facts["enum"], facts["name"])
@@ -121,7 +121,7 @@ def test_api_key_has_the_facts_of_kafka(facts: Facts) -> None:
     assert key.stable_versions.highest == key.versions.highest - is_unstable
 
 
-def test_api_keys_are_all_of_kafka() -> None:
+def test_every_api_key_of_kafka_is_listed() -> None:
     assert len(ApiKey) == len(api_keys())
 
 
@@ -134,7 +134,7 @@ def test_request_and_response_have_the_versions_of_their_api_key(key: ApiKey) ->
 
 
 @pytest.mark.parametrize("facts", error_codes(), ids=lambda facts: facts["name"])
-def test_error_code_has_the_facts_of_kafka(facts: Facts) -> None:
+def test_an_error_code_matches_its_definition_in_kafka(facts: Facts) -> None:
     error = ErrorCode(facts["code"])
 
     assert error.name == facts["name"]
@@ -148,7 +148,7 @@ def test_error_code_has_the_facts_of_kafka(facts: Facts) -> None:
     assert error.authentication == ("authentication" in facts["kinds"])
 
 
-def test_error_codes_are_all_of_kafka() -> None:
+def test_every_error_code_of_kafka_is_listed() -> None:
     assert len(ErrorCode) == len(error_codes())
 
 

@@ -52,7 +52,7 @@ def framed(body: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("length", [-(2**31), -1, 0, 100 * MIB + 1, 2**31 - 1])
-async def test_a_length_that_cannot_be_closes_the_connection(
+async def test_an_invalid_frame_length_closes_the_connection(
     cluster: AsyncCluster, length: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with RawClient(cluster.bootstrap) as client:
@@ -78,7 +78,7 @@ async def test_a_length_that_cannot_be_closes_the_connection(
         framed(b"\x00\x03\x00\x0c\x00\x00\x00\x01\x7f\xff"),
     ],
 )
-async def test_what_is_not_kafka_closes_the_connection(cluster: AsyncCluster, talk: bytes) -> None:
+async def test_another_protocol_closes_the_connection(cluster: AsyncCluster, talk: bytes) -> None:
     async with RawClient(cluster.bootstrap) as client:
         client.writer.write(talk)
         assert await client.is_cut_off()
@@ -86,7 +86,7 @@ async def test_what_is_not_kafka_closes_the_connection(cluster: AsyncCluster, ta
     assert await is_served(cluster)
 
 
-async def test_a_flood_of_bad_peers_is_a_few_lines_of_log(
+async def test_many_malformed_connections_log_only_a_few_warnings(
     cluster: AsyncCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -98,7 +98,7 @@ async def test_a_flood_of_bad_peers_is_a_few_lines_of_log(
     assert 1 <= len(caplog.records) <= 10
 
 
-async def test_many_that_declare_much_and_send_little_hold_little(cluster: AsyncCluster) -> None:
+async def test_large_declared_lengths_reserve_no_memory(cluster: AsyncCluster) -> None:
     before = resident_bytes()
     clients = [RawClient(cluster.bootstrap) for _ in range(500)]
     for client in clients:
@@ -113,7 +113,7 @@ async def test_many_that_declare_much_and_send_little_hold_little(cluster: Async
 
 
 @pytest.mark.parametrize("version", [-1, 5, 99, 32767])
-async def test_api_versions_of_any_version_is_answered_in_the_first(
+async def test_an_unknown_version_of_api_versions_is_answered_in_version_0(
     cluster: AsyncCluster, version: int
 ) -> None:
     async with RawClient(cluster.bootstrap) as client:
@@ -130,7 +130,7 @@ async def test_api_versions_of_any_version_is_answered_in_the_first(
 
 
 @pytest.mark.parametrize("version", [-1, 5])
-async def test_a_version_that_is_not_served_is_refused_in_the_nearest(
+async def test_an_unsupported_version_is_refused_in_the_nearest_supported_one(
     cluster: AsyncCluster, version: int
 ) -> None:
     nearest = 0 if version < 0 else 4
@@ -143,7 +143,7 @@ async def test_a_version_that_is_not_served_is_refused_in_the_nearest(
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-async def test_a_body_that_lies_closes_its_connection_only(cluster: AsyncCluster) -> None:
+async def test_a_malformed_body_closes_only_its_own_connection(cluster: AsyncCluster) -> None:
     async with RawClient(cluster.bootstrap) as good, RawClient(cluster.bootstrap) as bad:
         bad.writer.write(framed(header(3, 1) + b"\x7f\xff\xff\xff"))
         assert await bad.is_cut_off()
@@ -159,7 +159,7 @@ async def test_an_idle_connection_is_closed() -> None:
         assert await idle.is_cut_off()
 
 
-async def test_no_connection_is_idle_where_the_limit_is_off() -> None:
+async def test_idle_connections_stay_open_without_an_idle_limit() -> None:
     async with (
         AsyncCluster(config={"connections.max.idle.ms": -1}) as cluster,
         RawClient(cluster.bootstrap) as client,
@@ -169,7 +169,7 @@ async def test_no_connection_is_idle_where_the_limit_is_off() -> None:
             assert (await client.ask(HeartbeatRequest(group_id="g"))).error_code
 
 
-async def test_a_connection_that_waits_for_an_answer_is_not_idle() -> None:
+async def test_a_connection_that_waits_for_a_response_is_not_idle() -> None:
     async with (
         AsyncCluster(config={"connections.max.idle.ms": 100}) as cluster,
         RawClient(cluster.bootstrap) as client,
@@ -180,7 +180,7 @@ async def test_a_connection_that_waits_for_an_answer_is_not_idle() -> None:
     assert fetched.responses[0].partitions[0].error_code == ErrorCode.NONE
 
 
-async def test_a_peer_that_does_not_read_holds_no_memory(cluster: AsyncCluster) -> None:
+async def test_responses_that_a_peer_does_not_read_hold_no_memory(cluster: AsyncCluster) -> None:
     async with RawClient(cluster.bootstrap) as producer:
         for _ in range(4):
             await produce_one(producer, bytes(900_000))
@@ -195,7 +195,7 @@ async def test_a_peer_that_does_not_read_holds_no_memory(cluster: AsyncCluster) 
         assert resident_bytes() - before < 32 * MIB
 
 
-async def test_connections_have_a_limit_for_each_address() -> None:
+async def test_the_connections_of_each_address_are_limited() -> None:
     async with AsyncCluster(config={"max.connections.per.ip": 2}) as cluster:
         clients = [RawClient(cluster.bootstrap) for _ in range(3)]
         for client in clients:
@@ -206,7 +206,9 @@ async def test_connections_have_a_limit_for_each_address() -> None:
             await client.__aexit__()
 
 
-async def test_a_peer_that_goes_while_it_waits_leaves_nothing_behind(cluster: AsyncCluster) -> None:
+async def test_a_waiting_request_is_dropped_when_its_peer_disconnects(
+    cluster: AsyncCluster,
+) -> None:
     (broker,) = cluster._brokers.values()
     async with RawClient(cluster.bootstrap) as client:
         client.send(fetch(0, max_wait_ms=60_000), 12)
@@ -219,7 +221,7 @@ async def test_a_peer_that_goes_while_it_waits_leaves_nothing_behind(cluster: As
     assert await is_served(cluster)
 
 
-async def test_those_who_fill_all_memory_with_halves_are_cut_off(
+async def test_connections_are_closed_when_partial_frames_exhaust_the_memory_budget(
     cluster: AsyncCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     (broker,) = cluster._brokers.values()

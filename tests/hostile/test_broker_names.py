@@ -37,7 +37,7 @@ def directories(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
-async def test_no_topic_name_leaves_the_data_directory(
+async def test_no_topic_name_creates_a_file_outside_the_data_directory(
     client: RawClient, tmp_path: Path, name: str
 ) -> None:
     topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
@@ -51,9 +51,7 @@ async def test_no_topic_name_leaves_the_data_directory(
 
 
 @pytest.mark.parametrize("group", ODD_GROUPS)
-async def test_a_group_may_be_called_anything(
-    client: RawClient, tmp_path: Path, group: str
-) -> None:
+async def test_a_group_id_may_be_any_str(client: RawClient, tmp_path: Path, group: str) -> None:
     await client.ask(find_coordinator(group))
 
     committed = await client.ask(commit(3, group=group), 9)
@@ -65,9 +63,7 @@ async def test_a_group_may_be_called_anything(
 
 
 @pytest.mark.parametrize("name", ["", "-x", "x_", "x\n", "x" * 20_000 + "!"])
-async def test_a_client_whose_software_has_no_proper_name_is_refused(
-    client: RawClient, name: str
-) -> None:
+async def test_an_invalid_client_software_name_is_refused(client: RawClient, name: str) -> None:
     answered = await client.ask(
         ApiVersionsRequest(client_software_name=name, client_software_version="1"), 3
     )
@@ -76,7 +72,7 @@ async def test_a_client_whose_software_has_no_proper_name_is_refused(
     assert answered.api_keys == []
 
 
-async def test_too_many_topics_at_once_are_refused_whole(client: RawClient) -> None:
+async def test_a_request_for_too_many_topics_is_refused_as_a_whole(client: RawClient) -> None:
     topics = [
         CreatableTopic(name=f"t_{number}", num_partitions=1, replication_factor=1)
         for number in range(20_000)
@@ -88,7 +84,7 @@ async def test_too_many_topics_at_once_are_refused_whole(client: RawClient) -> N
     assert len((await client.ask(MetadataRequest(topics=None))).topics) == 1
 
 
-async def test_a_note_of_a_megabyte_is_not_kept(client: RawClient) -> None:
+async def test_commit_metadata_above_the_limit_is_refused(client: RawClient) -> None:
     await client.ask(find_coordinator())
     partition = OffsetCommitRequestPartition(
         partition_index=0, committed_offset=1, committed_metadata="x" * 30_000

@@ -117,7 +117,7 @@ class Victim:
 
 
 @pytest.mark.parametrize("api_key", SERVED, ids=lambda key: key.api_name)
-async def test_no_bytes_of_a_request_bring_a_broker_out_of_step(
+async def test_no_damage_to_a_request_raises_an_unexpected_error(
     api_key: ApiKey, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR)

@@ -38,13 +38,13 @@ def test_an_unknown_codec_is_unsupported(codec: int) -> None:
 
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
 @pytest.mark.parametrize("data", [b"", b"\x01", GOOD, b"\xff" * 200])
-def test_data_that_is_not_of_its_codec_is_corrupt(codec: int, data: bytes) -> None:
+def test_data_that_its_codec_cannot_read_is_corrupt(codec: int, data: bytes) -> None:
     with pytest.raises(CorruptRecordError, match="not valid"):
         read_all(raw_batch(data, 2, attributes=codec))
 
 
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.LZ4, Compression.ZSTD])
-def test_compressed_data_that_is_cut_is_corrupt(codec: Compression) -> None:
+def test_truncated_compressed_data_is_corrupt(codec: Compression) -> None:
     data = compress(codec, GOOD * 40)
     for size in range(len(data)):
         with pytest.raises(CorruptRecordError):
@@ -66,7 +66,7 @@ def test_any_flipped_bit_of_compressed_data_is_an_error_or_other_bytes(codec: Co
 
 
 @pytest.mark.parametrize("codec", list(Compression)[1:])
-def test_garbage_behind_compressed_data_is_corrupt(codec: Compression) -> None:
+def test_garbage_after_compressed_data_is_corrupt(codec: Compression) -> None:
     with pytest.raises(CorruptRecordError):
         read_all(raw_batch(compress(codec, GOOD) + b"garbage", 2, attributes=codec.codec))
 
@@ -87,7 +87,7 @@ def test_snappy_is_read_as_one_raw_block_and_as_several_streams() -> None:
     assert read_all(raw_batch(streams, 2, attributes=SNAPPY)) == [b"v", b"v"]
 
 
-def test_zstd_is_read_with_and_without_a_declared_size_and_past_a_frame_to_skip() -> None:
+def test_zstd_is_read_with_and_without_a_declared_size_and_with_skippable_frames() -> None:
     undeclared = zstandard.ZstdCompressor(write_content_size=False).compress(GOOD)
     skipped = struct.pack("<II", 0x184D2A50, 3) + b"???"
 
@@ -124,7 +124,7 @@ def test_lz4_frames_that_kafka_refuses_are_corrupt(data: bytes) -> None:
         read_all(raw_batch(data, 2, attributes=LZ4))
 
 
-def test_a_bad_frame_of_lz4_spoils_none_of_those_that_follow() -> None:
+def test_a_good_lz4_frame_is_read_after_a_bad_one() -> None:
     cut = independent_lz4(GOOD * 40)[:-6]  # it declares how much is to come
     without_size = bytes(lz4.frame.compress(GOOD, block_linked=False, store_size=False))
 
@@ -134,7 +134,7 @@ def test_a_bad_frame_of_lz4_spoils_none_of_those_that_follow() -> None:
     assert read_all(raw_batch(without_size, 2, attributes=LZ4)) == [b"v", b"v"]
 
 
-def test_a_wrong_block_checksum_of_lz4_is_corrupt() -> None:
+def test_a_wrong_lz4_block_checksum_is_corrupt() -> None:
     data = bytearray(lz4.frame.compress(GOOD, block_linked=False, block_checksum=True))
     data[-5] ^= 1
 
@@ -190,7 +190,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_is_stopped_at_the_limit_and_its_offsets_are_named(name: str) -> None:
+def test_decompression_stops_at_the_limit_and_the_error_names_the_offsets(name: str) -> None:
     codec, make = BOMBS[name]
     data = raw_batch(make(), 2, attributes=codec, base_offset=70)
 
@@ -200,7 +200,7 @@ def test_a_bomb_is_stopped_at_the_limit_and_its_offsets_are_named(name: str) -> 
     assert caught.value.next_offset == 72
 
 
-def test_bombs_take_no_more_memory_than_the_limit_and_a_little() -> None:
+def test_a_decompression_bomb_takes_little_more_memory_than_the_limit() -> None:
     script = """
 import resource
 from hostile.test_compressed_batches import BOMBS, DecompressionLimitError, raw_batch, read_all
@@ -254,7 +254,7 @@ def test_a_zstd_window_beyond_what_kafka_reads_is_corrupt() -> None:
 
 
 @pytest.mark.parametrize("declared", [0, 1, 10**6, 1 << 40])
-def test_a_zstd_frame_that_holds_other_than_it_declares_is_refused(declared: int) -> None:
+def test_a_zstd_frame_with_a_wrong_declared_size_is_refused(declared: int) -> None:
     block = (len(GOOD) << 3 | 1).to_bytes(3, "little") + GOOD
     data = struct.pack("<IBBQ", 0xFD2FB528, 0xC0, 10 << 3, declared) + block
 
@@ -263,7 +263,7 @@ def test_a_zstd_frame_that_holds_other_than_it_declares_is_refused(declared: int
 
 
 @pytest.mark.parametrize("declared", [0, 1, 10**6, (1 << 32) - 1])
-def test_a_snappy_block_that_holds_other_than_it_declares_is_refused(declared: int) -> None:
+def test_a_snappy_block_with_a_wrong_declared_size_is_refused(declared: int) -> None:
     size = bytearray()
     while declared >= 0x80:
         size.append(declared & 0x7F | 0x80)
@@ -275,7 +275,7 @@ def test_a_snappy_block_that_holds_other_than_it_declares_is_refused(declared: i
         read_all(raw_batch(bytes(size) + raw[1:], 2, attributes=SNAPPY))
 
 
-def test_the_limit_itself_is_reached_by_every_codec() -> None:
+def test_every_codec_decompresses_exactly_as_much_as_the_limit() -> None:
     records = record(0, value=bytes(100_000))
     for codec in Compression:
         data = raw_batch(compress(codec, records), 1, attributes=codec.codec)

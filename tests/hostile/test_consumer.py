@@ -81,7 +81,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 @virtual_time
-async def test_a_bad_batch_between_good_ones_is_told_each_time_until_it_is_passed_over(damage):
+async def test_a_corrupt_batch_raises_at_every_poll_until_the_application_seeks_past_it(damage):
     change, error = damage
     async with fetching(leaders=(1, 1)) as (cluster, consumer):
         cluster.append([b"a", b"b"])
@@ -113,7 +113,7 @@ async def test_a_bad_batch_between_good_ones_is_told_each_time_until_it_is_passe
 
 @pytest.mark.parametrize("codec", [c for c in Compression if c is not Compression.NONE])
 @virtual_time
-async def test_a_bomb_is_an_error_and_no_allocation(codec):
+async def test_a_decompression_bomb_raises_and_the_records_after_it_are_read(codec):
     bomb = batch(0, [bytes(3 * 1024 * 1024)], compression=codec)
     assert len(bomb) < 300_000
     async with fetching(max_decompressed_bytes=1024 * 1024) as (cluster, consumer):
@@ -128,7 +128,7 @@ async def test_a_bomb_is_an_error_and_no_allocation(codec):
 
 @pytest.mark.parametrize("length", [-(2**31), -1, 0, 5, 2**31 - 1])
 @virtual_time
-async def test_a_batch_length_that_makes_no_sense_is_no_endless_fetching(length):
+async def test_an_invalid_batch_length_raises_without_fetching_endlessly(length):
     data = batch(0, [b"a"])
     data[8:12] = length.to_bytes(4, "big", signed=True)
     async with fetching() as (cluster, consumer):
@@ -170,7 +170,7 @@ async def test_negative_offsets_are_refused():
 
 
 @virtual_time
-async def test_an_empty_batch_is_passed_over():
+async def test_an_empty_batch_is_skipped():
     empty = bytearray(batch(0, [b"gone"])[:61])
     empty[57:61] = bytes(4)
     empty[8:12] = (61 - 12).to_bytes(4, "big")
@@ -199,7 +199,7 @@ class GroupScript:
 
 
 @virtual_time
-async def test_a_leader_survives_members_that_mean_harm():
+async def test_the_leader_assigns_partitions_although_members_send_malformed_metadata():
     async with fetching() as (cluster, _):
         script = GroupScript(cluster)
         script.join.leader = "me"
@@ -221,7 +221,7 @@ async def test_a_leader_survives_members_that_mean_harm():
     [b"\x00", b"\x00\x00\x7f\xff\xff\xff", b"\xff\xff", b"\x00\x01\x00\x00\x00\x01\x00\x05a"],
 )
 @virtual_time
-async def test_an_assignment_that_cannot_be_read_is_raised_and_asked_for_again(assignment):
+async def test_a_malformed_assignment_is_raised_and_requested_again(assignment):
     async with fetching() as (cluster, _):
         script = GroupScript(cluster)
         script.assignment = assignment
@@ -238,7 +238,7 @@ async def test_an_assignment_that_cannot_be_read_is_raised_and_asked_for_again(a
 
 
 @virtual_time
-async def test_partitions_that_do_not_exist_are_reported_and_do_no_harm():
+async def test_unknown_and_foreign_partitions_of_an_assignment_are_reported():
     from pyk.clients.consumer.group.classic.consumer_protocol import encode_assignment
 
     async with fetching() as (cluster, _):

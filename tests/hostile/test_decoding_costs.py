@@ -65,7 +65,7 @@ CLAIMS = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_message_only_claims_takes_no_memory(name: str) -> None:
+def test_lengths_and_counts_beyond_the_bytes_of_a_message_take_no_memory(name: str) -> None:
     for sample in _first_and_last_version(name):
         sound = peak_memory(partial(sample.cls.decode, sample.data, sample.version))
         for broken in claiming(sample):
@@ -76,7 +76,7 @@ def test_what_a_message_only_claims_takes_no_memory(name: str) -> None:
 
 
 @pytest.mark.parametrize("what", EXPENSIVE)
-def test_the_most_expensive_bytes_take_memory_in_proportion(what: str) -> None:
+def test_the_most_expensive_messages_take_memory_in_proportion_to_their_bytes(what: str) -> None:
     name, version, data = EXPENSIVE[what]
 
     work = partial(decode_or_refuse, message_class(name), version, data)
@@ -97,7 +97,7 @@ def test_more_elements_cost_steps_and_memory_in_proportion(name: str) -> None:
 
 
 @pytest.mark.parametrize("what", CLAIMS)
-def test_what_a_batch_only_claims_takes_no_memory(what: str) -> None:
+def test_lengths_and_counts_beyond_the_bytes_of_a_batch_take_no_memory(what: str) -> None:
     assert takes_at_most(ERROR_BYTES, partial(read_or_refuse, CLAIMS[what]))
 
 

@@ -33,20 +33,20 @@ def read_all(data: bytes, **limits: int) -> list[tuple[int, bytes | None]]:
 
 
 @pytest.mark.parametrize(("magic", "length"), [(0, 13), (0, 0), (0, -1), (1, 21), (1, -(1 << 31))])
-def test_an_impossible_length_is_corrupt(magic: int, length: int) -> None:
+def test_an_invalid_length_is_corrupt(magic: int, length: int) -> None:
     with pytest.raises(CorruptRecordError, match=f"batch length of {length} is impossible"):
         read_all(legacy(magic=magic, length=length))
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_a_message_cut_anywhere_is_a_partial_one(magic: int) -> None:
+def test_a_message_truncated_anywhere_is_partial(magic: int) -> None:
     whole = legacy(magic=magic)
     for size in range(len(whole)):
         assert read_all(legacy(magic=magic) + whole[:size]) == [(0, b"v")]
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_any_flipped_bit_behind_the_crc_is_noticed(magic: int) -> None:
+def test_any_flipped_bit_after_the_crc_is_detected(magic: int) -> None:
     good = legacy(magic=magic)
     for position in range(17, len(good)):
         bad = bytearray(good)
@@ -57,7 +57,7 @@ def test_any_flipped_bit_behind_the_crc_is_noticed(magic: int) -> None:
 
 
 @pytest.mark.parametrize("offset", [-1, -(1 << 63), MAX_INT64])
-def test_an_offset_that_cannot_be_is_corrupt(offset: int) -> None:
+def test_an_invalid_offset_is_corrupt(offset: int) -> None:
     with pytest.raises(CorruptRecordError, match="offsets lie outside"):
         read_all(legacy(offset=offset))
 
@@ -123,7 +123,7 @@ BAD_SETS = {
 
 
 @pytest.mark.parametrize(("data", "words"), BAD_SETS.values(), ids=BAD_SETS)
-def test_a_compressed_message_that_holds_what_it_must_not_is_corrupt(data: bytes, words: str):
+def test_a_compressed_message_with_invalid_inner_messages_is_corrupt(data: bytes, words: str):
     with pytest.raises(CorruptRecordError, match=words):
         read_all(data)
 
@@ -136,14 +136,14 @@ def test_an_unknown_codec_is_unsupported(codec: int) -> None:
 
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.SNAPPY, Compression.LZ4])
 @pytest.mark.parametrize("magic", [0, 1])
-def test_what_comes_out_of_a_compressed_message_is_bounded(codec: Compression, magic: int) -> None:
+def test_the_decompressed_size_of_a_message_is_limited(codec: Compression, magic: int) -> None:
     data = compressed(legacy(bytes(2 * MIB), magic=magic), magic=magic, codec=codec)
 
     with pytest.raises(DecompressionLimitError):
         read_all(data, max_decompressed_bytes=MIB)
 
 
-def test_the_header_checksum_of_lz4_counts_in_magic_1_and_not_in_magic_0() -> None:
+def test_the_lz4_header_checksum_is_verified_in_magic_1_and_not_in_magic_0() -> None:
     def damaged(magic: int) -> bytes:
         good = compressed(legacy(magic=magic), magic=magic, codec=Compression.LZ4)
         fields = bytearray(good[18:])
@@ -158,14 +158,14 @@ def test_the_header_checksum_of_lz4_counts_in_magic_1_and_not_in_magic_0() -> No
 
 
 @pytest.mark.parametrize("size", range(16))
-def test_an_lz4_frame_of_magic_0_cut_in_its_header_is_corrupt(size: int) -> None:
+def test_an_lz4_frame_of_magic_0_with_a_truncated_header_is_corrupt(size: int) -> None:
     frame = b"\x04\x22\x4d\x18\x68\x40" + bytes(9)
 
     with pytest.raises(CorruptRecordError, match="lz4"):
         read_all(legacy(frame[:size], magic=0, attributes=3))
 
 
-def test_a_corrupt_message_is_named_so_that_a_reader_can_go_on_behind_it() -> None:
+def test_the_error_for_a_corrupt_message_has_the_offset_after_it() -> None:
     bad = compressed(broken_crc(legacy()), offset=7)
 
     with pytest.raises(CorruptRecordError) as caught:
@@ -186,7 +186,7 @@ def test_a_consumer_stays_before_a_corrupt_message_at_every_poll() -> None:
         assert fetched.next_offset == 1
 
 
-def test_a_consumer_begins_within_a_compressed_message() -> None:
+def test_a_consumer_starts_in_the_middle_of_a_compressed_message() -> None:
     data = compressed(*(legacy(b"%d" % n, offset=n) for n in range(5)), offset=104)
     fetched = FetchedRecords("orders", 0, data, 103)
 
@@ -198,7 +198,7 @@ def test_a_consumer_begins_within_a_compressed_message() -> None:
     assert fetched.next_offset == 105
 
 
-def test_a_consumer_passes_messages_below_its_offset() -> None:
+def test_a_consumer_skips_messages_below_its_offset() -> None:
     fetched = FetchedRecords("orders", 0, legacy(b"a") + legacy(b"b", offset=1), 1)
 
     span = fetched.next_span(10)
@@ -207,7 +207,7 @@ def test_a_consumer_passes_messages_below_its_offset() -> None:
     assert [one.value for one in span] == [b"b"]
 
 
-def test_the_append_time_of_a_compressed_message_holds_for_all_in_it() -> None:
+def test_the_append_time_of_a_compressed_message_applies_to_all_messages_in_it() -> None:
     inner = [legacy(offset=n, timestamp=n) for n in range(2)]
 
     (batch,) = read_batches(compressed(*inner, offset=1, attributes=LOG_APPEND_TIME))
@@ -217,7 +217,7 @@ def test_the_append_time_of_a_compressed_message_holds_for_all_in_it() -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.SNAPPY, Compression.LZ4])
-def test_random_damage_gives_records_or_a_typed_error(magic: int, codec: Compression) -> None:
+def test_random_damage_results_in_records_or_a_typed_error(magic: int, codec: Compression) -> None:
     inner = b"".join(legacy(b"%d" % n, magic=magic, offset=n) for n in range(20))
     source = random.Random(magic)
     outcomes = set()

@@ -48,7 +48,7 @@ FILES = {
 
 @WHOLE
 @given(st.sampled_from(sorted(FILES)), st.data())
-def test_a_damaged_file_of_a_log_is_an_exit_status(
+def test_dump_log_reports_a_damaged_file_by_its_exit_status(
     tmp_path: Path, name: str, draw: st.DataObject
 ) -> None:
     damaged = bytearray(FILES[name])
@@ -83,7 +83,9 @@ def test_damaged_records_of_internal_topics_are_shown_as_they_are(
 
 
 @given(st.binary(max_size=200), st.sampled_from(list(ApiKey)), st.integers(-1, 20))
-def test_any_bytes_are_a_message_or_a_sentence(data: bytes, api: ApiKey, version: int) -> None:
+def test_any_bytes_are_decoded_or_described_as_a_problem(
+    data: bytes, api: ApiKey, version: int
+) -> None:
     header = struct.pack(">hhi", api, version, 7) + data
 
     for message in (
@@ -96,7 +98,7 @@ def test_any_bytes_are_a_message_or_a_sentence(data: bytes, api: ApiKey, version
 
 @WHOLE
 @given(st.binary(max_size=60))
-def test_any_input_is_decoded_or_refused(data: bytes) -> None:
+def test_the_decode_command_decodes_or_refuses_any_input(data: bytes) -> None:
     done = CliRunner().invoke(main, ["decode", "-"], input=data)
 
     assert done.exit_code in (0, 1)
@@ -104,7 +106,7 @@ def test_any_input_is_decoded_or_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("size", [1 << 20, 5 << 20])
-def test_zeros_are_told_whatever_their_number(tmp_path: Path, size: int) -> None:
+def test_dump_log_reports_trailing_zeros_of_any_length(tmp_path: Path, size: int) -> None:
     (path := tmp_path / "00000000000000000000.log").write_bytes(bytes(size))
 
     done = CliRunner().invoke(main, ["dump-log", str(path)])

@@ -136,7 +136,7 @@ def test_malformed_message_is_refused(name: str, version: int, data: str, words:
     ],
     ids=["texts", "numbers"],
 )
-def test_an_array_of_more_elements_than_anybody_needs_is_refused_though_it_is_all_there(
+def test_an_array_above_the_limit_is_refused_even_if_it_is_complete(
     name: str, version: int, start: bytes, element: bytes
 ) -> None:
     most = 1 << 20
@@ -148,7 +148,7 @@ def test_an_array_of_more_elements_than_anybody_needs_is_refused_though_it_is_al
         message_class(name).decode(too_many, version)
 
 
-def test_any_byte_but_zero_is_true() -> None:
+def test_any_nonzero_byte_is_true() -> None:
     data = bytes.fromhex("00000000" + "02")
 
     assert DescribeGroupsRequest.decode(data, 3).include_authorized_operations is True
@@ -160,7 +160,7 @@ def test_elements_with_the_same_key_are_all_kept() -> None:
     assert CreateTopicsRequest.decode(twice.encode(2), 2) == twice
 
 
-def test_null_records_are_left_to_the_broker_to_refuse() -> None:
+def test_null_records_are_decoded_for_the_broker_to_refuse() -> None:
     data = bytes.fromhex(
         "00" + "0001" + "00000000" + "02" + "0274" + "02" + "00000000" + "00000000"
     )
@@ -183,7 +183,7 @@ def server() -> ServerConnection:
 @pytest.mark.parametrize(
     "frame", ["", "000c", "000c0004000000", "000c000400000001", "000c00040000000100"]
 )
-def test_a_cut_header_is_refused(server: ServerConnection, frame: str) -> None:
+def test_a_truncated_header_is_refused(server: ServerConnection, frame: str) -> None:
     with pytest.raises(MalformedMessageError, match="RequestHeader"):
         server.receive(bytes.fromhex(frame))
 
@@ -227,7 +227,7 @@ def test_the_body_of_an_unsupported_api_versions_is_not_read(server: ServerConne
 
 
 @pytest.mark.parametrize("name", ["", "-x", "x_"])
-def test_any_software_name_is_left_to_the_broker_to_refuse(
+def test_an_invalid_software_name_is_decoded_for_the_broker_to_refuse(
     server: ServerConnection, name: str
 ) -> None:
     request = ApiVersionsRequest(client_software_name=name, client_software_version="1")
@@ -241,7 +241,7 @@ def test_a_client_id_of_length_minus_two_is_refused(server: ServerConnection) ->
         server.receive(bytes.fromhex("000c" + "0000" + "00000001" + "fffe"))
 
 
-def test_a_body_that_is_no_such_request_is_refused_with_its_header(
+def test_a_malformed_body_is_refused_with_its_header(
     server: ServerConnection,
 ) -> None:
     with pytest.raises(InvalidRequestError, match="HeartbeatRequest v0") as caught:
@@ -260,7 +260,7 @@ def test_a_response_to_another_request_is_refused() -> None:
     assert client.in_flight_count == 1
 
 
-def test_bytes_behind_a_response_are_refused() -> None:
+def test_bytes_after_a_response_are_refused() -> None:
     client = ClientConnection("me")
     client.send(HeartbeatRequest(), 0)
 
@@ -268,6 +268,6 @@ def test_bytes_behind_a_response_are_refused() -> None:
         client.receive(bytes.fromhex("00000000" + "0000" + "feedbeef"))
 
 
-def test_a_response_that_nobody_asked_for_is_refused() -> None:
+def test_a_response_without_a_request_is_refused() -> None:
     with pytest.raises(CorrelationError, match="no request waits"):
         ClientConnection("me").receive(bytes.fromhex("00000000" + "0000"))

@@ -35,7 +35,7 @@ def test_a_message_with_something_in_every_field_is_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_broken_piece_is_refused_for_what_it_is(name: str) -> None:
+def test_the_error_for_a_broken_field_says_what_is_wrong_with_it(name: str) -> None:
     for sample in samples(name):
         for broken in refused(sample):
             error = _error(sample.cls, sample.version, broken.data)
@@ -45,7 +45,7 @@ def test_a_broken_piece_is_refused_for_what_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_odd_piece_is_read_as_the_judge_reads_it(name: str) -> None:
+def test_an_unusual_but_valid_encoding_is_decoded_like_the_table_codec_does(name: str) -> None:
     schema = schemas()[name]
 
     for sample in samples(name):
@@ -57,14 +57,14 @@ def test_an_odd_piece_is_read_as_the_judge_reads_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_message_cut_anywhere_is_refused(name: str) -> None:
+def test_a_message_truncated_anywhere_is_refused(name: str) -> None:
     for cls, version, _, data in samples(name):
         for end in range(len(data)):
             assert re.search("ends early|are left", _error(cls, version, data[:end]))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_message_with_more_behind_it_is_refused(name: str) -> None:
+def test_a_message_with_trailing_bytes_is_refused(name: str) -> None:
     for cls, version, _, data in samples(name):
         end = len(data)
 
@@ -72,7 +72,7 @@ def test_a_message_with_more_behind_it_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_flipped_and_shuffled_bytes_end_in_a_message_or_a_protocol_error(name: str) -> None:
+def test_random_damage_results_in_a_message_or_a_protocol_error(name: str) -> None:
     chance = random.Random(name)
 
     for cls, version, _, data in samples(name):

@@ -69,7 +69,7 @@ frames = st.binary(max_size=64)
 
 @settings(max_examples=200)
 @given(st.lists(st.one_of(responses, frames), min_size=1, max_size=6))
-def test_whatever_a_broker_answers_every_record_is_settled_and_the_next_ones_are_written(answers):
+def test_every_record_is_settled_and_later_ones_are_written_whatever_a_broker_answers(answers):
     async def run() -> None:
         async with producing(delivery_timeout_ms=3_000, request_timeout_ms=500, batch_size=0) as (
             cluster,
@@ -106,7 +106,7 @@ def is_typed(error: BaseException) -> bool:
         CLOSE,
     ],
 )
-def test_a_strange_producer_id_is_not_used(answer):
+def test_an_invalid_producer_id_is_not_used(answer):
     @virtual_time
     async def run():
         async with producing() as (cluster, _):
@@ -121,7 +121,7 @@ def test_a_strange_producer_id_is_not_used(answer):
 
 
 @virtual_time
-async def test_a_broker_that_never_makes_sense_is_given_up_in_time():
+async def test_a_delivery_expires_in_time_when_a_broker_answers_only_garbage():
     async with producing(delivery_timeout_ms=2_000, request_timeout_ms=500) as (cluster, producer):
         cluster.on(ProduceRequest, b"HTTP/1.1 400 Bad Request\r\n\r\n")
 

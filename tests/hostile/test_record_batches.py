@@ -46,7 +46,7 @@ def body(*parts: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("length", [-1, 13, -(1 << 31), 0])
-def test_an_impossible_batch_length_is_corrupt(length: int) -> None:
+def test_an_invalid_batch_length_is_corrupt(length: int) -> None:
     with pytest.raises(CorruptRecordError, match=f"batch length of {length} "):
         read_all(raw_batch(GOOD, 2, length=length))
 
@@ -57,16 +57,16 @@ def test_a_batch_length_below_an_empty_batch_is_corrupt() -> None:
 
 
 @pytest.mark.parametrize("length", [1_000_000, (1 << 31) - 1])
-def test_a_batch_longer_than_its_buffer_is_a_partial_one(length: int) -> None:
+def test_a_batch_longer_than_its_buffer_is_partial(length: int) -> None:
     assert read_all(raw_batch(GOOD, 2, length=length)) == []
 
 
 @pytest.mark.parametrize("size", range(61))
-def test_a_header_cut_anywhere_is_a_partial_batch(size: int) -> None:
+def test_a_batch_whose_header_is_truncated_is_partial(size: int) -> None:
     assert read_all(sealed(b"v")[:size]) == []
 
 
-def test_a_partial_batch_behind_a_good_one_is_ignored() -> None:
+def test_a_partial_batch_after_a_good_one_is_ignored() -> None:
     assert read_all(sealed(b"a") + sealed(b"b", base_offset=1)[:-1]) == [b"a"]
 
 
@@ -76,7 +76,7 @@ def test_an_unknown_magic_is_unsupported(magic: int) -> None:
         read_all(raw_batch(GOOD, 2, magic=magic))
 
 
-def test_any_flipped_bit_behind_the_crc_is_noticed() -> None:
+def test_any_flipped_bit_after_the_crc_is_detected() -> None:
     good = sealed(b"value")
     for position in range(17, len(good)):
         bad = bytearray(good)
@@ -86,7 +86,7 @@ def test_any_flipped_bit_behind_the_crc_is_noticed() -> None:
             read_all(bytes(bad))
 
 
-def test_batches_before_a_corrupt_one_are_delivered_and_its_offsets_are_named() -> None:
+def test_batches_before_a_corrupt_one_are_read_and_the_error_names_its_offsets() -> None:
     bad = bytearray(sealed(b"b", b"c", base_offset=1))
     bad[-1] ^= 1
     batches = read_batches(sealed(b"a") + bytes(bad) + sealed(b"d", base_offset=3))
@@ -140,12 +140,12 @@ def test_a_last_offset_delta_below_the_count_is_corrupt(last_offset_delta: int) 
 
 
 @pytest.mark.parametrize("base_offset", [-1, -(1 << 63), (1 << 63) - 1, (1 << 63) - 2])
-def test_offsets_outside_of_63_bits_are_corrupt(base_offset: int) -> None:
+def test_offsets_that_do_not_fit_63_bits_are_corrupt(base_offset: int) -> None:
     with pytest.raises(CorruptRecordError, match=r"offsets lie outside of 0 to 2\*\*63 - 1"):
         read_all(raw_batch(GOOD, 2, base_offset=base_offset))
 
 
-def test_the_largest_offsets_there_are_can_be_read() -> None:
+def test_the_largest_offsets_are_read() -> None:
     (batch,) = read_batches(raw_batch(GOOD, 2, base_offset=(1 << 63) - 3))
 
     assert [one.offset for one in batch] == [(1 << 63) - 3, (1 << 63) - 2]
@@ -165,7 +165,7 @@ def test_offset_deltas_that_do_not_rise_in_a_batch_with_gaps_are_corrupt(
 @pytest.mark.parametrize(
     ("base", "delta"), [((1 << 63) - 1, 1), (-(1 << 63), -1), (-2, -(1 << 63)), (1, (1 << 63) - 1)]
 )
-def test_a_timestamp_beyond_64_bits_is_corrupt(base: int, delta: int) -> None:
+def test_a_timestamp_that_does_not_fit_64_bits_is_corrupt(base: int, delta: int) -> None:
     with pytest.raises(CorruptRecordError, match="timestamp lies outside of 64 bits"):
         read_all(raw_batch(record(0, delta), 1, base_timestamp=base))
 
@@ -180,7 +180,7 @@ def test_extreme_timestamps_that_fit_are_read(base: int, delta: int) -> None:
 
 
 @pytest.mark.parametrize("length", [6, 8, 0, -1, 1 << 20, (1 << 31) - 1, -(1 << 31)])
-def test_a_record_length_that_is_wrong_is_corrupt(length: int) -> None:
+def test_a_wrong_record_length_is_corrupt(length: int) -> None:
     assert len(record(0, value=None)) == 9 - 1
 
     with pytest.raises(CorruptRecordError, match="record 0 of 1: "):
@@ -222,7 +222,7 @@ def test_a_record_length_that_is_wrong_is_corrupt(length: int) -> None:
         (body(b"\0\0\x01\x01\x80"), "varint is cut off"),
     ],
 )
-def test_a_field_of_a_record_that_is_wrong_is_corrupt(bad: bytes, reason: str) -> None:
+def test_a_malformed_record_field_is_corrupt(bad: bytes, reason: str) -> None:
     with pytest.raises(CorruptRecordError, match=f"record 1 of 2: .*{reason}") as caught:
         read_all(raw_batch(record(0) + bad, 2, base_offset=40))
 
@@ -231,7 +231,7 @@ def test_a_field_of_a_record_that_is_wrong_is_corrupt(bad: bytes, reason: str) -
 
 @pytest.mark.parametrize("decode", [decode_varint, decode_varlong])
 @pytest.mark.parametrize("data", [b"", b"\x80", b"\xff\xff"])
-def test_a_varint_that_is_cut_is_refused(
+def test_a_truncated_varint_is_refused(
     decode: Callable[[bytes, int, int], tuple[int, int]], data: bytes
 ) -> None:
     with pytest.raises(CorruptRecordError, match="cut off"):
@@ -249,14 +249,14 @@ def test_a_varint_that_is_cut_is_refused(
         (decode_varlong, b"\xff\x80\x00"),
     ],
 )
-def test_a_varint_that_is_too_long_or_not_the_shortest_is_refused(
+def test_a_varint_that_is_not_the_shortest_encoding_is_refused(
     decode: Callable[[bytes, int, int], tuple[int, int]], data: bytes
 ) -> None:
     with pytest.raises(CorruptRecordError, match="longer than its value needs"):
         decode(data, 0, len(data))
 
 
-def test_a_batch_is_delivered_whole_or_not_at_all() -> None:
+def test_a_batch_is_read_as_a_whole_or_not_at_all() -> None:
     fetched = FetchedRecords(
         "orders", 0, raw_batch(record(0) + record(0), 2, last_offset_delta=2), 0
     )
@@ -294,7 +294,7 @@ def test_a_control_batch_of_anything_but_a_control_record_is_skipped_too() -> No
     assert fetched.unknown_control_batches == 2
 
 
-def test_every_error_is_a_protocol_error_and_repeats_nothing_of_the_payload() -> None:
+def test_every_error_is_a_protocol_error_without_bytes_of_the_payload() -> None:
     secret = b"card 4111-1111-1111-1111"
     bad = raw_batch(record(0, value=secret) + record(0), 2, last_offset_delta=2)
 

@@ -68,7 +68,7 @@ def check_that_log_is_whole(log):
         ]
     ),
 )
-def test_changed_batch_is_refused_or_stored_whole(
+def test_a_damaged_batch_is_refused_or_stored_as_a_whole(
     compression, changes, has_true_crc, origin, config
 ):
     sent = bytearray(batch(b"one", b"two", b"three", compression=compression))
@@ -95,7 +95,7 @@ def test_changed_batch_is_refused_or_stored_whole(
 
 
 @given(st.binary(max_size=300))
-def test_garbage_is_refused(garbage):
+def test_random_bytes_are_refused(garbage):
     log = open_log()
 
     with pytest.raises(LogError):
@@ -129,7 +129,7 @@ def zstd_bomb():
     [(1, gzip_bomb), (3, lz4_bomb), (4, zstd_bomb)],
     ids=["gzip", "lz4", "zstd"],
 )
-def test_decompression_bomb_is_refused_for_good(codec, make_bomb):
+def test_a_decompression_bomb_is_refused_with_an_error_that_is_not_retried(codec, make_bomb):
     records = make_bomb()
     sent = bytearray(batch(b"x")[:61] + records)
     sent[8:12] = (len(sent) - 12).to_bytes(4)
@@ -145,7 +145,7 @@ def test_decompression_bomb_is_refused_for_good(codec, make_bomb):
 
 @settings(max_examples=200)
 @given(st.dictionaries(st.sampled_from(NAMES), st.binary(max_size=200), max_size=5))
-def test_garbage_in_any_file_is_repaired_or_refused(files):
+def test_garbage_in_any_file_of_a_log_is_repaired_or_refused(files):
     filesystem = MemoryFileSystem()
     log = open_log(filesystem, segment_bytes=300)
     for number in range(8):
@@ -166,7 +166,7 @@ def test_garbage_in_any_file_is_repaired_or_refused(files):
     assert values(log)[-1] == b"goes on"
 
 
-def test_full_disk_leaves_the_log_as_it_was_and_is_got_over():
+def test_a_full_disk_leaves_the_log_unchanged_and_appends_work_once_there_is_space():
     filesystem = FaultyFileSystem(MemoryFileSystem())
     log = open_log(filesystem, segment_bytes=200)
     append(log, b"0")
@@ -185,7 +185,7 @@ def test_full_disk_leaves_the_log_as_it_was_and_is_got_over():
 
 
 @pytest.mark.parametrize("operation", ["open", "write", "truncate", "rename"])
-def test_segment_that_cannot_be_begun_leaves_the_old_one_active(operation):
+def test_the_old_segment_stays_active_when_a_new_one_cannot_be_created(operation):
     memory = MemoryFileSystem()
     filesystem = FaultyFileSystem(memory)
     log = open_log(filesystem, segment_bytes=200)
@@ -203,7 +203,7 @@ def test_segment_that_cannot_be_begun_leaves_the_old_one_active(operation):
     assert values(open_log(memory, segment_bytes=200)) == [b"0", b"1", b"2"]
 
 
-def test_disk_that_cannot_be_read_is_told():
+def test_reads_from_a_failing_disk_raise_a_storage_error():
     filesystem = FaultyFileSystem(MemoryFileSystem())
     log = open_log(filesystem)
     append(log, b"0")

@@ -29,7 +29,9 @@ async def produce(bootstrap: str, topic: str, **config: Any) -> None:
 
 
 @pytest.mark.parametrize("codec", [None, "gzip", "snappy", "lz4", "zstd"])
-async def test_each_codec_comes_back(bootstrap: str, codec: str | None) -> None:
+async def test_records_of_every_codec_are_produced_and_consumed(
+    bootstrap: str, codec: str | None
+) -> None:
     topic = f"aiokafka-{codec}"
     await create(bootstrap, topic)
     await produce(bootstrap, topic, compression_type=codec)
@@ -43,7 +45,7 @@ async def test_each_codec_comes_back(bootstrap: str, codec: str | None) -> None:
     assert sorted(found) == sorted(VALUES)
 
 
-async def test_a_group_shares_a_topic(bootstrap: str) -> None:
+async def test_the_members_of_a_group_share_a_topic(bootstrap: str) -> None:
     await create(bootstrap, "aiokafka-group")
     await produce(bootstrap, "aiokafka-group", enable_idempotence=True)
     found: list[bytes] = []
@@ -66,7 +68,7 @@ async def test_a_group_shares_a_topic(bootstrap: str) -> None:
     assert sorted(set(found)) == sorted(VALUES)
 
 
-async def test_offsets_for_times(bootstrap: str) -> None:
+async def test_offsets_for_times_finds_offsets_by_timestamp(bootstrap: str) -> None:
     await create(bootstrap, "aiokafka-times")
     await produce(bootstrap, "aiokafka-times")
     partition = aiokafka.TopicPartition("aiokafka-times", 0)

@@ -70,7 +70,7 @@ def consume(bootstrap: str, topic: str, group: str, members: int = 1, **config: 
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_each_codec_comes_back(bootstrap: str, codec: str) -> None:
+def test_records_of_every_codec_are_produced_and_consumed(bootstrap: str, codec: str) -> None:
     topic = f"confluent-{codec}"
     create(bootstrap, topic)
 
@@ -80,7 +80,7 @@ def test_each_codec_comes_back(bootstrap: str, codec: str) -> None:
 
 
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "cooperative-sticky"])
-def test_a_group_shares_a_topic(bootstrap: str, strategy: str) -> None:
+def test_the_members_of_a_group_share_a_topic(bootstrap: str, strategy: str) -> None:
     topic = f"confluent-group-{strategy}"
     create(bootstrap, topic)
     produce(bootstrap, topic, **{"enable.idempotence": True})
@@ -92,7 +92,7 @@ def test_a_group_shares_a_topic(bootstrap: str, strategy: str) -> None:
     assert sorted(set(found)) == sorted(VALUES)
 
 
-def test_a_static_member_keeps_its_place(bootstrap: str) -> None:
+def test_a_static_member_joins_again_with_the_same_instance_id(bootstrap: str) -> None:
     create(bootstrap, "confluent-static")
     produce(bootstrap, "confluent-static")
     config = {"group.instance.id": "one", "enable.auto.commit": False}
@@ -102,7 +102,7 @@ def test_a_static_member_keeps_its_place(bootstrap: str) -> None:
         assert sorted(found) == sorted(VALUES)
 
 
-def test_commits_are_kept(bootstrap: str) -> None:
+def test_committed_offsets_are_kept(bootstrap: str) -> None:
     create(bootstrap, "confluent-commits", partitions=1)
     consumer = confluent_kafka.Consumer(
         {"bootstrap.servers": bootstrap, "group.id": "confluent-commits"}
@@ -115,7 +115,7 @@ def test_commits_are_kept(bootstrap: str) -> None:
     consumer.close()
 
 
-def test_administration(bootstrap: str) -> None:
+def test_topics_and_configurations_are_administered(bootstrap: str) -> None:
     client = admin.AdminClient({"bootstrap.servers": bootstrap})
     create(bootstrap, "confluent-admin", partitions=2)
     resource = admin.ConfigResource("topic", "confluent-admin")

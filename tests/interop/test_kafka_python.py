@@ -29,7 +29,9 @@ def produce(bootstrap: str, topic: str, **config: Any) -> None:
 
 
 @pytest.mark.parametrize("codec", [None, "gzip", "lz4", "zstd"])
-def test_each_codec_comes_back(bootstrap: str, codec: str | None) -> None:
+def test_records_of_every_codec_are_produced_and_consumed(
+    bootstrap: str, codec: str | None
+) -> None:
     topic = f"kafka-python-{codec}"
     create(bootstrap, topic)
     produce(bootstrap, topic, compression_type=codec)
@@ -47,7 +49,7 @@ def test_each_codec_comes_back(bootstrap: str, codec: str | None) -> None:
     assert sorted(found) == sorted(VALUES)
 
 
-def test_administration(bootstrap: str) -> None:
+def test_topics_and_configurations_are_administered(bootstrap: str) -> None:
     create(bootstrap, "kafka-python-admin")
     produce(bootstrap, "kafka-python-admin")
     client = admin.KafkaAdminClient(bootstrap_servers=bootstrap)

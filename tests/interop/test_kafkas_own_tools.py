@@ -23,7 +23,7 @@ def tool(name: str, bootstrap: str, *arguments: str, **options: object) -> str:
     return printed
 
 
-def test_topics(bootstrap: str) -> None:
+def test_the_topic_tool_creates_alters_describes_and_deletes_a_topic(bootstrap: str) -> None:
     tool("TopicCommand", bootstrap, "--create", "--topic", "java-topics", "--partitions", "3")
     tool("TopicCommand", bootstrap, "--alter", "--topic", "java-topics", "--partitions", "5")
 
@@ -34,7 +34,9 @@ def test_topics(bootstrap: str) -> None:
     assert "java-topics" not in tool("TopicCommand", bootstrap, "--list")
 
 
-def test_records_and_groups(broker: BrokerProcess, bootstrap: str, tmp_path: Path) -> None:
+def test_the_console_tools_produce_and_consume_and_the_group_is_described(
+    broker: BrokerProcess, bootstrap: str, tmp_path: Path
+) -> None:
     lines = "".join(f"{number}\n" for number in range(100))
     group = ["--group", "java-group", "--topic", "java-records"]
     tool("TopicCommand", bootstrap, "--create", "--topic", "java-records", "--partitions", "3")
@@ -57,7 +59,7 @@ def test_records_and_groups(broker: BrokerProcess, bootstrap: str, tmp_path: Pat
     assert "java-group" not in tool(commands, bootstrap, "--list")
 
 
-def test_our_files_are_kafkas(tmp_path: Path) -> None:
+def test_dump_log_segments_reads_the_files_of_the_reference_broker(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path) as broker:
         tool("TopicCommand", broker.bootstrap, "--create", "--topic", "files")
         tool("ConsoleProducer", broker.bootstrap, "--topic", "files", input="one\ntwo\n")

@@ -36,7 +36,7 @@ def begin_transaction(bootstrap: str, topic: str) -> Any:
 
 
 @pytest.mark.parametrize("is_committed", [True, False])
-def test_a_committed_reader_waits_in_good_health_until_the_transaction_ends(
+def test_a_read_committed_consumer_is_healthy_while_it_waits_for_a_transaction_to_end(
     bootstrap: str, is_committed: bool
 ) -> None:
     topic = f"transaction-{is_committed}"

@@ -59,7 +59,7 @@ def test_an_edited_source_makes_its_compiled_module_stale(tmp_path: Path) -> Non
     assert stale_modules(tmp_path) == ["pyk.protocol.hot"]
 
 
-def test_an_edited_declaration_makes_stale_what_was_compiled_against_it(tmp_path: Path) -> None:
+def test_an_edited_declaration_makes_modules_that_use_it_stale(tmp_path: Path) -> None:
     source = make_project(tmp_path)
     cimports = {"between": "pyk.protocol.hot", "far": "pyk.protocol.between", "other": "libc.math"}
     for name, module in cimports.items():
@@ -77,7 +77,7 @@ def test_an_edited_declaration_makes_stale_what_was_compiled_against_it(tmp_path
     ]
 
 
-def test_what_is_left_of_other_modules_and_other_pythons_is_removed(tmp_path: Path) -> None:
+def test_extensions_of_deleted_modules_and_other_pythons_are_removed(tmp_path: Path) -> None:
     source = make_project(tmp_path)
     names = [f"hot{SUFFIX}", f"once_hot{SUFFIX}", "hot.cpython-399.so"]
     for name in names:
@@ -87,7 +87,7 @@ def test_what_is_left_of_other_modules_and_other_pythons_is_removed(tmp_path: Pa
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-def test_only_what_is_stale_is_compiled_again(tmp_path: Path) -> None:
+def test_only_stale_modules_are_compiled_again(tmp_path: Path) -> None:
     source = make_project(tmp_path)
     other = source.with_name("other.py")
     other.write_text("def nothing():\n    pass\n")
@@ -100,7 +100,7 @@ def test_only_what_is_stale_is_compiled_again(tmp_path: Path) -> None:
     assert [path.stem.split(".")[0] for path in after if after[path] != before[path]] == ["other"]
 
 
-def test_without_a_compiler_the_plain_form_is_what_remains(
+def test_without_a_compiler_only_the_plain_form_remains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = make_project(tmp_path)
@@ -160,7 +160,7 @@ def test_a_build_shows_no_false_warnings(tmp_path: Path, capfd: pytest.CaptureFi
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-def test_c_that_newer_compilers_refuse_can_be_made_an_error(
+def test_c_code_that_newer_compilers_refuse_can_be_made_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = make_project(tmp_path)
@@ -188,7 +188,7 @@ def test_a_hot_module_is_compiled_beside_its_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-def test_a_class_that_its_declaration_keeps_from_the_cyclic_collector_stays_out_of_it(
+def test_a_class_declared_without_gc_is_not_tracked_by_the_garbage_collector(
     tmp_path: Path,
 ) -> None:
     source = make_project(tmp_path)

@@ -25,7 +25,7 @@ def test_the_clients_do_not_load(unwanted: str) -> None:
     assert unwanted not in modules_after("import pyk.clients; from pyk.clients import Producer")
 
 
-def test_the_clients_cost_little_more_than_asyncio() -> None:
+def test_importing_the_clients_loads_few_modules_beyond_asyncio() -> None:
     beyond_asyncio = modules_after("import pyk.clients") - modules_after("import asyncio")
 
     assert not {name for name in beyond_asyncio if name.startswith("pyk.protocol.messages.")}
@@ -36,7 +36,7 @@ def test_the_protocol_does_not_load_asyncio() -> None:
     assert "asyncio" not in modules_after("import pyk.protocol")
 
 
-def test_what_spark_discovers_loads_neither_pyarrow_nor_the_broker() -> None:
+def test_the_module_that_spark_discovers_loads_neither_pyarrow_nor_the_broker() -> None:
     loaded = modules_after("import pyspark_pyk")
 
     assert not {"pyarrow", "pyk.reference_broker", "pyk.clients"} & loaded

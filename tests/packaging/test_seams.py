@@ -57,9 +57,9 @@ def opened_files(source: str) -> list[int]:
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if not path.startswith(SEAMS)])
-def test_only_seam_modules_open_files(path: str) -> None:
+def test_only_modules_that_do_io_open_files(path: str) -> None:
     assert opened_files((ROOT / path).read_text()) == []
 
 
-def test_the_check_sees_an_open() -> None:
+def test_the_check_finds_a_call_of_open() -> None:
     assert opened_files("with open('x') as f: Path('y').read_text()") == [1, 1]

@@ -41,7 +41,7 @@ def names(wheel: Path) -> list[str]:
         return archive.namelist()
 
 
-def test_without_compiled_modules_the_wheel_runs_anywhere(wheel: Path) -> None:
+def test_a_wheel_without_compiled_modules_runs_anywhere(wheel: Path) -> None:
     assert wheel.name.endswith("-py3-none-any.whl")
 
 

@@ -98,7 +98,7 @@ def test_eager_assignors_assign_every_partition(
 
 
 @given(LAYOUTS, groups())
-def test_a_cooperative_group_settles_and_then_owns_every_partition(
+def test_a_cooperative_group_becomes_stable_and_then_owns_every_partition(
     layouts: dict[str, TopicLayout], members: list[Subscription]
 ) -> None:
     for generation_id in range(5, 9):
@@ -113,7 +113,7 @@ def test_a_cooperative_group_settles_and_then_owns_every_partition(
 
 
 @given(LAYOUTS, groups())
-def test_a_settled_group_keeps_what_it_has_when_a_member_leaves(
+def test_members_of_a_stable_group_keep_their_partitions_when_one_leaves(
     layouts: dict[str, TopicLayout], members: list[Subscription]
 ) -> None:
     topics = frozenset(TOPICS)

@@ -207,7 +207,7 @@ def filled(filesystem: Any, batches: list[list[bytes]], **config: Any) -> list[t
 
 
 @given(batches=st.lists(VALUES, min_size=1, max_size=8), data=st.data())
-def test_log_cut_at_any_byte_keeps_every_batch_before_the_cut(batches, data):
+def test_a_log_truncated_at_any_byte_keeps_every_batch_before_it(batches, data):
     filesystem = MemoryFileSystem()
     places = filled(filesystem, batches)
     cut = data.draw(st.integers(0, places[-1][0]))
@@ -222,7 +222,7 @@ def test_log_cut_at_any_byte_keeps_every_batch_before_the_cut(batches, data):
 
 
 @given(batches=st.lists(VALUES, min_size=1, max_size=8), data=st.data())
-def test_log_with_any_byte_changed_keeps_every_batch_before_it(batches, data):
+def test_a_log_with_any_byte_changed_keeps_every_batch_before_it(batches, data):
     filesystem = MemoryFileSystem()
     places = filled(filesystem, batches)
     position = data.draw(st.integers(0, places[-1][0] - 1))
@@ -245,7 +245,9 @@ def test_log_with_any_byte_changed_keeps_every_batch_before_it(batches, data):
     bytes_before=st.integers(0, 200),
     is_killed=st.booleans(),
 )
-def test_torn_write_loses_only_what_was_not_acknowledged(batches, torn, bytes_before, is_killed):
+def test_a_torn_write_loses_only_records_that_were_not_acknowledged(
+    batches, torn, bytes_before, is_killed
+):
     memory = MemoryFileSystem()
     filesystem = FaultyFileSystem(memory)
     log = open_log(filesystem, segment_bytes=400)
@@ -275,7 +277,7 @@ def test_torn_write_loses_only_what_was_not_acknowledged(batches, torn, bytes_be
     asked=st.integers(-1, 51),
     segment_bytes=st.sampled_from([200, 1 << 20]),
 )
-def test_first_record_that_is_not_older_is_found(timestamps, asked, segment_bytes):
+def test_find_timestamp_finds_the_first_record_that_is_not_older(timestamps, asked, segment_bytes):
     log = open_log(segment_bytes=segment_bytes, index_interval_bytes=0)
     for timestamp in timestamps:
         append(log, b"x", timestamp_ms=START_MS + timestamp)

@@ -13,7 +13,9 @@ from support.table_codec import Reader, Writer
 @pytest.mark.parametrize("name", known_messages())
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_generated_codec_and_judge_agree_on_any_value(name: str, data: st.DataObject) -> None:
+def test_the_generated_codec_and_the_table_codec_agree_on_any_value(
+    name: str, data: st.DataObject
+) -> None:
     cls, schema = message_class(name), schemas()[name]
     version = data.draw(st.sampled_from(list(cls.versions)))
     value = data.draw(message_values(schema, version))

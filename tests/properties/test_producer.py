@@ -181,7 +181,7 @@ def test_close_settles_every_record_in_time_while_brokers_fail(
 
 @settings(max_examples=20)
 @given(st.lists(bursts, max_size=5), st.sampled_from([0.0, 0.2, 1.0]))
-def test_close_returns_in_time_while_brokers_keep_silent(
+def test_close_returns_in_time_while_brokers_do_not_answer(
     bursts: list[Burst], timeout: float
 ) -> None:
     async def run() -> None:

@@ -55,7 +55,7 @@ def source_of(record: Any) -> Source:
 
 
 @given(SOURCES, CODECS, st.integers(0, (1 << 63) - 100))
-def test_what_is_written_is_read(
+def test_decoding_an_encoded_batch_returns_the_same_records(
     sources: list[Source], codec: Compression, base_offset: int
 ) -> None:
     (batch,) = read_batches(batch_of(sources, codec, base_offset))
@@ -68,7 +68,7 @@ def test_what_is_written_is_read(
 
 
 @given(SOURCES, st.integers(61, 2000))
-def test_a_batch_never_passes_its_size_but_for_its_first_record(
+def test_only_a_single_record_makes_a_batch_larger_than_its_limit(
     sources: list[Source], max_bytes: int
 ) -> None:
     builder = RecordBatchBuilder(max_bytes=max_bytes)
@@ -101,7 +101,7 @@ def test_spans_of_any_size_give_every_record_from_the_fetch_offset_once_and_in_o
 
 
 @given(SOURCES, CODECS, st.integers(1, 700))
-def test_columns_and_records_say_the_same(
+def test_columns_and_records_have_the_same_values(
     sources: list[Source], codec: Compression, max_chunk_bytes: int
 ) -> None:
     (batch,) = read_batches(batch_of(sources, codec))
@@ -114,7 +114,7 @@ def test_columns_and_records_say_the_same(
 
 
 @given(SOURCES, CODECS, st.data())
-def test_damage_is_an_error_or_nothing_but_never_another_record(
+def test_records_of_a_damaged_batch_are_never_read(
     sources: list[Source], codec: Compression, choice: st.DataObject
 ) -> None:
     good = batch_of(sources, codec)
@@ -132,7 +132,7 @@ def test_damage_is_an_error_or_nothing_but_never_another_record(
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_at_all_are_batches_or_a_typed_error(data: bytes) -> None:
+def test_any_bytes_are_decoded_to_batches_or_a_typed_error(data: bytes) -> None:
     with suppress(RecordBatchError):
         for batch in read_batches(data):
             list(batch)
@@ -155,7 +155,7 @@ def test_varlongs_round_trip(value: int) -> None:
 
 
 @given(st.binary(max_size=12))
-def test_a_number_has_one_encoding_only(data: bytes) -> None:
+def test_every_accepted_varint_is_the_only_encoding_of_its_number(data: bytes) -> None:
     for encode, decode in ((encode_varint, decode_varint), (encode_varlong, decode_varlong)):
         try:
             value, end = decode(data, 0, len(data))

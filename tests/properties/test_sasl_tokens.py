@@ -52,12 +52,12 @@ CLIENT_FIRSTS = st.builds(
 
 
 @given(st.builds(PlainToken, TEXT, TEXT, TEXT | st.just("")))
-def test_a_plain_token_is_read_as_it_is_written(token: PlainToken) -> None:
+def test_decoding_an_encoded_plain_token_returns_the_same_values(token: PlainToken) -> None:
     assert PlainToken.decode(token.encode()) == token
 
 
 @given(CLIENT_FIRSTS, NONCES, SALTS, ITERATIONS, SCRAM_EXTENSIONS, st.binary(min_size=1))
-def test_the_messages_of_scram_are_read_as_they_are_written(
+def test_decoding_an_encoded_scram_message_returns_the_same_values(
     first: ClientFirst,
     nonce: str,
     salt: bytes,
@@ -80,18 +80,22 @@ def test_the_messages_of_scram_are_read_as_they_are_written(
 
 
 @given(st.builds(OAuthBearerResponse, BEARER_TOKENS, MAYBE_NAMES, BEARER_EXTENSIONS))
-def test_a_bearer_token_is_read_as_it_is_written(response: OAuthBearerResponse) -> None:
+def test_decoding_an_encoded_bearer_token_returns_the_same_values(
+    response: OAuthBearerResponse,
+) -> None:
     assert OAuthBearerResponse.decode(response.encode()) == response
 
 
 @given(st.builds(OAuthBearerFailure, SHOWN, st.none() | SHOWN, st.none() | SHOWN))
-def test_a_failure_is_read_as_it_is_written(failure: OAuthBearerFailure) -> None:
+def test_decoding_an_encoded_oauthbearer_failure_returns_the_same_values(
+    failure: OAuthBearerFailure,
+) -> None:
     assert OAuthBearerFailure.decode(failure.encode()) == failure
 
 
 @settings(max_examples=25)
 @given(st.sampled_from(ScramMechanism), CLIENT_FIRSTS, NONCES, TEXT, TEXT, SALTS)
-def test_only_the_same_password_is_proved(
+def test_only_the_same_password_passes_the_verification(
     mechanism: ScramMechanism,
     first: ClientFirst,
     nonce: str,

@@ -22,7 +22,7 @@ LIMITS = st.none() | st.integers(1, 3000)
 
 
 @given(OFFSETS, st.none() | OFFSETS, st.dictionaries(st.sampled_from("ab0"), st.uuids().map(str)))
-def test_offsets_survive_the_checkpoint(
+def test_offsets_of_a_checkpoint_are_read_as_they_were_written(
     offsets: dict[TopicPartition, int],
     start: dict[TopicPartition, int] | None,
     topic_ids: dict[str, str],
@@ -65,7 +65,7 @@ def test_tasks_cover_every_offset_once(
 
 
 @given(OFFSETS, OFFSETS, st.integers(1, 10**6))
-def test_a_limited_batch_moves_on_and_never_past_the_end(
+def test_a_limited_batch_advances_and_never_passes_the_end(
     start: dict[TopicPartition, int], ahead: dict[TopicPartition, int], most: int
 ) -> None:
     latest = {partition: start.get(partition, 0) + more for partition, more in ahead.items()}

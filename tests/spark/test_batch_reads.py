@@ -38,7 +38,7 @@ def test_rows_have_the_columns_of_sparks_own_kafka_source(topic: Topic) -> None:
     }
 
 
-def test_headers_come_when_they_are_asked_for(topic: Topic) -> None:
+def test_headers_are_read_when_the_option_asks_for_them(topic: Topic) -> None:
     topic.produce([b"with"], partition=0, headers=[("a", b"1"), ("b", None), ("a", b"2")])
     topic.produce([b"without"], partition=0)
 
@@ -48,7 +48,7 @@ def test_headers_come_when_they_are_asked_for(topic: Topic) -> None:
     assert rows[1].headers is None
 
 
-def test_null_keys_and_values_are_null(topic: Topic) -> None:
+def test_null_keys_and_values_are_read_as_null(topic: Topic) -> None:
     topic.produce([b"", None], partition=0)  # type: ignore[list-item]
 
     rows = topic.batch().orderBy("offset").collect()
@@ -67,7 +67,7 @@ def test_a_schema_chooses_the_columns(topic: Topic) -> None:
     ]
 
 
-def test_offsets_say_from_where_to_where(topic: Topic) -> None:
+def test_starting_and_ending_offsets_limit_the_read(topic: Topic) -> None:
     for partition in range(3):
         topic.produce([b"%d" % number for number in range(10)], partition=partition)
     starts = {topic.name: {"0": 7, "1": -2, "2": 4}}
@@ -81,7 +81,7 @@ def test_offsets_say_from_where_to_where(topic: Topic) -> None:
     ]
 
 
-def test_large_ranges_arrive_whole_and_in_order(topic: Topic) -> None:
+def test_large_ranges_are_read_completely_and_in_order(topic: Topic) -> None:
     values = [b"%07d" % number for number in range(60_000)]
     topic.produce(values, partition=0)
 
@@ -91,7 +91,7 @@ def test_large_ranges_arrive_whole_and_in_order(topic: Topic) -> None:
     assert [row.value for row in rows] == values
 
 
-def test_partitions_are_assigned_by_number(spark: SparkSession, topic: Topic) -> None:
+def test_assigned_partitions_are_read(spark: SparkSession, topic: Topic) -> None:
     for partition in range(3):
         topic.produce([b"x"], partition=partition)
     assignment = json.dumps({topic.name: [0, 2]})
@@ -121,7 +121,7 @@ def test_small_partitions_share_as_many_tasks_as_spark_runs_at_once(
     assert tasks == 2, "the session is local[2]"
 
 
-def test_a_limit_stops_reading_and_leaves_the_worker_well(topic: Topic) -> None:
+def test_the_worker_reads_again_after_a_limit_stopped_a_read(topic: Topic) -> None:
     topic.produce([b"%d" % number for number in range(50_000)], partition=0)
     frame = topic.batch(schema="value binary")
 
@@ -129,7 +129,7 @@ def test_a_limit_stops_reading_and_leaves_the_worker_well(topic: Topic) -> None:
     assert frame.count() == 50_000
 
 
-def test_sql_knows_the_format(spark: SparkSession, topic: Topic) -> None:
+def test_sql_queries_can_use_the_format(spark: SparkSession, topic: Topic) -> None:
     topic.produce([b"from sql"])
     spark.sql(
         f"CREATE OR REPLACE TEMPORARY VIEW records USING pyk OPTIONS ("
@@ -140,17 +140,17 @@ def test_sql_knows_the_format(spark: SparkSession, topic: Topic) -> None:
     assert spark.sql("SELECT cast(value AS string) AS v FROM records").first()["v"] == "from sql"  # type: ignore[index]
 
 
-def test_a_mistake_in_the_options_is_told_when_the_table_is_loaded(topic: Topic) -> None:
+def test_an_invalid_option_is_reported_when_the_table_is_loaded(topic: Topic) -> None:
     with pytest.raises(PySparkException, match=r"\[PYK_OPTION\].*did you mean 'startingOffsets'"):
         topic.batch(startingOffset="earliest")
 
 
-def test_a_topic_that_does_not_exist_is_named(topic: Topic) -> None:
+def test_the_error_for_an_unknown_topic_names_it(topic: Topic) -> None:
     with pytest.raises(PySparkException, match=r"\[PYK_READ_FAILED\].*no-such-topic"):
         topic.batch(subscribe="no-such-topic").collect()
 
 
-def test_offsets_that_are_not_there_are_an_error_of_the_options(topic: Topic) -> None:
+def test_ending_offsets_beyond_the_log_are_an_invalid_option(topic: Topic) -> None:
     topic.produce([b"x"], partition=0)
     offsets = json.dumps({topic.name: {"0": 5, "1": -2, "2": -2}})
 

@@ -10,7 +10,7 @@ from support.java_patterns import ACCEPTED
 pytestmark = pytest.mark.spark
 
 
-def test_java_agrees(spark: SparkSession) -> None:
+def test_java_accepts_and_matches_the_same_patterns(spark: SparkSession) -> None:
     matches = spark._jvm.java.util.regex.Pattern.matches  # type: ignore[union-attr]
 
     for pattern, matching, others in ACCEPTED:

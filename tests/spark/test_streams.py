@@ -40,7 +40,7 @@ def values(first: int, last: int) -> list[bytes]:
     return [b"%04d" % number for number in range(first, last)]
 
 
-def test_available_now_reads_what_is_there_and_goes_on_there_next_time(topic: Topic) -> None:
+def test_available_now_reads_all_records_and_continues_there_next_time(topic: Topic) -> None:
     seen = Seen()
     stream = topic.stream(startingOffsets="earliest")
     topic.produce(values(0, 500))
@@ -142,7 +142,7 @@ def test_topics_are_found_by_pattern(make_topic: Callable[..., Topic]) -> None:
     assert seen.counts == Counter(values(0, 9))
 
 
-def test_lost_records_end_the_query_or_are_left_out(topic: Topic, cluster: Cluster) -> None:
+def test_lost_records_fail_the_query_or_are_skipped(topic: Topic, cluster: Cluster) -> None:
     seen = Seen()
     topic.produce(values(0, 10), partition=0)
     topic.run(topic.stream(startingOffsets="earliest"), seen)
@@ -158,7 +158,7 @@ def test_lost_records_end_the_query_or_are_left_out(topic: Topic, cluster: Clust
     assert seen.counts == Counter(values(0, 10) + values(15, 30))
 
 
-def test_a_group_shows_how_far_the_query_is(topic: Topic, cluster: Cluster) -> None:
+def test_offsets_of_the_query_are_committed_to_the_group(topic: Topic, cluster: Cluster) -> None:
     topic.produce(values(0, 10), partition=1)
     options = {"kafka.group.id": "watched", "commitOffsetsToGroup": "true"}
 
@@ -173,7 +173,7 @@ def test_a_group_shows_how_far_the_query_is(topic: Topic, cluster: Cluster) -> N
     }
 
 
-def test_a_query_that_polls_sees_what_arrives(topic: Topic) -> None:
+def test_a_running_query_reads_records_as_they_arrive(topic: Topic) -> None:
     seen = Seen()
     query = topic.start(topic.stream(startingOffsets="latest"), seen)
 

@@ -78,7 +78,7 @@ def test_rows_of_a_key_keep_their_order(spark: SparkSession, topic: Topic) -> No
         assert numbers == sorted(numbers)
 
 
-def test_a_stream_goes_from_topic_to_topic(
+def test_a_stream_copies_one_topic_to_another(
     make_topic: Callable[..., Topic], tmp_path: Path
 ) -> None:
     source, target = make_topic(), make_topic()
@@ -99,7 +99,7 @@ def test_a_stream_goes_from_topic_to_topic(
     assert Counter(record.value for record in target.read_back(1000)) == Counter(values)
 
 
-def test_whole_results_are_appended(make_topic: Callable[..., Topic], tmp_path: Path) -> None:
+def test_complete_results_are_appended(make_topic: Callable[..., Topic], tmp_path: Path) -> None:
     source, target = make_topic(), make_topic()
     source.produce([b"a", b"b", b"a"])
     counts = (
@@ -128,7 +128,9 @@ def test_a_partition_that_does_not_exist_fails_the_task(spark: SparkSession, top
         write(frame, topic, **IMPATIENT)
 
 
-def test_a_record_that_is_too_large_names_topic_and_code(spark: SparkSession, topic: Topic) -> None:
+def test_the_error_for_a_record_that_is_too_large_names_topic_and_code(
+    spark: SparkSession, topic: Topic
+) -> None:
     frame = spark.sql("SELECT repeat('x', 3000000) AS value")
 
     with pytest.raises(
@@ -137,7 +139,7 @@ def test_a_record_that_is_too_large_names_topic_and_code(spark: SparkSession, to
         write(frame, topic, **{"kafka.max.request.size": 8_000_000})
 
 
-def test_a_failed_batch_fails_the_stream_and_says_why(topic: Topic, tmp_path: Path) -> None:
+def test_a_failed_batch_fails_the_stream_with_its_cause(topic: Topic, tmp_path: Path) -> None:
     topic.produce([b"v"])
     frame = topic.stream(startingOffsets="earliest").selectExpr("value", "99 AS partition")
 

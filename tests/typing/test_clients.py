@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("clients_as_used.py")
 
 
-def test_the_type_checker_refuses_the_wrong_lines_and_no_other() -> None:
+def test_the_type_checker_refuses_exactly_the_wrong_lines() -> None:
     out, err, _ = api.run(["--config-file", str(ROOT / "pyproject.toml"), str(PROGRAM)])
     refused = {int(line) for line in re.findall(r"clients_as_used\.py:(\d+): error", out)}
 

@@ -10,7 +10,7 @@ from pyk.clients import AsyncConsumer, ConcurrentUseError
 from support.blocking_consuming import partitions, produce
 
 
-async def test_the_asyncio_consumer_is_the_same_awaited(cluster, topic):
+async def test_the_asyncio_consumer_iterates_polls_commits_and_seeks(cluster, topic):
     await asyncio.to_thread(produce, cluster, topic, 300)
     first, *_ = partitions(topic)
     seen = []
@@ -36,7 +36,7 @@ async def test_the_asyncio_consumer_is_the_same_awaited(cluster, topic):
     assert sorted(seen, key=int) == [b"%d" % n for n in range(300)]
 
 
-async def test_other_tasks_run_while_records_are_at_hand(cluster, topic):
+async def test_other_tasks_run_while_buffered_records_are_read(cluster, topic):
     await asyncio.to_thread(produce, cluster, topic, 3000)
     turns = 0
 

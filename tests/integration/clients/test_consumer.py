@@ -100,7 +100,7 @@ def test_offsets_are_found_at_the_ends_and_by_time(cluster, topic):
         assert found[second] is None
 
 
-def test_deserializers_make_values_and_name_the_record_they_refuse(cluster, topic):
+def test_deserializers_return_values_and_their_errors_name_the_record(cluster, topic):
     class Shout:
         def deserialize(self, topic: str, data: bytes) -> str:
             return f"{topic}: {data.decode().upper()}"
@@ -125,7 +125,7 @@ def test_deserializers_make_values_and_name_the_record_they_refuse(cluster, topi
         assert next(consumer).value == 7
 
 
-def test_a_refused_record_is_kept_as_it_was_written_for_a_dead_letter_topic(cluster, topic):
+def test_a_deserialization_error_keeps_the_raw_record_for_a_dead_letter_topic(cluster, topic):
     with Producer(cluster.bootstrap) as producer:
         producer.send_and_wait(
             topic, b"{", b"k", partition=0, headers=[("h", b"1")], timestamp_ms=5_000
@@ -147,7 +147,7 @@ def test_a_refused_record_is_kept_as_it_was_written_for_a_dead_letter_topic(clus
     assert by_poll.timestamp == 5_000
 
 
-def test_what_a_serializer_refuses_names_topic_and_type(cluster, topic):
+def test_a_serialization_error_names_the_topic_and_the_type(cluster, topic):
     with (
         Producer(cluster.bootstrap, key_serializer=StringSerializer()) as producer,
         pytest.raises(SerializationError) as caught,
@@ -159,7 +159,7 @@ def test_what_a_serializer_refuses_names_topic_and_type(cluster, topic):
     assert "takes str, not int" in str(caught.value)
 
 
-def test_a_deserializer_must_be_one(cluster):
+def test_a_value_deserializer_must_be_callable(cluster):
     with pytest.raises(ConfigurationError, match="value_deserializer must be a callable"):
         Consumer(cluster.bootstrap, value_deserializer=5)
 
@@ -177,7 +177,7 @@ def test_records_become_arrow_tables(cluster, topic):
     )
 
 
-def test_misuse_is_named(cluster, topic):
+def test_misuse_raises_typed_errors(cluster, topic):
     with reader(cluster) as consumer:
         with pytest.raises(StateError, match="not assigned"):
             consumer.seek((topic, 0), 1)
@@ -196,7 +196,7 @@ def test_misuse_is_named(cluster, topic):
         Consumer(cluster.bootstrap, group_protocol="consumer")
 
 
-def test_a_fetch_is_under_way_while_the_application_works(cluster, topic):
+def test_the_next_records_are_fetched_while_the_application_works(cluster, topic):
     with reader(cluster, topic) as consumer:
         for number in range(20):
             produce(cluster, topic, 1)

@@ -85,7 +85,7 @@ def test_offsets_are_committed_in_every_form(cluster, topic):
         assert consumer.committed([first]) == {first: OffsetAndMetadata(7, "", 0)}
 
 
-def test_another_thread_commits_what_it_names_and_nothing_else(cluster, topic):
+def test_another_thread_commits_only_records_that_it_names(cluster, topic):
     produce(cluster, topic, 30)
     refusals = []
 
@@ -112,7 +112,7 @@ def test_another_thread_commits_what_it_names_and_nothing_else(cluster, topic):
     assert committed[record.topic, record.partition] == OffsetAndMetadata(1, leader_epoch=0)
 
 
-def test_closing_does_not_say_that_what_is_in_hand_is_finished(cluster, topic):
+def test_close_does_not_commit_the_record_whose_loop_body_failed(cluster, topic):
     produce(cluster, topic, 30)
     consumer = reader(cluster, topic, group_id=topic)
 
@@ -129,7 +129,7 @@ def test_closing_does_not_say_that_what_is_in_hand_is_finished(cluster, topic):
     assert sum(offset.offset for offset in committed.values() if offset is not None) == 2
 
 
-def test_an_application_that_was_slow_joins_its_group_as_soon_as_it_polls(cluster, topic):
+def test_a_member_that_was_removed_for_slow_polls_rejoins_at_the_next_poll(cluster, topic):
     produce(cluster, topic, 30)
     # A member that looked once in a heartbeat interval whether it is polled would be late here.
     patience = {"heartbeat_interval_ms": 100_000, "session_timeout_ms": 300_000}

@@ -33,7 +33,7 @@ def consumer(cluster: Cluster) -> Iterator[Consumer[Any, Any]]:
         yield consumer
 
 
-def test_reading_before_it_is_said_what_is_an_error_and_no_endless_wait(
+def test_reading_without_a_subscription_raises(
     consumer: Consumer[Any, Any],
 ) -> None:
     with pytest.raises(StateError, match="subscribe or assign first"):
@@ -47,12 +47,12 @@ async def read_nothing(bootstrap: str) -> None:
         await consumer.poll(timeout=5)
 
 
-def test_in_asyncio_too(cluster: Cluster) -> None:
+def test_reading_without_a_subscription_raises_in_asyncio(cluster: Cluster) -> None:
     with pytest.raises(StateError, match="subscribe or assign first"):
         asyncio.run(read_nothing(cluster.bootstrap))
 
 
-def test_a_poll_without_a_limit_waits_for_records(cluster: Cluster) -> None:
+def test_a_poll_without_a_timeout_waits_for_records(cluster: Cluster) -> None:
     with Producer(cluster.bootstrap) as producer:
         producer.send("awaited", b"here")
 
@@ -63,12 +63,12 @@ def test_a_poll_without_a_limit_waits_for_records(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("topics", "error"), [(["a b"], InvalidTopicError), ([5], TypeError), (5, TypeError)]
 )
-def test_topics_that_cannot_be_are_refused(cluster: Cluster, topics: Any, error: type) -> None:
+def test_invalid_topic_names_are_refused(cluster: Cluster, topics: Any, error: type) -> None:
     with pytest.raises(error), Consumer(cluster.bootstrap, topics=topics, group_id="mistaken"):
         pass
 
 
-def test_a_listener_without_the_methods_of_one_is_refused(consumer: Consumer[Any, Any]) -> None:
+def test_a_rebalance_listener_without_its_methods_is_refused(consumer: Consumer[Any, Any]) -> None:
     class OnlyAssigned:
         def on_partitions_assigned(self, partitions: Any) -> None: ...
 
@@ -78,7 +78,7 @@ def test_a_listener_without_the_methods_of_one_is_refused(consumer: Consumer[Any
     consumer.subscribe(["orders"], listener=RebalanceListener())
 
 
-def test_one_partition_where_several_are_meant_is_named(consumer: Consumer[Any, Any]) -> None:
+def test_a_single_partition_instead_of_a_list_is_refused(consumer: Consumer[Any, Any]) -> None:
     orders: Any = TopicPartition("orders", 0)
 
     for call in (consumer.assign, consumer.committed, consumer.end_offsets):

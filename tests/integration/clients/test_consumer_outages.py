@@ -20,7 +20,7 @@ from support.blocking_consuming import partitions, produce, read, reader
 from support.real_time import IN_TIME, took
 
 
-def test_nobody_home_is_one_error_soon():
+def test_a_port_without_a_listener_raises_one_bootstrap_error_soon():
     before = time.monotonic()
 
     with pytest.raises(BootstrapError, match=r"127\.0\.0\.1:1"), Consumer("127.0.0.1:1"):
@@ -29,7 +29,7 @@ def test_nobody_home_is_one_error_soon():
     assert time.monotonic() - before < IN_TIME
 
 
-def test_calls_end_in_time_when_the_broker_is_gone(tmp_path: Path):
+def test_calls_end_at_their_timeouts_when_the_broker_is_down(tmp_path: Path):
     with Cluster(data_dir=tmp_path) as cluster:
         cluster.create_topic("orders", partitions=3)
         produce(cluster, "orders", 30)
@@ -50,7 +50,7 @@ def test_calls_end_in_time_when_the_broker_is_gone(tmp_path: Path):
         assert took(lambda: consumer.close(1)) < IN_TIME
 
 
-def test_a_restarted_broker_is_read_on_from(tmp_path: Path):
+def test_reading_continues_after_the_broker_restarts(tmp_path: Path):
     with Cluster(data_dir=tmp_path) as cluster:
         cluster.create_topic("orders", partitions=3)
         produce(cluster, "orders", 30)
@@ -62,7 +62,7 @@ def test_a_restarted_broker_is_read_on_from(tmp_path: Path):
             assert len(read(consumer, 30)) >= 30
 
 
-def test_damaged_records_are_raised_and_can_be_passed_over(cluster, topic):
+def test_corrupt_records_raise_and_can_be_skipped(cluster, topic):
     with Producer(cluster.bootstrap, linger_ms=0) as producer:
         for n in range(3):
             producer.send_and_wait(topic, b"value %d" % n, partition=0)

@@ -41,7 +41,7 @@ def interrupted_after(seconds: float) -> Iterator[None]:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
-def test_polls_that_are_interrupted_anywhere_lose_and_repeat_no_record(cluster, topic):
+def test_no_record_is_lost_or_repeated_when_polls_are_interrupted_anywhere(cluster, topic):
     # A batch that takes longer to open than any interval would be opened again and again.
     produce(cluster, topic, 3000, batch_size=1000)
     polled = []

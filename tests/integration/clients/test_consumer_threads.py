@@ -24,7 +24,7 @@ from support.real_time import (
 )
 
 
-def test_a_poll_returns_when_its_time_is_over_or_sooner_with_records(cluster, topic):
+def test_a_poll_returns_at_its_timeout_or_earlier_with_records(cluster, topic):
     with reader(cluster, topic) as consumer:
         assert 0.2 <= took(lambda: consumer.poll(0.2)) < IN_TIME
         assert took(lambda: consumer.poll(0)) < IN_TIME
@@ -82,7 +82,7 @@ def test_wakeup_ends_a_poll_of_another_thread(cluster, topic):
         consumer.poll(0)
 
 
-def test_another_thread_may_close_a_consumer_that_polls(cluster, topic):
+def test_another_thread_can_close_a_consumer_that_polls(cluster, topic):
     consumer = reader(cluster, topic, group_id=topic)
     outcome = []
 
@@ -115,7 +115,7 @@ def test_ctrl_c_ends_a_wait_and_leaves_the_consumer_usable(cluster, topic):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_child_is_told_that_the_consumer_is_not_its_own(cluster, topic):
+def test_a_forked_child_cannot_use_the_consumer_of_its_parent(cluster, topic):
     produce(cluster, topic, 30)
     with reader(cluster, topic) as consumer:
         next(consumer)
@@ -182,7 +182,7 @@ def hasty_interpreter() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("hasty_interpreter")
-def test_the_assignment_may_change_while_positions_and_records_are_fetched(cluster, topic):
+def test_the_assignment_can_change_while_positions_and_records_are_fetched(cluster, topic):
     produce(cluster, topic, 300)
     everything = partitions(topic)
     with reader(cluster, max_poll_records=20) as consumer:
@@ -203,7 +203,7 @@ def test_the_assignment_may_change_while_positions_and_records_are_fetched(clust
 
 
 @pytest.mark.usefixtures("hasty_interpreter")
-def test_any_thread_may_ask_how_a_consumer_stands_while_its_assignment_changes(cluster, topic):
+def test_any_thread_can_read_the_state_of_a_consumer_while_its_assignment_changes(cluster, topic):
     produce(cluster, topic, 30)
     everything = partitions(topic)
     with reader(cluster) as consumer:
@@ -217,7 +217,7 @@ def test_any_thread_may_ask_how_a_consumer_stands_while_its_assignment_changes(c
 
 
 @pytest.mark.usefixtures("hasty_interpreter")
-def test_records_are_read_in_order_and_once_while_partitions_pause_and_go_on(cluster, topic):
+def test_records_are_read_in_order_and_once_while_partitions_are_paused_and_resumed(cluster, topic):
     produce(cluster, topic, 600)
     seen: dict[int, list[int]] = {0: [], 1: [], 2: []}
     with reader(cluster, topic, max_poll_records=7) as consumer:
@@ -254,7 +254,7 @@ def test_a_consumer_that_is_dropped_leaves_its_group_and_ends_its_thread(cluster
         assert [p.offset for p in other.committed(partitions(topic)).values()] == [10, 10, 10]
 
 
-def test_a_consumer_needs_no_with(cluster, topic):
+def test_a_consumer_works_without_a_with_statement(cluster, topic):
     produce(cluster, topic, 30)
 
     consumer = reader(cluster, group_id=topic)

@@ -38,7 +38,7 @@ for count in range(5):
 
 
 @pytest.mark.parametrize("client", ["Producer", "Consumer", "Admin"])
-def test_a_client_without_file_descriptors_says_so_and_can_be_closed(client: str) -> None:
+def test_a_client_without_file_descriptors_raises_and_can_be_closed(client: str) -> None:
     program = PROGRAM.format(client=client)
 
     done = subprocess.run(

@@ -31,7 +31,7 @@ def refused(port: int) -> tuple[str, float]:
     return str(raised.value), time.monotonic() - began
 
 
-def test_a_web_server_is_called_one_at_once() -> None:
+def test_the_error_for_a_web_server_says_that_it_is_one() -> None:
     class Quiet(http.server.BaseHTTPRequestHandler):
         def log_message(self, *arguments: object) -> None:
             pass
@@ -49,7 +49,7 @@ def test_a_web_server_is_called_one_at_once() -> None:
     assert seconds < IN_TIME
 
 
-def test_a_tls_listener_is_suspected_at_once() -> None:
+def test_the_error_for_a_tls_listener_suggests_tls() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
 
@@ -69,7 +69,7 @@ def test_a_tls_listener_is_suspected_at_once() -> None:
     assert seconds < IN_TIME
 
 
-def test_a_port_on_which_nobody_listens_is_named_at_once() -> None:
+def test_the_error_for_a_port_without_a_listener_names_the_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
 
@@ -79,7 +79,7 @@ def test_a_port_on_which_nobody_listens_is_named_at_once() -> None:
     assert seconds < IN_TIME
 
 
-def test_the_client_goes_on_when_its_broker_is_back(tmp_path: Path) -> None:
+def test_the_client_works_again_when_its_broker_is_back(tmp_path: Path) -> None:
     with Cluster(data_dir=tmp_path) as cluster, Admin(cluster.bootstrap) as admin:
         admin.create_topics([NewTopic("orders")])
 
@@ -90,7 +90,7 @@ def test_the_client_goes_on_when_its_broker_is_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
-def test_clients_leave_no_socket_thread_or_task_behind(cluster: Cluster) -> None:
+def test_closed_clients_leave_no_socket_or_thread(cluster: Cluster) -> None:
     def use() -> None:
         with Admin(cluster.bootstrap) as admin:
             admin.list_groups()
@@ -98,7 +98,7 @@ def test_clients_leave_no_socket_thread_or_task_behind(cluster: Cluster) -> None
     assert left_open_by(use, times=50) == (0, 0)
 
 
-def test_asyncio_clients_leave_no_task_behind(cluster: Cluster) -> None:
+def test_closed_asyncio_clients_leave_no_task(cluster: Cluster) -> None:
     async def main() -> None:
         for _ in range(50):
             async with AsyncAdmin(cluster.bootstrap) as admin:
@@ -145,7 +145,7 @@ def test_ctrl_c_interrupts_a_blocking_call_at_once() -> None:
     assert time.monotonic() - began < IN_TIME
 
 
-def test_a_program_that_forgets_to_close_its_client_still_ends(cluster: Cluster) -> None:
+def test_a_program_that_does_not_close_its_client_exits(cluster: Cluster) -> None:
     program = run_program(
         """
         import sys

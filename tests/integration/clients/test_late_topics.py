@@ -21,7 +21,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.mark.parametrize("group_id", [None, "early"])
 @pytest.mark.parametrize("is_created", [True, False], ids=["by broker", "by producer"])
-def test_a_topic_is_subscribed_to_before_it_exists(
+def test_a_topic_that_is_created_after_the_subscription_is_read_soon(
     cluster: Cluster, group_id: str | None, is_created: bool
 ) -> None:
     topic = f"late-{group_id}-{is_created}"

@@ -19,7 +19,7 @@ from support.reading import read_topic
 from support.real_time import IN_TIME
 
 
-def test_a_client_shown_says_which_it_is_and_whose() -> None:
+def test_the_repr_of_a_client_has_its_type_client_id_and_servers() -> None:
     for kind in (Admin, AsyncAdmin, AsyncConsumer, AsyncProducer, Consumer, Producer):
         shown = repr(kind("one:9092,[::1]:9093", client_id="till"))
         assert shown == f"<{kind.__name__} 'till' at one:9092,[::1]:9093>"
@@ -28,12 +28,12 @@ def test_a_client_shown_says_which_it_is_and_whose() -> None:
         assert repr(cluster) == f"<Cluster at {cluster.bootstrap}>"
 
 
-def test_send_explains_itself() -> None:
+def test_the_docstring_of_send_mentions_max_block_ms() -> None:
     assert "max_block_ms" in (Producer.send.__doc__ or "")
     assert "max_block_ms" in (AsyncProducer.send.__doc__ or "")
 
 
-def test_a_member_does_not_wait_out_an_outage_to_leave_its_group() -> None:
+def test_close_does_not_wait_for_the_end_of_an_outage_to_leave_the_group() -> None:
     with Cluster() as cluster:
         cluster.create_topic("orders")
         consumer = Consumer(
@@ -63,7 +63,7 @@ producer.send("forgotten", b"to close")
 """
 
 
-def test_what_was_sent_is_delivered_though_the_program_forgot_to_close() -> None:
+def test_records_are_delivered_when_a_program_exits_without_closing() -> None:
     with Cluster() as cluster:
         command = [sys.executable, "-c", FORGETFUL, cluster.bootstrap]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
@@ -84,7 +84,7 @@ producer.send("forgotten", b"too late")
 """
 
 
-def test_the_end_of_a_program_does_not_wait_long_for_a_broker_that_is_gone() -> None:
+def test_a_program_exits_and_reports_undelivered_records_when_its_broker_is_down() -> None:
     with Cluster() as cluster:
         command = [sys.executable, "-c", BEREFT, cluster.bootstrap]
         pipe = subprocess.PIPE

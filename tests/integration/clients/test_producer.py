@@ -33,7 +33,7 @@ def values(cluster: Cluster, topic: str) -> list[bytes]:
     return [record.value for number in sorted(partitions) for record in partitions[number]]
 
 
-def test_what_is_sent_is_there_when_the_producer_is_left(cluster, topic):
+def test_leaving_the_with_block_delivers_every_record(cluster, topic):
     with Producer(cluster.bootstrap) as producer:
         deliveries = [producer.send(topic, b"%d" % n) for n in range(1_000)]
 
@@ -41,7 +41,7 @@ def test_what_is_sent_is_there_when_the_producer_is_left(cluster, topic):
     assert sorted(values(cluster, topic), key=int) == [b"%d" % n for n in range(1_000)]
 
 
-def test_an_error_of_the_application_is_not_held_back_for_long(cluster, topic):
+def test_close_has_a_short_timeout_when_the_with_block_raises(cluster, topic):
     limits = []
 
     class Recording(Producer):
@@ -66,7 +66,7 @@ def test_a_producer_connects_by_itself_when_it_is_first_used(cluster, topic):
     producer.close()
 
 
-def test_serializers_make_bytes_and_their_mistakes_are_named(cluster, topic):
+def test_serializers_return_bytes_and_their_errors_name_the_topic(cluster, topic):
     class Upper:
         def serialize(self, topic: str, value: str) -> bytes:
             return value.upper().encode()
@@ -91,7 +91,7 @@ def test_serializers_make_bytes_and_their_mistakes_are_named(cluster, topic):
     ]
 
 
-def test_a_partitioner_of_the_user_chooses(cluster, topic):
+def test_a_partitioner_of_the_application_chooses_the_partition(cluster, topic):
     seen = []
 
     def choose(key, partitions, available):
@@ -123,7 +123,7 @@ def test_threads_share_a_producer_and_keep_their_own_order(cluster, topic):
         assert mine == [b"%d %d" % (name, n) for n in range(500)]
 
 
-def test_callbacks_may_send_but_not_wait(cluster, topic):
+def test_callbacks_can_send_but_must_not_wait(cluster, topic):
     outcomes = []
 
     def delivered(delivery):
@@ -147,7 +147,7 @@ def test_callbacks_may_send_but_not_wait(cluster, topic):
     assert values(cluster, topic) == [b"one", b"two"]
 
 
-def test_send_never_runs_a_callback_so_both_may_use_one_lock_of_the_application(cluster, topic):
+def test_send_and_callbacks_can_use_one_lock_of_the_application(cluster, topic):
     lock, here = threading.Lock(), threading.current_thread()
     ran_in: list[threading.Thread] = []
 
@@ -199,7 +199,7 @@ def test_a_delivery_can_be_awaited_by_async_code(cluster, topic):
         assert asyncio.run(main()) == 0
 
 
-def test_a_lost_response_neither_loses_nor_doubles(cluster, topic):
+def test_a_lost_response_neither_loses_nor_duplicates_a_record(cluster, topic):
     with (
         cluster.faults.on("Produce", topic=topic).once().apply_then_lose_response(),
         Producer(cluster.bootstrap, linger_ms=0, batch_size=0) as producer,
@@ -211,7 +211,7 @@ def test_a_lost_response_neither_loses_nor_doubles(cluster, topic):
     assert values(cluster, topic) == [b"%d" % n for n in range(50)]
 
 
-def test_nobody_home_is_one_error_soon():
+def test_a_port_without_a_listener_raises_one_bootstrap_error_soon():
     before = time.monotonic()
 
     with pytest.raises(BootstrapError, match=r"127\.0\.0\.1:1") as caught, Producer("127.0.0.1:1"):
@@ -221,7 +221,7 @@ def test_nobody_home_is_one_error_soon():
     assert len(caught.value.attempts) == 1
 
 
-def test_waits_end_with_their_timeouts_when_the_broker_is_gone(tmp_path: Path):
+def test_waits_end_at_their_timeouts_when_the_broker_is_down(tmp_path: Path):
     with Cluster(data_dir=tmp_path) as cluster:
         cluster.create_topic("orders")
         producer = Producer(cluster.bootstrap, buffer_memory=10_000, max_block_ms=300)
@@ -261,7 +261,7 @@ def test_ctrl_c_ends_a_wait_and_leaves_the_producer_usable(cluster, topic):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_child_is_told_that_the_producer_is_not_its_own(cluster, topic):
+def test_a_forked_child_cannot_use_the_producer_of_its_parent(cluster, topic):
     with Producer(cluster.bootstrap) as producer:
         producer.send_and_wait(topic, b"parent")
 
@@ -295,7 +295,7 @@ def test_a_forked_child_does_not_wait_for_deliveries_of_its_parent(cluster, topi
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_child_is_told_that_the_asyncio_producer_is_not_its_own(cluster, topic):
+def test_a_forked_child_cannot_use_the_asyncio_producer_of_its_parent(cluster, topic):
     loop = asyncio.new_event_loop()
     producer = AsyncProducer(cluster.bootstrap, linger_ms=60_000)
     delivery = loop.run_until_complete(_sent(producer, topic))
@@ -386,7 +386,7 @@ print(time.monotonic() - before)
 """
 
 
-def test_a_callback_that_never_returns_holds_up_nobody_who_set_a_timeout(cluster, topic):
+def test_waits_with_a_timeout_end_although_a_callback_never_returns(cluster, topic):
     program = [sys.executable, "-c", STUCK, cluster.bootstrap, topic]
 
     done = subprocess.run(program, capture_output=True, text=True, timeout=30, check=True)

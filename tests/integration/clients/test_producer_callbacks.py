@@ -61,7 +61,7 @@ def test_a_send_that_waits_for_room_runs_no_callback(cluster: Cluster, topic: st
     assert inside.found == [False] * 300
 
 
-def test_a_callback_that_sends_into_a_full_buffer_is_told_that_it_would_wait_for_itself(
+def test_send_in_a_callback_raises_instead_of_waiting_for_buffer_space(
     cluster: Cluster, topic: str
 ) -> None:
     failures: list[BaseException] = []
@@ -112,7 +112,7 @@ def test_a_callback_that_waits_for_a_lock_held_around_send_delays_it_by_max_bloc
         assert producer.send_and_wait(topic, b"after", partition=0).offset >= 1
 
 
-def test_no_callback_runs_inside_of_the_call_that_adds_it(cluster: Cluster, topic: str) -> None:
+def test_no_callback_runs_inside_the_call_that_adds_it(cluster: Cluster, topic: str) -> None:
     lock = threading.Lock()
     called: list[bool] = []
 
@@ -133,7 +133,7 @@ def test_no_callback_runs_inside_of_the_call_that_adds_it(cluster: Cluster, topi
         eventually(lambda: called == [True] * 3)
 
 
-def test_a_callback_that_is_added_after_the_end_is_called_at_once(
+def test_a_callback_that_is_added_to_a_settled_delivery_is_called_at_once(
     cluster: Cluster, topic: str
 ) -> None:
     called: list[int] = []
@@ -169,7 +169,7 @@ def test_send_keeps_max_block_ms_whatever_a_callback_does(cluster: Cluster, topi
 @pytest.mark.parametrize(
     "error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), Exception()]
 )
-def test_what_a_callback_raises_keeps_no_other_record_from_its_outcome(
+def test_every_record_is_settled_although_a_callback_raises(
     cluster: Cluster, topic: str, error: BaseException
 ) -> None:
     def fail(delivery) -> None:
@@ -205,7 +205,7 @@ def test_sys_exit_in_a_callback_ends_an_asyncio_program_after_all_records_are_se
     assert all(delivery.done() for delivery in deliveries)
 
 
-def test_close_inside_of_a_callback_is_refused_and_closes_nothing(
+def test_close_inside_a_callback_raises_and_closes_nothing(
     cluster: Cluster, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     refused: list[BaseException] = []

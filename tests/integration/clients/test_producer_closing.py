@@ -20,7 +20,7 @@ from support.real_time import IN_TIME, eventually, left_open_by
 
 
 @pytest.mark.parametrize("timeout", ["1", -1, float("nan"), timedelta(seconds=1), True])
-def test_a_timeout_that_is_not_a_number_closes_nothing(
+def test_close_with_an_invalid_timeout_raises_and_closes_nothing(
     cluster: Cluster, topic: str, timeout: Any
 ) -> None:
     with Producer(cluster.bootstrap) as producer:
@@ -33,7 +33,9 @@ def test_a_timeout_that_is_not_a_number_closes_nothing(
         assert producer.send_and_wait(topic, b"1", partition=0).offset == 0
 
 
-def test_a_close_without_time_gives_up_what_is_not_delivered(cluster: Cluster, topic: str) -> None:
+def test_close_with_timeout_0_fails_records_that_are_not_delivered(
+    cluster: Cluster, topic: str
+) -> None:
     producer = Producer(cluster.bootstrap, linger_ms=60_000)
     delivery = producer.send(topic, b"1")
 
@@ -44,7 +46,7 @@ def test_a_close_without_time_gives_up_what_is_not_delivered(cluster: Cluster, t
         producer.send(topic, b"2")
 
 
-def test_a_close_while_a_callback_is_slow_refuses_and_settles_everything(
+def test_close_settles_every_record_although_a_callback_is_slow(
     cluster: Cluster, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_stuck, may_go_on = threading.Event(), threading.Event()
@@ -74,7 +76,9 @@ def test_a_close_while_a_callback_is_slow_refuses_and_settles_everything(
     assert isinstance(delivery.exception(IN_TIME), ClosedError)
 
 
-def test_a_second_close_returns_when_the_first_has_delivered(cluster: Cluster, topic: str) -> None:
+def test_a_second_close_returns_when_the_first_has_delivered_every_record(
+    cluster: Cluster, topic: str
+) -> None:
     producer = Producer(cluster.bootstrap, linger_ms=0)
     producer.start()
     with cluster.faults.on("Produce", topic=topic).once().delay(300):
@@ -89,7 +93,7 @@ def test_a_second_close_returns_when_the_first_has_delivered(cluster: Cluster, t
     first.join(IN_TIME)
 
 
-def test_waits_for_the_first_connection_end_in_time() -> None:
+def test_calls_without_a_connection_end_at_their_timeouts() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         producer = Producer(f"127.0.0.1:{silent.getsockname()[1]}", max_block_ms=600)
         sending = threading.Thread(target=send_in_vain, args=(producer,))
@@ -110,7 +114,9 @@ def send_in_vain(producer: Producer[Any, Any]) -> None:
         producer.send("a")
 
 
-def test_a_dropped_producer_delivers_and_leaves_nothing_open(cluster: Cluster, topic: str) -> None:
+def test_a_producer_that_is_not_closed_delivers_and_leaves_nothing_open(
+    cluster: Cluster, topic: str
+) -> None:
     def drop() -> None:
         producer = Producer(cluster.bootstrap, linger_ms=50)
         producer.send(topic, b"x", partition=0)
@@ -126,7 +132,7 @@ def test_a_dropped_producer_delivers_and_leaves_nothing_open(cluster: Cluster, t
     assert len(read_topic(cluster.bootstrap, topic)[0]) == 7
 
 
-def test_a_dropped_admin_leaves_nothing_open(cluster: Cluster) -> None:
+def test_an_admin_client_that_is_not_closed_leaves_nothing_open(cluster: Cluster) -> None:
     def drop() -> None:
         admin = Admin(cluster.bootstrap)
         admin.list_topics()
@@ -140,7 +146,7 @@ def test_a_dropped_admin_leaves_nothing_open(cluster: Cluster) -> None:
         assert left_open_by(drop, times=5) == (0, 0)
 
 
-def test_clients_that_were_closed_or_never_used_are_dropped_in_silence(cluster: Cluster) -> None:
+def test_closed_and_unused_clients_cause_no_resource_warning(cluster: Cluster) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for kind in (Producer, Admin):
@@ -152,7 +158,7 @@ def test_clients_that_were_closed_or_never_used_are_dropped_in_silence(cluster: 
             gc.collect()
 
 
-def test_a_flush_that_is_late_says_so(cluster: Cluster, topic: str) -> None:
+def test_flush_raises_when_its_timeout_is_over(cluster: Cluster, topic: str) -> None:
     with (
         Producer(cluster.bootstrap, linger_ms=0) as producer,
         cluster.faults.on("Produce", topic=topic).once().delay(300),

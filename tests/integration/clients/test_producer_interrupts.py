@@ -45,7 +45,7 @@ class Interrupted:
 
 
 @pytest.mark.parametrize("linger_ms", [0, 60_000])
-def test_send_that_is_interrupted_anywhere_loses_nothing(
+def test_no_record_is_lost_when_send_is_interrupted_anywhere(
     cluster: Cluster, topic: str, linger_ms: int
 ) -> None:
     it = Interrupted(cluster, topic, linger_ms=linger_ms)
@@ -82,7 +82,7 @@ def test_a_full_batch_is_sent_although_the_send_that_filled_it_was_interrupted(
     it.producer.close()
 
 
-def test_send_and_wait_and_flush_that_are_interrupted_anywhere_lose_nothing(
+def test_no_record_is_lost_when_send_and_wait_or_flush_is_interrupted_anywhere(
     cluster: Cluster, topic: str
 ) -> None:
     it = Interrupted(cluster, topic, linger_ms=0)
@@ -100,9 +100,7 @@ def test_send_and_wait_and_flush_that_are_interrupted_anywhere_lose_nothing(
     it.producer.close()
 
 
-def test_a_send_that_waits_for_room_and_is_interrupted_gives_it_back(
-    cluster: Cluster, topic: str
-) -> None:
+def test_an_interrupted_send_releases_its_buffer_memory(cluster: Cluster, topic: str) -> None:
     it = Interrupted(cluster, topic, linger_ms=60_000, buffer_memory=2_000)
 
     def send() -> object:
@@ -113,9 +111,7 @@ def test_a_send_that_waits_for_room_and_is_interrupted_gives_it_back(
     it.producer.close()
 
 
-def test_a_send_batch_that_is_interrupted_anywhere_gives_its_room_back(
-    cluster: Cluster, topic: str
-) -> None:
+def test_an_interrupted_send_batch_releases_its_buffer_memory(cluster: Cluster, topic: str) -> None:
     it = Interrupted(cluster, topic, linger_ms=0, batch_size=1_000, buffer_memory=3_000)
 
     def send() -> object:
@@ -125,7 +121,7 @@ def test_a_send_batch_that_is_interrupted_anywhere_gives_its_room_back(
     it.producer.close()
 
 
-def test_close_that_is_interrupted_anywhere_settles_everything(
+def test_every_record_is_settled_when_close_is_interrupted_anywhere(
     cluster: Cluster, topic: str
 ) -> None:
     producers: list[Producer[Any, Any]] = []

@@ -13,9 +13,7 @@ from support.reading import read_topic
 from support.real_time import IN_TIME
 
 
-def test_sends_from_another_loop_or_thread_are_refused_and_accept_nothing(
-    cluster: Cluster, topic: str
-) -> None:
+def test_sends_from_another_event_loop_or_thread_are_refused(cluster: Cluster, topic: str) -> None:
     async def elsewhere(producer: AsyncProducer[Any, Any]) -> None:
         with pytest.raises(StateError, match="another event loop"):
             await producer.send(topic, b"lost", partition=0)
@@ -31,7 +29,7 @@ def test_sends_from_another_loop_or_thread_are_refused_and_accept_nothing(
     assert asyncio.run(main()) == 0
 
 
-def test_another_thread_sends_through_the_loop_of_the_producer(
+def test_another_thread_can_send_through_the_event_loop_of_the_producer(
     cluster: Cluster, topic: str
 ) -> None:
     async def main() -> None:

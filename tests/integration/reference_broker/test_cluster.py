@@ -43,7 +43,7 @@ def test_a_blocking_cluster_serves_and_leaves_nothing_behind() -> None:
         socket.create_connection((host, int(port)))
 
 
-def test_only_one_broker_runs_for_now() -> None:
+def test_a_cluster_of_several_brokers_is_refused() -> None:
     with pytest.raises(ValueError, match="runs clusters of one broker"):
         Cluster(brokers=3)
 
@@ -67,12 +67,12 @@ def test_a_cluster_that_cannot_start_leaves_no_thread() -> None:
     assert threading.active_count() == threads
 
 
-def test_a_cluster_that_is_not_open_says_so() -> None:
+def test_using_a_cluster_that_is_not_open_raises() -> None:
     with pytest.raises(RuntimeError, match="not open"):
         Cluster().create_topic("orders")
 
 
-async def test_configuration_reaches_broker_and_topics() -> None:
+async def test_configurations_apply_to_the_broker_and_its_topics() -> None:
     async with AsyncCluster(config={"num.partitions": 5, "max.message.bytes": 2000}) as cluster:
         (broker,) = cluster._brokers.values()
         await cluster.create_topic("orders", partitions=-1)
@@ -81,7 +81,7 @@ async def test_configuration_reaches_broker_and_topics() -> None:
         assert broker.replicas.get("orders", 0).log.config.max_message_bytes == 2000
 
 
-async def test_a_broker_on_all_addresses_is_where_it_was_reached() -> None:
+async def test_a_broker_on_all_addresses_advertises_the_address_that_the_client_used() -> None:
     async with AsyncCluster(host="0.0.0.0") as cluster:
         port = cluster.bootstrap.rpartition(":")[2]
         async with RawClient(f"127.0.0.1:{port}") as client:
@@ -115,7 +115,7 @@ async def test_the_bootstrap_address_of_a_broker_on_all_addresses_is_the_machine
         assert await told_addresses(cluster.bootstrap) == {(host, int(port))}
 
 
-async def test_clients_are_told_what_is_advertised() -> None:
+async def test_metadata_has_the_advertised_address() -> None:
     async with AsyncCluster(advertise="kafka.example") as cluster:
         host, port = cluster.bootstrap.rsplit(":", 1)
 
@@ -123,7 +123,7 @@ async def test_clients_are_told_what_is_advertised() -> None:
         assert await told_addresses(f"127.0.0.1:{port}") == {(host, int(port))}
 
 
-async def test_another_port_may_be_advertised() -> None:
+async def test_the_advertised_port_can_differ_from_the_listening_port() -> None:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         port = reserved.getsockname()[1]
@@ -145,7 +145,7 @@ def test_an_invalid_advertised_address_is_refused(advertise: str, words: str) ->
         Cluster(advertise=advertise)
 
 
-def test_a_forked_child_is_told_that_the_cluster_is_its_parents() -> None:
+def test_a_forked_child_cannot_use_the_cluster_of_its_parent() -> None:
     with Cluster() as cluster:
         child = os.fork()
         if child == 0:

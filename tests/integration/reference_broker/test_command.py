@@ -22,7 +22,7 @@ def run(*options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_it_says_when_it_serves_and_nothing_else_on_standard_output(tmp_path: Path) -> None:
+def test_it_prints_only_the_ready_line_to_standard_output(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path) as broker:
         host, _, port = broker.bootstrap.partition(":")
         with socket.create_connection((host, int(port)), timeout=5):
@@ -33,7 +33,7 @@ def test_it_says_when_it_serves_and_nothing_else_on_standard_output(tmp_path: Pa
     assert broker.ready == f"READY {broker.bootstrap}\n"
 
 
-def test_it_stops_by_ctrl_c_too(tmp_path: Path) -> None:
+def test_ctrl_c_stops_it(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path) as broker:
         broker.process.send_signal(signal.SIGINT)
         _, err = broker.process.communicate(timeout=10)
@@ -41,7 +41,7 @@ def test_it_stops_by_ctrl_c_too(tmp_path: Path) -> None:
     assert (broker.process.returncode, err) == (0, "")
 
 
-def test_ready_names_what_is_advertised(tmp_path: Path) -> None:
+def test_the_ready_line_has_the_advertised_address(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path, "--host", "0.0.0.0", "--advertise", "localhost") as broker:
         host, _, port = broker.bootstrap.partition(":")
 
@@ -49,7 +49,7 @@ def test_ready_names_what_is_advertised(tmp_path: Path) -> None:
         socket.create_connection((host, int(port)), timeout=5).close()
 
 
-def test_a_port_that_is_taken_is_named() -> None:
+def test_the_error_for_a_port_in_use_names_the_port() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -63,7 +63,7 @@ def test_a_port_that_is_taken_is_named() -> None:
     assert "Traceback" not in failed.stderr
 
 
-def test_a_data_directory_has_one_broker(tmp_path: Path) -> None:
+def test_a_second_broker_cannot_use_the_same_data_directory(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path):
         failed = run("--port", "0", "--data-dir", str(tmp_path))
 
@@ -97,7 +97,7 @@ def test_configuration_takes_effect(tmp_path: Path) -> None:
         assert broker.terminate()[0] == 0
 
 
-def test_without_click_it_says_what_to_install() -> None:
+def test_the_error_for_missing_click_says_what_to_install() -> None:
     program = "import sys; sys.modules['click'] = None; import pyk.command_line.main"
 
     failed = subprocess.run(
@@ -109,7 +109,7 @@ def test_without_click_it_says_what_to_install() -> None:
     assert "Traceback" not in failed.stderr
 
 
-def test_the_broker_starts_without_what_it_does_not_need() -> None:
+def test_the_broker_starts_without_optional_modules() -> None:
     program = (
         "import sys; from pyk.command_line.main import main; "
         "main.get_command(None, 'broker'); "
@@ -124,7 +124,7 @@ def test_the_broker_starts_without_what_it_does_not_need() -> None:
     assert done.stdout.split() == ["asyncio"]
 
 
-def test_without_a_data_directory_nothing_waits_for_the_disk() -> None:
+def test_without_a_data_directory_nothing_is_flushed_to_disk() -> None:
     program = (
         "import os, sys\n"
         "del os.fsync\n"
@@ -142,7 +142,7 @@ def test_without_a_data_directory_nothing_waits_for_the_disk() -> None:
     assert (process.returncode, rest) == (0, b"\n")
 
 
-async def test_it_ends_with_an_error_if_it_could_not_write_everything_down(tmp_path: Path) -> None:
+async def test_it_exits_with_an_error_if_it_cannot_flush_everything(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path) as broker:
         async with RawClient(broker.bootstrap) as client:
             await client.ask(create_topic())

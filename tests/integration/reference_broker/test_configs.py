@@ -78,7 +78,7 @@ async def test_offsets_are_stored_with_the_codec_of_their_topic() -> None:
     assert {each.compression_type for each in read_batches(stored)} == {Compression.LZ4}
 
 
-async def test_a_configuration_without_effect_is_named_once(
+async def test_a_configuration_without_effect_is_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -95,7 +95,7 @@ async def test_a_configuration_without_effect_is_named_once(
 
 
 @pytest.mark.parametrize("name", ["listeners", "log.dirs", "node.id", "broker.id"])
-def test_what_arguments_set_is_refused_as_configuration(name: str) -> None:
+def test_a_configuration_that_an_argument_sets_is_refused(name: str) -> None:
     with pytest.raises(InvalidConfigError, match=f"{name} is set by "):
         AsyncCluster(config={name: "7"})
 

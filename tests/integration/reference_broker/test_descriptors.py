@@ -33,7 +33,7 @@ def open_logs(folder: Path) -> int:
     return sum(link.startswith(str(folder)) and link.endswith(".log") for link in links)
 
 
-async def test_written_partitions_hold_no_more_descriptors_than_their_share(
+async def test_written_partitions_keep_within_their_share_of_file_descriptors(
     filesystem: OsFileSystem, tmp_path: Path
 ) -> None:
     async with (

@@ -18,7 +18,9 @@ REQUESTS = {
 
 
 @pytest.mark.parametrize("api_key", SERVED, ids=lambda key: key.api_name)
-async def test_each_version_is_answered(api_key: ApiKey, caplog: pytest.LogCaptureFixture) -> None:
+async def test_every_advertised_version_is_answered_with_valid_bytes(
+    api_key: ApiKey, caplog: pytest.LogCaptureFixture
+) -> None:
     async with AsyncCluster() as cluster, RawClient(cluster.bootstrap) as client:
         for version in range(SERVED[api_key].lowest, SERVED[api_key].highest + 1):
             request = request_class(api_key)(**REQUESTS.get(api_key, {}))

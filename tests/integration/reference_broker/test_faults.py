@@ -28,7 +28,7 @@ async def client(cluster: AsyncCluster) -> AsyncIterator[RawClient]:
         yield client
 
 
-async def test_an_error_is_answered_and_nothing_done(
+async def test_an_injected_error_is_answered_and_the_request_is_not_applied(
     cluster: AsyncCluster, client: RawClient
 ) -> None:
     cluster.faults.on("Produce").once().error("NOT_LEADER_OR_FOLLOWER")
@@ -41,7 +41,7 @@ async def test_an_error_is_answered_and_nothing_done(
     assert await values(client) == [b"two"]
 
 
-async def test_an_error_of_one_partition_leaves_the_others(
+async def test_an_injected_error_of_one_partition_does_not_affect_the_others(
     cluster: AsyncCluster, client: RawClient
 ) -> None:
     cluster.faults.on("Produce", topic=TOPIC, partition=1).error("REQUEST_TIMED_OUT")
@@ -99,7 +99,9 @@ async def test_a_dropped_request_is_not_applied(cluster: AsyncCluster, client: R
         assert await values(other) == []
 
 
-async def test_a_connection_can_be_closed_instead(cluster: AsyncCluster, client: RawClient) -> None:
+async def test_a_rule_can_close_the_connection_instead_of_answering(
+    cluster: AsyncCluster, client: RawClient
+) -> None:
     cluster.faults.on("Metadata").close()
 
     client.send(MetadataRequest())
@@ -107,7 +109,7 @@ async def test_a_connection_can_be_closed_instead(cluster: AsyncCluster, client:
     assert await client.reader.read() == b""
 
 
-async def test_a_delay_holds_back_what_comes_after_on_the_same_connection_only(
+async def test_a_delay_holds_back_only_later_requests_of_the_same_connection(
     cluster: AsyncCluster, client: RawClient
 ) -> None:
     cluster.faults.on("Produce", client_id="raw").once().delay(60_000)
@@ -120,7 +122,7 @@ async def test_a_delay_holds_back_what_comes_after_on_the_same_connection_only(
         await client.receive(timeout=0.05)
 
 
-async def test_a_delayed_request_is_answered_in_the_end(
+async def test_a_delayed_request_is_answered_after_the_delay(
     cluster: AsyncCluster, client: RawClient
 ) -> None:
     cluster.faults.on("Produce").delay(20)
@@ -131,7 +133,9 @@ async def test_a_delayed_request_is_answered_in_the_end(
     assert asyncio.get_running_loop().time() - started >= 0.02
 
 
-async def test_a_response_can_be_cut_or_damaged(cluster: AsyncCluster, client: RawClient) -> None:
+async def test_a_response_can_be_truncated_or_damaged(
+    cluster: AsyncCluster, client: RawClient
+) -> None:
     cluster.faults.on("Metadata").once().truncate(6)
     client.send(MetadataRequest())
     assert len(await client.reader.read()) == 6
@@ -144,13 +148,17 @@ async def test_a_response_can_be_cut_or_damaged(cluster: AsyncCluster, client: R
         assert frame[0] == 0xFF
 
 
-async def test_a_throttled_client_is_told(cluster: AsyncCluster, client: RawClient) -> None:
+async def test_a_throttled_response_has_the_throttle_time(
+    cluster: AsyncCluster, client: RawClient
+) -> None:
     cluster.faults.on("Metadata").throttle(7)
 
     assert (await client.ask(MetadataRequest())).throttle_time_ms == 7
 
 
-async def test_a_cluster_remembers_what_arrived(cluster: AsyncCluster, client: RawClient) -> None:
+async def test_a_cluster_records_the_requests_that_it_received(
+    cluster: AsyncCluster, client: RawClient
+) -> None:
     await client.ask(MetadataRequest(), 9)
     await produce_one(client, b"one")
 
@@ -159,7 +167,7 @@ async def test_a_cluster_remembers_what_arrived(cluster: AsyncCluster, client: R
     assert cluster.requests(node=1) == []
 
 
-def test_rules_are_made_from_other_threads() -> None:
+def test_rules_can_be_added_from_other_threads() -> None:
     with Cluster() as cluster:
         with cluster.faults.on("Metadata").close() as rule:
             assert rule in cluster.faults.rules

@@ -39,7 +39,7 @@ async def client(cluster: AsyncCluster) -> AsyncIterator[RawClient]:
         yield client
 
 
-async def test_what_was_produced_is_fetched(client: RawClient) -> None:
+async def test_produced_records_are_fetched(client: RawClient) -> None:
     produced = await client.ask(produce(batch(b"one", b"two")), 12)
 
     assert produced.responses[0].partition_responses[0].base_offset == 0
@@ -54,7 +54,7 @@ async def test_large_batches_are_sent_from_their_file_without_change(client: Raw
     assert await values(client) == large
 
 
-async def test_topics_go_by_their_ids_too(client: RawClient) -> None:
+async def test_topics_can_be_named_by_their_ids(client: RawClient) -> None:
     described = await client.ask(MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]))
     topic_id = described.topics[0].topic_id
     data = PartitionProduceData(index=0, records=batch(b"one"))
@@ -75,7 +75,7 @@ async def test_topics_go_by_their_ids_too(client: RawClient) -> None:
     assert [record.value for record in found] == [b"one"]
 
 
-async def test_a_fetch_waits_for_records_and_no_longer(
+async def test_a_waiting_fetch_is_answered_as_soon_as_records_arrive(
     cluster: AsyncCluster, client: RawClient
 ) -> None:
     async with RawClient(cluster.bootstrap) as producer:
@@ -133,7 +133,7 @@ async def test_max_bytes_bounds_a_response_but_for_the_first_batch(client: RawCl
     assert len(list(read_batches(two.responses[0].partitions[0].records))) == 2
 
 
-async def test_requests_are_answered_in_the_order_they_came(client: RawClient) -> None:
+async def test_requests_are_answered_in_the_order_in_which_they_arrived(client: RawClient) -> None:
     client.send(fetch(0, max_wait_ms=30), 12)
     client.send(produce(batch(b"one")), 12)
     client.send(create_topic("other"), 7)
@@ -152,7 +152,7 @@ async def test_acks_0_is_not_answered(client: RawClient) -> None:
     assert await values(client) == [b"one", b"two"]
 
 
-async def test_acks_0_that_fails_closes_the_connection(client: RawClient) -> None:
+async def test_a_failed_produce_with_acks_0_closes_the_connection(client: RawClient) -> None:
     client.send(produce(batch(b"one"), acks=0, topic="nope"), 12)
 
     assert await client.reader.read() == b""
@@ -177,7 +177,7 @@ async def test_an_invalid_produce_is_refused(
     assert await values(client) == []
 
 
-async def test_nobody_produces_to_an_internal_topic(client: RawClient) -> None:
+async def test_producing_to_an_internal_topic_is_refused(client: RawClient) -> None:
     from support.broker_requests import find_coordinator
 
     await client.ask(find_coordinator())
@@ -217,14 +217,14 @@ async def test_offsets_are_listed(client: RawClient, timestamp: int, offset: int
     assert (partition.error_code, partition.offset) == (0, offset)
 
 
-async def test_a_special_time_that_the_version_does_not_know_is_refused(client: RawClient) -> None:
+async def test_a_special_timestamp_of_a_later_version_is_refused(client: RawClient) -> None:
     listed = await client.ask(list_offset(-3), 6)
 
     assert listed.topics[0].partitions[0].error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
 @pytest.mark.parametrize("version", [1, 3, 4, 6])
-async def test_a_transactional_producer_is_told_to_give_up(client: RawClient, version: int) -> None:
+async def test_a_transactional_producer_gets_a_fatal_error(client: RawClient, version: int) -> None:
     key = {"coordinator_keys": ["payments"]} if version >= 4 else {"key": "payments"}
 
     answer = await client.ask(FindCoordinatorRequest(key_type=1, **key), version)
@@ -236,7 +236,7 @@ async def test_a_transactional_producer_is_told_to_give_up(client: RawClient, ve
     assert identity.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
-async def test_a_transactional_batch_refuses_its_request(client: RawClient) -> None:
+async def test_a_produce_request_with_a_transactional_batch_is_refused(client: RawClient) -> None:
     sent = batch(b"x", is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0)
     partitions = [
         PartitionProduceData(index=0, records=records) for records in (None, batch(b"x"), sent)

@@ -34,7 +34,9 @@ async def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
-async def test_a_node_comes_back_with_all_it_acknowledged(cluster: AsyncCluster, end: str) -> None:
+async def test_topics_records_and_commits_survive_a_stop_or_kill_of_the_node(
+    cluster: AsyncCluster, end: str
+) -> None:
     bootstrap = cluster.bootstrap
     async with RawClient(bootstrap) as client:
         await client.ask(create_topic(partitions=2))
@@ -58,7 +60,7 @@ async def test_a_node_comes_back_with_all_it_acknowledged(cluster: AsyncCluster,
         assert committed.groups[0].topics[0].partitions[0].committed_offset == 1
 
 
-async def test_a_group_goes_on_where_it_was(cluster: AsyncCluster) -> None:
+async def test_group_members_survive_a_kill_of_the_node(cluster: AsyncCluster) -> None:
     async with RawClient(cluster.bootstrap) as client:
         await client.ask(find_coordinator())
         member_id = (await client.ask(join())).member_id
@@ -73,7 +75,7 @@ async def test_a_group_goes_on_where_it_was(cluster: AsyncCluster) -> None:
     assert (synced.error_code, synced.assignment) == (0, b"all")
 
 
-async def test_producers_are_remembered(cluster: AsyncCluster) -> None:
+async def test_producer_ids_and_sequence_numbers_survive_a_kill(cluster: AsyncCluster) -> None:
     sealed = batch(b"one", producer_id=5, producer_epoch=0, base_sequence=0)
     async with RawClient(cluster.bootstrap) as client:
         await client.ask(create_topic())
@@ -90,7 +92,7 @@ async def test_producers_are_remembered(cluster: AsyncCluster) -> None:
     assert second.producer_id > first.producer_id
 
 
-def test_a_node_that_does_not_run_cannot_be_ended() -> None:
+def test_a_node_that_does_not_run_cannot_be_stopped_or_killed() -> None:
     with Cluster() as cluster:
         cluster.stop(0)
 
@@ -98,7 +100,7 @@ def test_a_node_that_does_not_run_cannot_be_ended() -> None:
             cluster.kill(0)
 
 
-async def test_a_killed_process_comes_back_with_all_it_acknowledged(tmp_path: Path) -> None:
+async def test_acknowledged_records_survive_a_kill_of_the_process(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path) as broker:
         async with RawClient(broker.bootstrap) as client:
             await client.ask(create_topic())

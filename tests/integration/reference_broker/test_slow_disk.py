@@ -90,7 +90,7 @@ async def high_watermark(client: RawClient) -> int:
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-async def test_batch_is_acknowledged_and_seen_when_it_is_on_the_disk(
+async def test_a_batch_is_acknowledged_and_visible_once_it_is_on_the_disk(
     cluster: AsyncCluster, filesystem: SlowFileSystem, client: RawClient, acks: int
 ) -> None:
     filesystem.may_flush.clear()
@@ -109,7 +109,7 @@ async def test_batch_is_acknowledged_and_seen_when_it_is_on_the_disk(
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-async def test_batch_whose_flush_fails_and_its_retry_are_refused_at_once(
+async def test_a_batch_whose_flush_fails_and_its_retry_are_refused_at_once(
     filesystem: SlowFileSystem, client: RawClient, acks: int
 ) -> None:
     filesystem.on("flush", "*/orders-0/*.log").once().fail(errno.EIO)
@@ -123,7 +123,7 @@ async def test_batch_whose_flush_fails_and_its_retry_are_refused_at_once(
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-async def test_full_disk_is_logged_by_the_broker_without_a_flood(
+async def test_a_full_disk_is_logged_only_a_few_times(
     filesystem: SlowFileSystem, client: RawClient, caplog: pytest.LogCaptureFixture, acks: int
 ) -> None:
     filesystem.on("write", "*/orders-0/*.log").fail(errno.ENOSPC)
@@ -138,7 +138,7 @@ async def test_full_disk_is_logged_by_the_broker_without_a_flood(
     assert "No space left" in lines[0]
 
 
-async def test_produce_that_waits_learns_that_its_topic_was_deleted(
+async def test_a_waiting_produce_is_answered_when_its_topic_is_deleted(
     cluster: AsyncCluster, filesystem: SlowFileSystem, client: RawClient
 ) -> None:
     filesystem.may_flush.clear()
@@ -153,7 +153,7 @@ async def test_produce_that_waits_learns_that_its_topic_was_deleted(
         assert result.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-async def test_clean_stop_waits_for_what_is_being_flushed(
+async def test_a_clean_stop_waits_for_pending_flushes(
     cluster: AsyncCluster, filesystem: SlowFileSystem, client: RawClient
 ) -> None:
     filesystem.may_flush.clear()

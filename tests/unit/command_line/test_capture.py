@@ -70,7 +70,7 @@ def heartbeats(count: int) -> tuple[list[bytes], list[bytes]]:
     return requests, answers
 
 
-def test_a_response_is_read_as_its_request_says() -> None:
+def test_a_response_is_decoded_with_the_api_and_version_of_its_request() -> None:
     flow, ([request], [answer]) = Flow(), heartbeats(1)
 
     asked, answered = listen_closely([*flow.open(), flow.client(request), flow.server(answer)])
@@ -88,7 +88,7 @@ def test_a_response_is_read_as_its_request_says() -> None:
 
 
 @given(st.randoms(use_true_random=False))
-def test_packets_in_any_order_and_twice_say_the_same(random: Random) -> None:
+def test_reordered_and_repeated_packets_decode_to_the_same_messages(random: Random) -> None:
     flow, (requests, _) = Flow(), heartbeats(4)
     opening = flow.open()
     sent = b"".join(requests)
@@ -103,7 +103,7 @@ def test_packets_in_any_order_and_twice_say_the_same(random: Random) -> None:
     assert bodies == [HeartbeatRequest(group_id="g", generation_id=n) for n in range(4)]
 
 
-def test_a_lost_packet_is_told_and_what_follows_is_read() -> None:
+def test_a_lost_packet_is_reported_and_later_messages_are_read() -> None:
     flow, (requests, answers) = Flow(), heartbeats(3)
     packets = [*flow.open(), flow.client(requests[0]), flow.server(answers[0])]
     flow.client(requests[1])  # lost
@@ -121,7 +121,7 @@ def test_a_lost_packet_is_told_and_what_follows_is_read() -> None:
     assert answered.body == HeartbeatResponse(throttle_time_ms=2)
 
 
-def test_a_capture_may_begin_in_the_middle_of_a_message() -> None:
+def test_a_capture_can_start_in_the_middle_of_a_message() -> None:
     flow, (requests, answers) = Flow(), heartbeats(2)
     packets = [
         flow.client(requests[0][9:]),
@@ -138,7 +138,7 @@ def test_a_capture_may_begin_in_the_middle_of_a_message() -> None:
     assert answered.body == HeartbeatResponse(throttle_time_ms=1)
 
 
-def test_unanswered_requests_are_named_at_the_end() -> None:
+def test_unanswered_requests_are_reported_at_the_end() -> None:
     flow, ([request, other], _) = Flow(), heartbeats(2)
 
     *_, note = listen([*flow.open(), flow.client(request), flow.client(other)])
@@ -146,7 +146,7 @@ def test_unanswered_requests_are_named_at_the_end() -> None:
     assert note == "not answered in the capture: Heartbeat 0, Heartbeat 1"
 
 
-def test_of_many_unanswered_requests_the_oldest_are_named() -> None:
+def test_only_the_oldest_of_many_unanswered_requests_are_reported() -> None:
     flow, (requests, _) = Flow(), heartbeats(12)
 
     *_, note = listen([*flow.open(), flow.client(b"".join(requests))])
@@ -175,7 +175,7 @@ def test_a_refused_api_versions_request_is_answered_in_version_0() -> None:
     assert answered.body == ApiVersionsResponse(error_code=35)
 
 
-def test_an_encrypted_connection_is_one_sentence() -> None:
+def test_an_encrypted_connection_is_reported_in_one_sentence() -> None:
     flow = Flow()
     hello, record = b"\x16\x03\x01\x00\x05hello", b"\x17\x03\x03\x00\x04data"
 
@@ -184,7 +184,7 @@ def test_an_encrypted_connection_is_one_sentence() -> None:
     assert said == ["the connection is encrypted (TLS): capture on a plaintext listener"]
 
 
-def test_another_protocol_is_one_sentence() -> None:
+def test_another_protocol_is_reported_in_one_sentence() -> None:
     flow = Flow()
 
     said = listen([*flow.open(), flow.client(b"GET / HTTP/1.1\r\n"), flow.client(b"Host: a\r\n")])
@@ -193,7 +193,7 @@ def test_another_protocol_is_one_sentence() -> None:
     assert "not the Kafka protocol" in str(said[0])
 
 
-def test_tokens_of_the_first_sasl_version_are_no_messages_and_not_shown() -> None:
+def test_sasl_tokens_without_kafka_headers_are_not_shown() -> None:
     flow, ends = Flow(), Ends()
     handshake = ends.request(SaslHandshakeRequest(mechanism="PLAIN"), 0)
     agreed = ends.response(handshake, SaslHandshakeResponse(mechanisms=["PLAIN"]))
@@ -209,7 +209,7 @@ def test_tokens_of_the_first_sasl_version_are_no_messages_and_not_shown() -> Non
     assert [what.body for what in said[4:]] == [HeartbeatRequest(group_id="g"), HeartbeatResponse()]
 
 
-def test_ends_may_be_used_for_one_connection_after_the_other() -> None:
+def test_a_port_can_be_used_by_one_connection_after_another() -> None:
     first, second = Flow(), Flow(client_sequence=77, server_sequence=88)
     requests, answers = heartbeats(1)
     packets = [*first.open(), first.client(requests[0])]
@@ -222,7 +222,7 @@ def test_ends_may_be_used_for_one_connection_after_the_other() -> None:
     ]  # fmt: skip
 
 
-def test_other_ports_are_left_alone_and_any_port_is_told_by_its_requests() -> None:
+def test_connections_are_selected_by_port_or_recognised_by_their_requests() -> None:
     flow, (requests, answers) = Flow(), heartbeats(1)
     packets = [*flow.open(), flow.client(requests[0]), flow.server(answers[0])]
     noise = Flow(port=5)
@@ -231,7 +231,7 @@ def test_other_ports_are_left_alone_and_any_port_is_told_by_its_requests() -> No
     assert len(listen([noise.client(b"GET / HTTP/1.1"), *packets], None)) == 2
 
 
-def test_a_frame_above_the_limit_is_not_waited_for() -> None:
+def test_a_frame_above_the_limit_is_not_buffered() -> None:
     flow, ([request], _) = Flow(), heartbeats(1)
 
     said = listen([*flow.open(), flow.client(request)], max_frame_bytes=10)
@@ -239,7 +239,9 @@ def test_a_frame_above_the_limit_is_not_waited_for() -> None:
     assert "is no length of a frame" in str(said[0])
 
 
-def test_of_too_much_unfinished_the_oldest_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_unfinished_data_is_dropped_above_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(capture_module, "MOST_WAITING_BYTES", 100)
     one, other = Flow(port=1), Flow(port=2)
     start = struct.pack(">ihhi", 1000, 12, 4, 0)
@@ -265,7 +267,7 @@ def test_a_real_capture_of_producer_consumer_and_broker() -> None:
 
 
 @given(st.data())
-def test_no_damage_to_a_capture_is_more_than_a_capture_error(draw: st.DataObject) -> None:
+def test_a_damaged_capture_raises_only_capture_errors(draw: st.DataObject) -> None:
     data = bytearray(REAL.read_bytes())
     for _ in range(draw.draw(st.integers(1, 20))):
         data[draw.draw(st.integers(0, len(data) - 1))] = draw.draw(st.integers(0, 255))

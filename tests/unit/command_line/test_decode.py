@@ -23,7 +23,7 @@ def decode(*words: str | Path, stdin: bytes = b"") -> Result:
     return CliRunner().invoke(main, ["decode", *map(str, words)], input=stdin)
 
 
-def test_a_message_without_a_header_is_named() -> None:
+def test_a_message_without_a_header_is_decoded_by_its_name_and_version() -> None:
     done = decode("HeartbeatRequest", "4", BODY.hex())
 
     assert done.exit_code == 0
@@ -36,7 +36,7 @@ def test_a_message_without_a_header_is_named() -> None:
     ]
 
 
-def test_json_is_that_of_kafkas_tools() -> None:
+def test_json_has_the_format_of_kafkas_tools() -> None:
     done = decode("--json", "HeartbeatRequest", "4", BODY.hex())
 
     assert json.loads(done.stdout) == {
@@ -45,7 +45,9 @@ def test_json_is_that_of_kafkas_tools() -> None:
 
 
 @pytest.mark.parametrize("frame", [FRAME, FRAME[4:]])
-def test_a_request_says_itself_what_it_is(frame: bytes, tmp_path: Path) -> None:
+def test_a_request_is_decoded_from_hex_binary_and_standard_input(
+    frame: bytes, tmp_path: Path
+) -> None:
     binary, text = tmp_path / "frame.bin", tmp_path / "frame.hex"
     binary.write_bytes(frame)
     text.write_text(frame.hex(" ") + "\n")
@@ -58,11 +60,11 @@ def test_a_request_says_itself_what_it_is(frame: bytes, tmp_path: Path) -> None:
     assert ways[0].stdout.startswith("Heartbeat v4 request 0 of 'shop', 30 bytes\n    group_id: 'b")
 
 
-def test_a_word_of_hex_digits_is_no_name_of_a_message() -> None:
+def test_a_word_of_hex_digits_is_not_a_message_name() -> None:
     assert "API key" in decode("deadbeef", "12", "34", "00" * 20).stderr
 
 
-def test_frames_one_after_the_other_are_all_shown() -> None:
+def test_consecutive_frames_are_all_shown() -> None:
     assert decode((FRAME * 3).hex()).stdout.count("Heartbeat v4 request") == 3
 
 
@@ -71,7 +73,7 @@ def test_frames_one_after_the_other_are_all_shown() -> None:
     [["--api", "Heartbeat", "--version", "4"], ["--api", "12", "--version", "4"],
      ["--request", FRAME.hex()]],
 )  # fmt: skip
-def test_a_response_is_told_what_it_answers(options: list[str]) -> None:
+def test_a_response_is_decoded_by_the_options_for_its_request(options: list[str]) -> None:
     done = decode(*options, RESPONSE.hex())
 
     assert done.exit_code == 0
@@ -79,7 +81,7 @@ def test_a_response_is_told_what_it_answers(options: list[str]) -> None:
     assert "error_code: 25 UNKNOWN_MEMBER_ID" in done.stdout
 
 
-def test_a_capture_is_put_together() -> None:
+def test_the_packets_of_a_capture_are_reassembled() -> None:
     done = decode("--port", "19092", REAL)
 
     assert done.exit_code == 0
@@ -91,7 +93,7 @@ def test_a_capture_is_put_together() -> None:
     assert decode("--port", "any", "-", stdin=REAL.read_bytes()).stdout == done.stdout
 
 
-def test_a_capture_as_json_has_one_message_a_line() -> None:
+def test_a_capture_as_json_has_one_message_per_line() -> None:
     done = decode("--json", "--port", "any", REAL)
 
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -110,7 +112,7 @@ def test_a_capture_as_json_has_one_message_a_line() -> None:
     assert lines[-1]["note"] == "not answered in the capture: Fetch 218762508"
 
 
-def test_a_capture_that_breaks_off_is_shown_as_far_as_it_goes() -> None:
+def test_a_truncated_capture_is_shown_up_to_its_end() -> None:
     done = decode("--port", "any", "-", stdin=REAL.read_bytes()[:5000])
 
     assert done.exit_code == 1
@@ -145,13 +147,13 @@ def test_invalid_input_is_explained_in_one_sentence(words: list[str], problem: s
     assert done.exception is None or isinstance(done.exception, SystemExit)
 
 
-def test_a_capture_without_tcp_says_so() -> None:
+def test_a_capture_without_tcp_is_reported() -> None:
     done = decode("-", stdin=pcap([]))
 
     assert done.stderr == "Error: the capture has no TCP connection\n"
 
 
-def test_an_encrypted_connection_is_told(tmp_path: Path) -> None:
+def test_an_encrypted_connection_is_reported(tmp_path: Path) -> None:
     flow = Flow()
     path = tmp_path / "tls.pcap"
     path.write_bytes(pcap([*flow.open(), flow.client(b"\x16\x03\x01\x00\x05hello")]))

@@ -76,7 +76,7 @@ def log(tmp_path: Path) -> Path:
     return directory
 
 
-def test_a_batch_is_a_line_in_the_words_of_kafkas_tool(tmp_path: Path) -> None:
+def test_a_batch_is_a_line_in_the_format_of_kafkas_tool(tmp_path: Path) -> None:
     data = sealed(b"one", b"two", base_offset=3, leader_epoch=5, producer_id=9, producer_epoch=1,
                   base_sequence=4, is_transactional=True)  # fmt: skip
     crc = int.from_bytes(data[17:21])
@@ -93,7 +93,7 @@ def test_a_batch_is_a_line_in_the_words_of_kafkas_tool(tmp_path: Path) -> None:
     )
 
 
-def test_records_are_shown_when_asked_for(tmp_path: Path) -> None:
+def test_records_are_shown_on_request(tmp_path: Path) -> None:
     path = segment(tmp_path, sealed(b"one", None))
 
     metadata = "CreateTime: 1700000000000 keySize: 1 valueSize: 3 sequence: -1 headerKeys: []"
@@ -105,13 +105,13 @@ def test_records_are_shown_when_asked_for(tmp_path: Path) -> None:
     ]
 
 
-def test_bytes_that_are_no_text_do_not_reach_the_terminal(tmp_path: Path) -> None:
+def test_control_characters_are_escaped(tmp_path: Path) -> None:
     done = dump("--print-data-log", segment(tmp_path, sealed(b"\xff\x1b[2J\n")))
 
     assert lines(done)[1].endswith("payload: \\xff\\x1b[2J\\n")
 
 
-def test_json_has_an_object_a_line(tmp_path: Path) -> None:
+def test_json_has_one_object_per_line(tmp_path: Path) -> None:
     path = segment(tmp_path, sealed(b"one"))
 
     header, record = map(json.loads, dump("--json", "--print-data-log", path).stdout.splitlines())
@@ -121,7 +121,7 @@ def test_json_has_an_object_a_line(tmp_path: Path) -> None:
     assert (record["key"], record["payload"], record["headerKeys"]) == ("k", "one", [])
 
 
-def test_markers_say_how_a_transaction_ended(tmp_path: Path) -> None:
+def test_markers_show_how_a_transaction_ended(tmp_path: Path) -> None:
     path = segment(tmp_path, control_batch(1, base_offset=0), control_batch(0, base_offset=1))
 
     shown = lines(dump("--deep-iteration", path))
@@ -130,7 +130,7 @@ def test_markers_say_how_a_transaction_ended(tmp_path: Path) -> None:
     assert "endTxnMarker: ABORT coordinatorEpoch: 1" in shown[3]
 
 
-def test_every_file_of_a_log_is_sound(log: Path) -> None:
+def test_every_undamaged_file_of_a_log_is_dumped_without_an_error(log: Path) -> None:
     done = dump("--print-data-log", *sorted(log.iterdir()))
 
     assert done.exit_code == 0
@@ -143,7 +143,9 @@ def test_every_file_of_a_log_is_sound(log: Path) -> None:
     ]
 
 
-def test_a_damaged_batch_is_told_with_its_place_and_the_dump_goes_on(tmp_path: Path) -> None:
+def test_a_damaged_batch_is_reported_with_its_position_and_the_dump_continues(
+    tmp_path: Path,
+) -> None:
     batches = [sealed(b"v%d" % n, base_offset=n) for n in range(3)]
     damaged = bytearray(batches[1])
     damaged[-1] ^= 1
@@ -167,7 +169,7 @@ def test_a_damaged_batch_is_told_with_its_place_and_the_dump_goes_on(tmp_path: P
         (b"\xff" * 100, "the last 100 bytes are not a whole batch: torn or damaged"),
     ],
 )
-def test_a_torn_end_is_told_with_its_place(tmp_path: Path, end: bytes, problem: str) -> None:
+def test_a_torn_end_is_reported_with_its_position(tmp_path: Path, end: bytes, problem: str) -> None:
     whole = sealed(b"whole")
 
     done = dump(segment(tmp_path, whole, end))
@@ -177,7 +179,7 @@ def test_a_torn_end_is_told_with_its_place(tmp_path: Path, end: bytes, problem: 
     assert done.stderr.endswith(f"position {len(whole)}: {problem}\n")
 
 
-def test_a_damaged_message_of_an_old_format_is_told_and_passed_over(tmp_path: Path) -> None:
+def test_a_damaged_message_of_an_old_format_is_reported_and_skipped(tmp_path: Path) -> None:
     old = struct.pack(">qiIbb", 0, 22, 0, 1, 0) + bytes(16)
 
     done = dump(segment(tmp_path, old, sealed(b"new", base_offset=1)))
@@ -186,13 +188,13 @@ def test_a_damaged_message_of_an_old_format_is_told_and_passed_over(tmp_path: Pa
     assert "baseOffset: 1" in lines(done)[0]
 
 
-def test_offsets_that_fall_are_told(tmp_path: Path) -> None:
+def test_decreasing_offsets_are_reported(tmp_path: Path) -> None:
     done = dump(segment(tmp_path, sealed(b"a", b"b"), sealed(b"c", base_offset=1)))
 
     assert "begins at offset 1, not at 2" in done.stderr
 
 
-def test_max_bytes_limits_what_is_read(tmp_path: Path) -> None:
+def test_max_bytes_limits_the_bytes_read(tmp_path: Path) -> None:
     one = sealed(b"one")
 
     done = dump("--max-bytes", str(len(one) + 5), segment(tmp_path, one, one))
@@ -208,7 +210,7 @@ def test_max_bytes_limits_what_is_read(tmp_path: Path) -> None:
         ((5, 0), "offset 5: the batch at 0 ends with offset 0"),
     ],
 )
-def test_an_index_that_is_not_the_segments_is_told(
+def test_an_offset_index_that_does_not_match_its_segment_is_reported(
     tmp_path: Path, entry: tuple[int, int], problem: str
 ) -> None:
     index = segment(tmp_path, sealed(b"a")).with_suffix(".index")
@@ -228,7 +230,7 @@ def test_an_index_that_is_not_the_segments_is_told(
         ((5, 0), f"timestamp 5: the newest up to offset 0 is {NOW_MS}"),
     ],
 )
-def test_a_time_index_that_is_not_the_segments_is_told(
+def test_a_time_index_that_does_not_match_its_segment_is_reported(
     tmp_path: Path, entry: tuple[int, int], problem: str
 ) -> None:
     index = segment(tmp_path, sealed(b"a")).with_suffix(".timeindex")
@@ -237,7 +239,7 @@ def test_a_time_index_that_is_not_the_segments_is_told(
     assert dump(index).stderr == f"{index}: {problem}\n"
 
 
-def test_what_is_allocated_in_advance_is_no_entry(tmp_path: Path) -> None:
+def test_preallocated_space_of_an_index_is_not_shown_as_entries(tmp_path: Path) -> None:
     index = segment(tmp_path, sealed(b"a", b"b")).with_suffix(".index")
     index.write_bytes(struct.pack(">ii", 1, 0) + bytes(80))
 
@@ -252,7 +254,7 @@ def test_what_is_allocated_in_advance_is_no_entry(tmp_path: Path) -> None:
     [(bytes(9), "9 bytes are no whole number of entries of 8 bytes"),
      (struct.pack(">iiii", 5, 50, 3, 30), "the last entry, (3, 30), is not behind the first")],
 )  # fmt: skip
-def test_damage_that_makes_a_broker_rebuild_an_index_is_reported(
+def test_index_damage_is_reported_with_the_rebuild_that_follows(
     tmp_path: Path, data: bytes, problem: str
 ) -> None:
     (index := tmp_path / f"{FIRST}.index").write_bytes(data)
@@ -273,7 +275,7 @@ def test_aborted_transactions_are_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [f"{FIRST}.txnindex", f"{FIRST}.snapshot"])
-def test_files_that_are_cut_short_are_told(tmp_path: Path, name: str) -> None:
+def test_truncated_files_are_reported(tmp_path: Path, name: str) -> None:
     (path := tmp_path / name).write_bytes(b"\0\1cut")
 
     done = dump(path)
@@ -282,7 +284,7 @@ def test_files_that_are_cut_short_are_told(tmp_path: Path, name: str) -> None:
     assert done.stderr.startswith(f"{path}: ")
 
 
-def test_a_damaged_snapshot_of_producers_is_told(log: Path) -> None:
+def test_a_damaged_producer_snapshot_is_reported(log: Path) -> None:
     path = max(log.glob("*.snapshot"))
     path.write_bytes(path.read_bytes()[:-1] + b"\x55")
 
@@ -294,7 +296,7 @@ def offset_commit() -> bytes:
     return records((key, encode_versioned(OffsetCommitValue(offset=5), 3)), (key, None))
 
 
-def test_commits_are_told_by_the_name_of_the_folder(tmp_path: Path) -> None:
+def test_commits_are_decoded_in_a_folder_of_the_offsets_topic(tmp_path: Path) -> None:
     path = segment(tmp_path / "__consumer_offsets-7", offset_commit())
 
     shown = [
@@ -310,7 +312,7 @@ def test_commits_are_told_by_the_name_of_the_folder(tmp_path: Path) -> None:
     assert shown[1]["payload"] == "<DELETE>"
 
 
-def test_another_folder_needs_the_option_and_raw_undoes_it(tmp_path: Path) -> None:
+def test_the_offsets_decoder_option_works_in_any_folder_and_raw_disables_it(tmp_path: Path) -> None:
     elsewhere = segment(tmp_path / "copy", offset_commit())
     at_home = segment(tmp_path / "__consumer_offsets-7", offset_commit())
 
@@ -320,7 +322,7 @@ def test_another_folder_needs_the_option_and_raw_undoes_it(tmp_path: Path) -> No
     )
 
 
-def test_members_of_a_group_are_opened(tmp_path: Path) -> None:
+def test_the_members_of_a_group_record_are_decoded(tmp_path: Path) -> None:
     subscription = encode_versioned(ConsumerProtocolSubscription(topics=["orders"]), 1)
     members = [MemberMetadata(member_id="m", subscription=subscription, assignment=b"?")]
     value = GroupMetadataValue(protocol_type="consumer", members=members)
@@ -337,7 +339,7 @@ def metadata(record: Message) -> tuple[None, bytes]:
     return None, encode_metadata_record(record, 0)
 
 
-def test_metadata_is_told_and_its_secrets_are_hidden(tmp_path: Path) -> None:
+def test_metadata_records_are_decoded_and_their_secrets_hidden(tmp_path: Path) -> None:
     config = ConfigRecord(name="ssl.key.password", value="hunter2")
     data = records(metadata(TopicRecord(name="orders")), metadata(config))
     path = segment(tmp_path / "__cluster_metadata-0", data)
@@ -359,7 +361,7 @@ def test_metadata_is_told_and_its_secrets_are_hidden(tmp_path: Path) -> None:
         ("__cluster_metadata", None, None, "metadata record: bad frame"),
     ],
 )
-def test_records_that_are_not_known_are_shown_as_they_are(
+def test_unknown_records_are_shown_undecoded(
     tmp_path: Path, topic: str, key: bytes | None, value: bytes | None, problem: str
 ) -> None:
     path = segment(tmp_path / f"{topic}-0", records((key, value)))

@@ -10,7 +10,7 @@ from pyk.protocol import __version__
 
 
 @pytest.mark.parametrize("option", ["--version", "-V"])
-def test_it_tells_its_version(option: str) -> None:
+def test_it_prints_its_version(option: str) -> None:
     told = CliRunner().invoke(main, [option])
 
     assert (told.exit_code, told.output) == (0, f"pyk, version {__version__}\n")
@@ -31,7 +31,9 @@ def test_its_help_lists_the_commands() -> None:
         ("topic", "'topic' is not a command; there are broker, decode, dump-log"),
     ],
 )
-def test_an_unknown_command_names_the_nearest_or_all(given: str, words: str) -> None:
+def test_the_error_for_an_unknown_command_suggests_the_nearest_or_lists_all(
+    given: str, words: str
+) -> None:
     told = CliRunner().invoke(main, [given])
 
     assert told.exit_code == 2

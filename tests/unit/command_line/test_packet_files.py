@@ -50,7 +50,7 @@ def test_each_interface_of_pcapng_has_its_link_type_resolution_and_time_offset()
     assert read(data) == [Packet(7000, RAW_IP, b"a"), Packet(10_000_000_007, ETHERNET, b"b")]
 
 
-def test_a_resolution_may_be_a_power_of_two() -> None:
+def test_a_timestamp_resolution_can_be_a_power_of_two() -> None:
     data = section() + interface(options=struct.pack("<HHB3x", 9, 1, 0x80 | 1))
 
     assert read(data + packet_block(b"a", 3))[0].time_ns == 1_500_000_000
@@ -63,14 +63,14 @@ def test_a_new_section_forgets_the_interfaces_of_the_last() -> None:
     assert read(data) == [Packet(0, RAW_IP, b"a")]
 
 
-def test_simple_packets_have_no_time() -> None:
+def test_simple_packets_have_no_timestamp() -> None:
     data = section() + interface() + block(3, struct.pack("<I", 4) + b"data")
 
     assert read(data) == [Packet(0, RAW_IP, b"data")]
 
 
 @pytest.mark.parametrize("cut", [1, 3, 8])
-def test_the_packets_before_the_break_of_a_cut_capture_are_read(cut: int) -> None:
+def test_the_packets_before_the_end_of_a_truncated_capture_are_read(cut: int) -> None:
     packets, problem = read_to_the_break(pcap(PACKETS)[:-cut])
 
     assert packets == PACKETS[:1]
@@ -96,5 +96,5 @@ def test_the_packets_before_the_break_of_a_cut_capture_are_read(cut: int) -> Non
         ),
     ],
 )
-def test_damage_is_told_and_nothing_is_read_on_trust(data: bytes, problem: str) -> None:
+def test_damage_is_reported_and_declared_lengths_are_not_trusted(data: bytes, problem: str) -> None:
     assert problem in read_to_the_break(data)[1]

@@ -33,7 +33,7 @@ def produce(records: bytes) -> ProduceRequest:
     return ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="t", partition_data=[data])])
 
 
-def test_fields_stand_as_they_do_on_the_wire() -> None:
+def test_the_fields_of_the_version_are_shown() -> None:
     request = HeartbeatRequest(group_id="g", generation_id=3, unknown_tagged_fields={7: b"new"})
 
     assert text(request, 2) == [
@@ -42,7 +42,7 @@ def test_fields_stand_as_they_do_on_the_wire() -> None:
     assert "group_instance_id: null" in text(request, 4)
 
 
-def test_tagged_fields_at_their_default_are_not_on_the_wire() -> None:
+def test_tagged_fields_at_their_default_are_not_shown() -> None:
     response = FetchResponse(responses=[FetchableTopicResponse(partitions=[PartitionData()])])
 
     lines = "\n".join(text(response, 16))
@@ -66,14 +66,14 @@ def test_structs_are_indented_and_short_ones_share_a_line() -> None:
     ]
 
 
-def test_a_struct_in_a_field_has_braces_or_lines_of_its_own() -> None:
+def test_a_struct_in_a_field_is_shown_in_braces_or_on_its_own_lines() -> None:
     partition = PartitionData(current_leader=LeaderIdAndEpoch(leader_id=3, leader_epoch=4))
     response = FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])])
 
     assert "        current_leader: {leader_id: 3, leader_epoch: 4}" in text(response, 16)
 
 
-def test_what_consumers_put_into_bytes_is_opened() -> None:
+def test_consumer_protocol_bytes_are_decoded() -> None:
     subscription = encode_versioned(ConsumerProtocolSubscription(topics=["orders"]), 0)
     consumer = JoinGroupRequestProtocol(name="range", metadata=subscription)
     other = JoinGroupRequestProtocol(name="sessioned", metadata=b"\0\1of connect")
@@ -89,7 +89,7 @@ def test_error_codes_have_their_names() -> None:
     assert "error_code: 0" in text(HeartbeatResponse(), 4)
 
 
-def test_record_batches_are_opened() -> None:
+def test_record_batches_are_decoded() -> None:
     records = sealed(b"one", None, base_offset=5, compression=Compression.GZIP, producer_id=9,
                      producer_epoch=1, base_sequence=0)  # fmt: skip
 
@@ -102,14 +102,14 @@ def test_record_batches_are_opened() -> None:
     ]
 
 
-def test_of_many_records_the_first_are_shown() -> None:
+def test_only_the_first_of_many_records_are_shown() -> None:
     request = produce(sealed(*[b"v"] * 12))
 
     assert text(request, 9)[-1] == "            … 2 more; --full shows all"
     assert "            11: b'k' → b'v'" in text(request, 9, is_full=True)[-1]
 
 
-def test_damaged_and_cut_batches_are_told() -> None:
+def test_damaged_and_truncated_batches_are_reported() -> None:
     damaged = bytearray(sealed(b"value"))
     damaged[-1] ^= 1
 
@@ -119,7 +119,7 @@ def test_damaged_and_cut_batches_are_told() -> None:
     assert "not to be read on at byte 0" in text(produce(bytes(80)), 9)[-1]
 
 
-def test_long_bytes_are_cut_unless_all_is_wanted() -> None:
+def test_long_bytes_are_shortened_unless_all_are_requested() -> None:
     request = SaslAuthenticateRequest(auth_bytes=b"x" * 100)
 
     assert text(request, 2, shows_secrets=True) == [f"auth_bytes: {b'x' * 64!r}… 100 bytes"]
@@ -136,6 +136,6 @@ def test_secrets_are_hidden_in_both_forms() -> None:
     assert "hunter2" in str(Style(shows_secrets=True).json_form(request, 1))
 
 
-def test_nothing_reaches_the_terminal_but_text() -> None:
+def test_control_characters_are_escaped() -> None:
     assert printable("a\x1b[31mb\x9bc\né") == "a\\x1b[31mb\\x9bc\\né"
     assert "\x1b" not in "".join(text(HeartbeatRequest(group_id="\x1b[2J"), 4))

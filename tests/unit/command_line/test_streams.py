@@ -24,7 +24,7 @@ def test_bytes_come_in_order() -> None:
     assert stream.push(102, b"cd") == [b"cd", b"ef"]
 
 
-def test_what_is_sent_twice_is_taken_once() -> None:
+def test_retransmitted_bytes_are_taken_once() -> None:
     stream = opened()
     stream.push(100, b"abcd")
 
@@ -32,18 +32,18 @@ def test_what_is_sent_twice_is_taken_once() -> None:
     assert stream.push(102, b"cdef") == [b"ef"]
 
 
-def test_numbers_wrap() -> None:
+def test_sequence_numbers_wrap_around() -> None:
     stream = opened(2**32 - 3)
 
     assert stream.push(2**32 - 2, b"abcd") == [b"abcd"]
     assert stream.push(2, b"ef") == [b"ef"]
 
 
-def test_without_its_beginning_a_stream_begins_with_what_comes_first() -> None:
+def test_a_stream_without_its_start_begins_with_the_first_packet() -> None:
     assert ByteStream().push(5000, b"ab") == [b"ab"]
 
 
-def test_what_the_other_end_has_and_the_capture_has_not_is_a_gap() -> None:
+def test_bytes_that_were_acknowledged_and_not_captured_are_a_gap() -> None:
     stream = opened()
     stream.push(105, b"fg")
 
@@ -52,21 +52,21 @@ def test_what_the_other_end_has_and_the_capture_has_not_is_a_gap() -> None:
     assert stream.push(100, b"abcde") == []
 
 
-def test_bytes_cut_from_a_packet_are_a_gap_at_once() -> None:
+def test_bytes_missing_from_a_packet_are_a_gap_at_once() -> None:
     stream = opened()
 
     assert stream.push(100, b"ab", missing=3) == [b"ab", Gap(3)]
     assert stream.push(105, b"fg") == [b"fg"]
 
 
-def test_bytes_cut_from_one_packet_may_come_with_another() -> None:
+def test_bytes_missing_from_one_packet_can_come_with_another() -> None:
     stream = opened()
     stream.push(103, b"d", missing=3)
 
     assert stream.push(100, b"abcdefg") == [b"abcdefg"]
 
 
-def test_the_bytes_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_buffered_bytes_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "MOST_WAITING_BYTES", 5)
     stream = opened()
     stream.push(110, b"klm")
@@ -75,7 +75,7 @@ def test_the_bytes_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert stream.waiting_bytes == 3
 
 
-def test_giving_up_reports_each_gap() -> None:
+def test_ending_a_stream_reports_each_gap() -> None:
     stream = opened()
     stream.push(102, b"c")
     stream.push(105, b"f")
@@ -88,7 +88,7 @@ def test_giving_up_reports_each_gap() -> None:
 
 
 @given(st.binary(min_size=1, max_size=60), st.integers(0, 2**32 - 1), st.data())
-def test_any_order_of_any_pieces_gives_the_bytes(
+def test_packets_in_any_order_give_the_same_bytes(
     sent: bytes, first: int, draw: st.DataObject
 ) -> None:
     places = st.integers(0, len(sent))

@@ -33,7 +33,7 @@ def segment_of(link_type: int, data: bytes) -> Segment:
         (276, b"\x08\x00" + bytes(18)),
     ],
 )
-def test_a_segment_is_found_behind_every_kind_of_link(link_type: int, head: bytes) -> None:
+def test_a_segment_is_found_after_every_kind_of_link_header(link_type: int, head: bytes) -> None:
     segment = segment_of(link_type, head + ipv4(SEGMENT))
 
     assert (segment.source, segment.destination) == (("10.0.0.1", 40000), ("10.0.0.2", 9092))
@@ -41,7 +41,7 @@ def test_a_segment_is_found_behind_every_kind_of_link(link_type: int, head: byte
     assert (segment.payload, segment.missing) == (b"hello", 0)
 
 
-def test_ethernet_padding_is_no_payload() -> None:
+def test_ethernet_padding_is_not_part_of_the_payload() -> None:
     data = MACS + b"\x08\x00" + ipv4(tcp(b"", 7)) + bytes(20)
 
     assert segment_of(ETHERNET, data).payload == b""
@@ -51,7 +51,7 @@ def test_ip_options_are_skipped() -> None:
     assert segment_of(RAW_IP, ipv4(SEGMENT, options=8)).payload == b"hello"
 
 
-def test_a_packet_without_a_length_ends_with_its_data() -> None:
+def test_a_packet_with_length_0_ends_with_its_data() -> None:
     data = bytearray(ipv4(SEGMENT))
     data[2:4] = b"\0\0"
 
@@ -71,13 +71,13 @@ def test_ipv6_extensions_are_skipped(following: int, extensions: bytes) -> None:
     assert segment.payload == b"hello"
 
 
-def test_what_the_snap_length_cut_off_is_missing() -> None:
+def test_bytes_beyond_the_snap_length_are_counted_as_missing() -> None:
     segment = segment_of(RAW_IP, ipv4(SEGMENT)[:-2])
 
     assert (segment.payload, segment.missing) == (b"hel", 2)
 
 
-def test_the_first_segment_of_a_client_opens() -> None:
+def test_the_first_segment_of_a_client_opens_the_connection() -> None:
     assert segment_of(RAW_IP, ipv4(tcp(b"", 7, flags=SYN))).opens
     assert not segment_of(RAW_IP, ipv4(SEGMENT)).opens
 
@@ -100,10 +100,10 @@ def test_the_first_segment_of_a_client_opens() -> None:
         (RAW_IP, ipv6(b"", following=0, extensions=bytes([0, 0]) + bytes(6))),
     ],
 )
-def test_what_holds_no_whole_header_of_tcp_is_none(link_type: int, data: bytes) -> None:
+def test_a_packet_without_a_complete_tcp_header_has_no_segment(link_type: int, data: bytes) -> None:
     assert tcp_segment(Packet(0, link_type, data)) is None
 
 
-def test_an_unknown_link_is_an_error_that_says_what_to_do() -> None:
+def test_the_error_for_an_unknown_link_type_says_what_to_do() -> None:
     with pytest.raises(CaptureError, match="link type 147 is not known; capture on"):
         tcp_segment(Packet(0, 147, b""))

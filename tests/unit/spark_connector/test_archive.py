@@ -46,7 +46,7 @@ def test_pyk_runs_from_the_archive_as_fast_as_here(tmp_path: Path) -> None:
     assert discovered == "True"
 
 
-def test_a_package_that_is_not_there_is_named(
+def test_the_error_for_a_missing_package_names_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):

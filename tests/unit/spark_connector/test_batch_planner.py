@@ -21,12 +21,12 @@ class TestBatchReads:
         given = {"kafka.bootstrap.servers": "x:1", "subscribe": "a"} | options
         return ranges_of(plan_batch(batch_source_options(given), cluster))
 
-    def test_everything_by_default(self) -> None:
+    def test_all_records_are_read_by_default(self) -> None:
         cluster = FakeCluster({A0: 9, A1: 3}, starts={A0: 4})
 
         assert self.plan(cluster) == [OffsetRange("a", 0, 4, 9), OffsetRange("a", 1, 0, 3)]
 
-    def test_from_here_to_there(self) -> None:
+    def test_ranges_go_from_the_starting_to_the_ending_offsets(self) -> None:
         ranges = self.plan(
             FakeCluster({A0: 9, A1: 3}),
             startingOffsets='{"a":{"0":2,"1":-2}}',
@@ -35,7 +35,7 @@ class TestBatchReads:
 
         assert ranges == [OffsetRange("a", 0, 2, 9), OffsetRange("a", 1, 0, 2)]
 
-    def test_an_end_that_is_not_there_yet_is_the_users_error(
+    def test_an_ending_offset_beyond_the_log_is_an_invalid_option(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         options = {"endingOffsets": '{"a":{"0":12}}'}
@@ -70,7 +70,7 @@ class TestBatchReads:
             ),
         ],
     )
-    def test_a_start_behind_the_end_is_the_users_error(
+    def test_a_start_after_the_end_is_an_invalid_option(
         self, options: dict[str, str], message: str, fail: str
     ) -> None:
         cluster = FakeCluster({A0: 9}, times={A0: {1000: 3, 2000: 8}})
@@ -78,11 +78,11 @@ class TestBatchReads:
         with pytest.raises(OptionError, match=f"a-0 {message}"):
             self.plan(cluster, **options, failOnDataLoss=fail)
 
-    def test_a_start_below_the_log_start_is_a_loss(self) -> None:
+    def test_a_start_below_the_log_start_is_a_data_loss(self) -> None:
         with pytest.raises(DataLossError, match="a-0 offsets 2 to 3 are gone"):
             self.plan(FakeCluster({A0: 9}, starts={A0: 4}), startingOffsets='{"a":{"0":2}}')
 
-    def test_a_time_beyond_all_records_ends_at_the_end(self) -> None:
+    def test_an_ending_timestamp_after_all_records_ends_at_the_log_end(self) -> None:
         assert self.plan(FakeCluster({A0: 9}), endingTimestamp="5000") == [
             OffsetRange("a", 0, 0, 9)
         ]

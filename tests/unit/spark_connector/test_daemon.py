@@ -20,7 +20,7 @@ print(all(name in sys.modules for name in (
 """
 
 
-def test_what_workers_need_is_imported_before_they_are_forked() -> None:
+def test_modules_that_workers_need_are_imported_before_the_fork() -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=60
     )

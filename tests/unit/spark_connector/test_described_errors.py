@@ -17,5 +17,5 @@ from pyk.spark_connector.client_properties import describe_error
         (KafkaError("odd", topic="a", partition=1), "a-1: KafkaError: odd"),
     ],
 )
-def test_kafkas_name_and_number_are_said_once(error: KafkaError, text: str) -> None:
+def test_an_error_has_the_name_and_number_of_kafka_once(error: KafkaError, text: str) -> None:
     assert describe_error(error).startswith(text)

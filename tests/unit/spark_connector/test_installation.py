@@ -61,7 +61,7 @@ def test_a_write_needs_no_other_codec(monkeypatch: pytest.MonkeyPatch) -> None:
     ("file", "compiled"),
     [("/x/reader.py", False), ("/x/pyk.zip/reader.pyc", False), ("/x/reader.abi3.so", True)],
 )
-def test_a_module_is_compiled_if_it_is_no_python_file(file: str, compiled: bool) -> None:
+def test_a_module_without_a_python_file_counts_as_compiled(file: str, compiled: bool) -> None:
     module = ModuleType("reader")
     module.__file__ = file
 
@@ -69,7 +69,7 @@ def test_a_module_is_compiled_if_it_is_no_python_file(file: str, compiled: bool)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_running_uncompiled_is_told_once(
+def test_the_plain_form_is_logged_once(
     compiled: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(installation, "is_compiled", lambda module: compiled)
@@ -81,7 +81,7 @@ def test_running_uncompiled_is_told_once(
     assert caplog.text.count("uncompiled") == (0 if compiled else 1)
 
 
-def test_the_extra_brings_every_codec() -> None:
+def test_the_extra_installs_every_codec() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
     extra = " ".join([*project["dependencies"], *project["optional-dependencies"]["spark"]])

@@ -47,15 +47,15 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     ("release", "version"),
     [("17.0.15", 17), ("21.0.8", 21), ("25", 25), ("1.8.0_392", 8), ("24-ea", 24)],
 )
-def test_versions(tmp_path: Path, release: str, version: int) -> None:
+def test_java_versions_are_parsed(tmp_path: Path, release: str, version: int) -> None:
     assert java.java_version(make_java(tmp_path / "jdk", release)) == version
 
 
-def test_what_is_no_java_has_no_version(tmp_path: Path) -> None:
+def test_a_program_other_than_java_has_no_version(tmp_path: Path) -> None:
     assert java.java_version(tmp_path) is None
 
 
-def test_java_home_comes_first(bare: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_java_home_is_used(bare: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     home = make_java(tmp_path / "jdk", "17.0.1")
     monkeypatch.setenv("JAVA_HOME", str(home))
 
@@ -63,7 +63,9 @@ def test_java_home_comes_first(bare: Path, monkeypatch: pytest.MonkeyPatch, tmp_
     assert not bare.exists()
 
 
-def test_then_the_java_on_path(bare: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_java_on_path_is_used_without_a_usable_java_home(
+    bare: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     home = make_java(tmp_path / "jdk", "21.0.1")
     (tmp_path / "usr").mkdir()
     (tmp_path / "usr" / "java").symlink_to(home / "bin" / "java")
@@ -74,7 +76,7 @@ def test_then_the_java_on_path(bare: Path, monkeypatch: pytest.MonkeyPatch, tmp_
     assert os.environ["JAVA_HOME"] == str(home)
 
 
-def test_then_the_bundled_one_without_the_argument_it_cannot_take(bare: Path) -> None:
+def test_the_bundled_java_runs_without_the_argument_it_does_not_support(bare: Path) -> None:
     home = java.ensure_java()
 
     done = subprocess.run(
@@ -98,7 +100,7 @@ def test_a_second_call_writes_nothing(bare: Path) -> None:
     assert script.stat().st_ino == before
 
 
-def test_a_script_that_others_could_have_written_is_replaced(bare: Path) -> None:
+def test_a_script_that_other_users_could_have_written_is_replaced(bare: Path) -> None:
     script = java.ensure_java() / "bin" / "java"
     os.environ.pop("JAVA_HOME")
     script.write_text("#!/bin/sh\necho stolen\n")
@@ -110,7 +112,7 @@ def test_a_script_that_others_could_have_written_is_replaced(bare: Path) -> None
     assert script.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_cache_folder_that_others_may_write_to_is_not_used(bare: Path) -> None:
+def test_a_cache_folder_that_other_users_can_write_to_is_not_used(bare: Path) -> None:
     (bare / "pyk").mkdir(parents=True)
     (bare / "pyk").chmod(0o777)
 

@@ -17,6 +17,6 @@ def test_a_pattern_accepts_what_java_accepts(pattern: str, matching: str, others
 
 
 @pytest.mark.parametrize("pattern", REFUSED)
-def test_what_java_refuses_is_refused(pattern: str) -> None:
+def test_a_pattern_that_java_refuses_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         compile_java_pattern(pattern)

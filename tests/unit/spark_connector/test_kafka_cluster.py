@@ -111,11 +111,11 @@ class Harness:
         )
 
 
-def test_partitions_are_those_of_the_topics() -> None:
+def test_partitions_of_the_topics_are_listed() -> None:
     assert Harness(FakeAdmin({"a": [5, 6]})).cluster.partitions() == {A0, A1}
 
 
-def test_new_partitions_are_looked_for_once_a_second() -> None:
+def test_new_partitions_are_requested_once_a_second() -> None:
     admin = FakeAdmin({"a": [5]})
     harness = Harness(admin)
     harness.cluster.partitions()
@@ -136,7 +136,7 @@ def test_a_pattern_matches_whole_names() -> None:
     assert {partition.topic for partition in cluster.partitions()} == {"a", "ab"}
 
 
-def test_assigned_partitions_need_no_look() -> None:
+def test_assigned_partitions_need_no_request() -> None:
     admin = FakeAdmin({"a": [5, 6]})
 
     assert Harness(admin, assign='{"a":[1]}').cluster.partitions() == {A1}
@@ -166,13 +166,13 @@ def test_a_topic_without_an_id_has_none() -> None:
 @pytest.mark.parametrize(
     "options", [{"assign": '{"a":[1]}'}, {"subscribePattern": "a"}], ids=["assign", "pattern"]
 )
-def test_ids_are_those_of_the_topics_that_are_read(options: dict[str, str]) -> None:
+def test_topic_ids_are_those_of_subscribed_topics(options: dict[str, str]) -> None:
     admin = FakeAdmin({"a": [5, 6], "b": [5]})
 
     assert Harness(admin, **options).cluster.topic_ids().keys() == {"a"}
 
 
-def test_a_topic_that_was_just_made_is_waited_for() -> None:
+def test_an_unknown_topic_is_retried_until_it_is_created() -> None:
     admin = FakeAdmin({"a": [5]}, failures=[unknown("a"), unknown("a")])
     harness = Harness(admin)
 
@@ -180,7 +180,7 @@ def test_a_topic_that_was_just_made_is_waited_for() -> None:
     assert harness.clock.now() == 2
 
 
-def test_but_not_for_ever() -> None:
+def test_an_unknown_topic_fails_after_the_retries() -> None:
     admin = FakeAdmin({}, failures=[unknown("a")] * 3)
 
     with pytest.raises(ReadError, match=r"UNKNOWN_TOPIC_OR_PARTITION \(3\).*topic 'a'"):
@@ -206,7 +206,7 @@ OUTAGE = [
     ],
     ids=["partitions", "log_start", "latest", "at_times", "commit"],
 )
-def test_every_question_is_asked_as_often_as_the_options_say(
+def test_every_request_is_retried_as_often_as_the_options_say(
     ask: Callable[[KafkaCluster], object], failure: KafkaError
 ) -> None:
     options = {"fetchOffset.numRetries": "5", "fetchOffset.retryIntervalMs": "20000"}
@@ -221,7 +221,7 @@ def test_every_question_is_asked_as_often_as_the_options_say(
         ask(Harness(admin, subscribe="a", **options).cluster)
 
 
-def test_what_does_not_pass_is_told_at_once() -> None:
+def test_an_error_that_is_not_retriable_is_raised_at_once() -> None:
     admin = FakeAdmin({"a": [5]}, failures=[TopicAuthorizationFailedError("no", topic="a")])
     harness = Harness(admin)
 
@@ -231,7 +231,7 @@ def test_what_does_not_pass_is_told_at_once() -> None:
     assert harness.clock.now() == 0
 
 
-def test_ends_are_those_of_committed_records_if_the_query_reads_these() -> None:
+def test_a_read_committed_query_ends_at_the_last_stable_offset() -> None:
     admin = FakeAdmin({"a": [5, 6]})
     options = {"subscribe": "a", "kafka.isolation.level": "read_committed"}
 
@@ -239,7 +239,7 @@ def test_ends_are_those_of_committed_records_if_the_query_reads_these() -> None:
     assert admin.read_committed
 
 
-def test_an_end_that_went_back_is_asked_for_again() -> None:
+def test_an_end_offset_that_went_back_is_requested_again() -> None:
     admin = FakeAdmin({"a": [5]})
     harness = Harness(admin)
     harness.cluster.latest([A0])
@@ -250,7 +250,7 @@ def test_an_end_that_went_back_is_asked_for_again() -> None:
     assert admin.asked == ["offsets"] * 4
 
 
-def test_first_offsets_leave_out_what_is_gone() -> None:
+def test_first_offsets_leave_out_deleted_partitions() -> None:
     cluster = Harness(FakeAdmin({"a": [5]})).cluster
 
     assert cluster.log_start([A0, A1]) == {A0: 0}
@@ -258,13 +258,13 @@ def test_first_offsets_leave_out_what_is_gone() -> None:
     assert cluster.log_start([]) == {}
 
 
-def test_times_that_no_record_has_reached_have_no_offset() -> None:
+def test_timestamps_after_all_records_have_no_offset() -> None:
     cluster = Harness(FakeAdmin({"a": [5, 6]})).cluster
 
     assert cluster.at_times({A0: 4, A1: 7}) == {A0: 4, A1: None}
 
 
-def test_several_failures_are_told_together() -> None:
+def test_several_failures_are_raised_together() -> None:
     cluster = Harness(FakeAdmin({"a": [5]})).cluster
 
     with pytest.raises(ReadError, match=r"UNKNOWN_TOPIC_OR_PARTITION \(3\)"):

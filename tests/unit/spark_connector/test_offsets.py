@@ -18,7 +18,7 @@ A0, A2, A10, B0 = (
 )
 
 
-def test_one_meaning_has_one_text() -> None:
+def test_equal_offsets_have_the_same_json() -> None:
     one = StreamOffset({B0: 1, A10: 2, A2: 3, A0: 4})
     other = StreamOffset({A0: 4, A2: 3, A10: 2, B0: 1})
 
@@ -26,7 +26,7 @@ def test_one_meaning_has_one_text() -> None:
     assert json.dumps(one.to_json()) == '{"a": {"0": 4, "2": 3, "10": 2}, "b": {"0": 1}}'
 
 
-def test_batch_0_carries_where_it_began() -> None:
+def test_batch_0_carries_its_start() -> None:
     offset = StreamOffset({A0: 9, A2: 5, B0: 1}, start={A0: 4, A2: 5})
 
     assert offset.to_json() == {
@@ -38,7 +38,7 @@ def test_batch_0_carries_where_it_began() -> None:
     assert StreamOffset.from_json(offset.to_json()) == offset
 
 
-def test_batch_0_of_a_query_without_partitions_carries_that() -> None:
+def test_batch_0_of_a_query_without_partitions_carries_an_empty_start() -> None:
     offset = StreamOffset({A0: 9}, start={})
 
     assert StreamOffset.from_json(offset.to_json()) == offset
@@ -55,7 +55,7 @@ def test_offsets_carry_the_ids_of_their_topics() -> None:
     assert StreamOffset.from_json(offset.to_json()) == offset
 
 
-def test_sparks_own_source_sees_no_partition_in_what_is_added() -> None:
+def test_the_additional_entries_hold_no_partition_for_sparks_own_source() -> None:
     """It reads a map of topics to maps of partition numbers to offsets, so empty maps are safe."""
     offset = StreamOffset({A0: 9}, start={A0: 4, B0: 1}, topic_ids={"a": "x", "b": "y"})
 
@@ -64,13 +64,13 @@ def test_sparks_own_source_sees_no_partition_in_what_is_added() -> None:
     assert set(map(json.dumps, added.values())) == {"{}"}
 
 
-def test_the_start_as_it_was_written_before_is_understood() -> None:
+def test_the_earlier_format_of_the_start_is_read() -> None:
     assert StreamOffset.from_json({"@start": {"a": {"0": 4}}, "a": {"0": 9}}) == StreamOffset(
         {A0: 9}, start={A0: 4}
     )
 
 
-def test_sparks_own_offsets_are_understood() -> None:
+def test_offsets_of_sparks_own_source_are_read() -> None:
     written_by_spark = json.loads('{"b":{"0":7},"a":{"10":2,"2":3}}')
 
     assert StreamOffset.from_json(written_by_spark) == StreamOffset({A2: 3, A10: 2, B0: 7})
@@ -89,7 +89,7 @@ def test_sparks_own_offsets_are_understood() -> None:
         {"@later:a:1": {}},
     ],
 )
-def test_a_strange_checkpoint_is_named(value: dict[str, object]) -> None:
+def test_the_error_for_an_invalid_checkpoint_shows_it(value: dict[str, object]) -> None:
     with pytest.raises(CheckpointError, match="which are no offsets"):
         StreamOffset.from_json(value)
 

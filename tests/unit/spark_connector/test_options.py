@@ -21,7 +21,7 @@ SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
 ORDERS_0 = TopicPartition("orders", 0)
 
 
-def test_names_are_case_insensitive() -> None:
+def test_option_names_are_case_insensitive() -> None:
     options = source_options(
         {"KAFKA.Bootstrap.Servers": "a:1", "SUBSCRIBE": "x", "FailOnDataLoss": "False"}
     )
@@ -40,7 +40,7 @@ def test_defaults_are_those_of_spark() -> None:
     assert (options.fetch_offset_attempts, options.fetch_offset_retry_interval_ms) == (3, 1000)
 
 
-def test_a_batch_reads_everything_and_a_stream_what_is_new() -> None:
+def test_a_batch_reads_all_records_and_a_stream_new_ones_by_default() -> None:
     batch, stream = batch_source_options(MINIMUM), stream_source_options(MINIMUM)
 
     assert batch.starting == OffsetLimit(everywhere=EARLIEST)
@@ -59,11 +59,11 @@ def test_a_batch_reads_everything_and_a_stream_what_is_new() -> None:
         ),
     ],
 )
-def test_what_is_read(given: dict[str, str], field: str, value: object) -> None:
+def test_subscriptions_are_parsed(given: dict[str, str], field: str, value: object) -> None:
     assert getattr(source_options(SERVERS | given).subscription, field) == value
 
 
-def test_a_pattern_is_one_of_javas() -> None:
+def test_a_pattern_has_the_syntax_of_java() -> None:
     pattern = source_options(
         SERVERS | {"subscribePattern": r"orders-\p{Alpha}{2}"}
     ).subscription.pattern
@@ -91,7 +91,7 @@ def test_a_pattern_is_one_of_javas() -> None:
         ),
     ],
 )
-def test_where_a_stream_starts(given: dict[str, str], limit: OffsetLimit) -> None:
+def test_starting_offsets_of_a_stream_are_parsed(given: dict[str, str], limit: OffsetLimit) -> None:
     assert stream_source_options(MINIMUM | given).starting == limit
 
 
@@ -146,7 +146,7 @@ def test_durations_in_sparks_notation(text: str, milliseconds: int) -> None:
         (MINIMUM | {"kafka.interceptor.classes": "x"}, "'interceptor.classes' is not supported"),
     ],
 )
-def test_what_spark_refuses_is_refused(given: dict[str, str], message: str) -> None:
+def test_options_that_spark_refuses_are_refused(given: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError, match=r"^\[PYK_OPTION\] ") as error:
         source_options(given)
 
@@ -170,7 +170,7 @@ def test_what_spark_refuses_is_refused(given: dict[str, str], message: str) -> N
         ),
     ],
 )
-def test_batches_that_cannot_be(given: dict[str, str], message: str) -> None:
+def test_invalid_batch_options_are_refused(given: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError) as error:
         batch_source_options(MINIMUM | given)
 
@@ -178,7 +178,7 @@ def test_batches_that_cannot_be(given: dict[str, str], message: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"])
-def test_a_stream_has_no_end(name: str) -> None:
+def test_ending_offsets_of_a_stream_are_refused(name: str) -> None:
     value = {"endingOffsets": "latest", "endingTimestamp": "5"}.get(name, '{"orders":{"0":5}}')
 
     with pytest.raises(OptionError, match="a stream has no end"):
@@ -199,7 +199,7 @@ def test_a_stream_has_no_end(name: str) -> None:
         ("acks", "kafka.acks"),
     ],
 )
-def test_a_misspelt_option_is_an_error_with_a_hint(name: str, meant: str) -> None:
+def test_the_error_for_a_misspelt_option_suggests_the_right_one(name: str, meant: str) -> None:
     for parse in (source_options, sink_options):
         with pytest.raises(OptionError, match=f"unknown option.*did you mean '{meant}'"):
             parse(MINIMUM | {name: "5"})
@@ -209,7 +209,9 @@ def test_a_misspelt_option_is_an_error_with_a_hint(name: str, meant: str) -> Non
     ("name", "value"),
     [("topic", "out"), ("inferSchema", "true"), ("maxFilesPerTrigger", "1"), ("owner", "me")],
 )
-def test_a_read_takes_what_spark_takes_and_says_what_has_no_effect(name: str, value: str) -> None:
+def test_a_read_accepts_the_options_of_spark_and_reports_those_without_effect(
+    name: str, value: str
+) -> None:
     written = name if name == "topic" else name.lower()
 
     assert source_options(MINIMUM | {name: value}).notices == (
@@ -227,7 +229,9 @@ def test_a_read_takes_what_spark_takes_and_says_what_has_no_effect(name: str, va
         ("kafkaConsumer.pollTimeoutMs", "5"),
     ],
 )
-def test_a_write_takes_what_spark_takes_and_says_what_has_no_effect(name: str, value: str) -> None:
+def test_a_write_accepts_the_options_of_spark_and_reports_those_without_effect(
+    name: str, value: str
+) -> None:
     assert sink_options(SERVERS | {name: value}).notices == (
         f"option {name!r} has no effect on a write",
     )
@@ -254,12 +258,12 @@ def test_groups_have_no_effect_unless_offsets_are_committed_to_one() -> None:
 
 
 @pytest.mark.parametrize("name", ["path", "checkpointLocation", "queryName", "__partition_columns"])
-def test_what_spark_adds_is_passed_over(name: str) -> None:
+def test_options_that_spark_adds_are_ignored(name: str) -> None:
     source_options(MINIMUM | {name: "x"})
     sink_options(SERVERS | {name: "x"})
 
 
-def test_the_sink_takes_a_topic_or_none() -> None:
+def test_the_sink_accepts_a_topic_or_no_topic() -> None:
     assert sink_options(SERVERS | {"topic": " out "}).topic == "out"
     assert sink_options(SERVERS | {"kafka.acks": "all"}).topic is None
 
@@ -272,7 +276,7 @@ def test_the_sink_takes_a_topic_or_none() -> None:
         (SERVERS | {"kafka.value.serializer": "x"}, "'value.serializer' is not supported"),
     ],
 )
-def test_what_the_sink_refuses(given: dict[str, str], message: str) -> None:
+def test_invalid_options_of_the_sink_are_refused(given: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError) as error:
         sink_options(given)
 

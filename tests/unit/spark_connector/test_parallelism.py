@@ -26,9 +26,9 @@ SUBMIT = "java -cp x org.apache.spark.deploy.SparkSubmit"
         ("python -m pyspark.daemon", None),
     ],
 )
-def test_it_is_what_the_command_says(command: str, parallelism: int | None) -> None:
+def test_parallelism_is_that_of_the_command_line(command: str, parallelism: int | None) -> None:
     assert parallelism_of(command.split(), cpus=8) == parallelism
 
 
-def test_where_nothing_says_it_tasks_are_rather_many() -> None:
+def test_parallelism_is_high_where_it_is_unknown() -> None:
     assert default_parallelism() == UNKNOWN  # no JVM is above these tests

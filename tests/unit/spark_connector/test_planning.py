@@ -40,13 +40,13 @@ class TestRanges:
         assert plan.ranges == (OffsetRange("a", 1, 0, 4),)
         assert plan.losses == ()
 
-    def test_a_new_partition_that_lost_its_beginning_is_a_loss(self) -> None:
+    def test_a_new_partition_that_lost_its_beginning_is_a_data_loss(self) -> None:
         plan = plan_ranges({A0: 3}, {A0: 3, A1: 9}, {A0: 0, A1: 4})
 
         assert plan.ranges == (OffsetRange("a", 1, 4, 9),)
         assert plan.losses == ("a-1 offsets 0 to 3 are gone: the log now starts at 4",)
 
-    def test_an_old_topic_that_is_newly_read_has_lost_nothing(self) -> None:
+    def test_a_new_subscription_to_an_old_topic_is_not_a_data_loss(self) -> None:
         plan = plan_ranges({A0: 3}, {A0: 3, B0: 90}, {A0: 0, B0: 40})
 
         assert plan.ranges == (OffsetRange("b", 0, 40, 90),)
@@ -62,7 +62,7 @@ class TestRanges:
             (3, 9, 3, ((3, 9),), None),
         ],
     )
-    def test_what_is_lost(
+    def test_ranges_and_data_losses_of_a_partition(
         self,
         start: int,
         end: int,
@@ -75,13 +75,13 @@ class TestRanges:
         assert plan.ranges == tuple(OffsetRange("a", 0, *bounds) for bounds in ranges)
         assert plan.losses == ((loss,) if loss else ())
 
-    def test_partitions_that_are_gone_are_losses(self) -> None:
+    def test_deleted_partitions_are_data_losses(self) -> None:
         assert plan_ranges({A0: 3, A1: 3}, {A0: 5}, {A0: 0}).losses == ("a-1 is gone",)
         assert plan_ranges({A0: 3}, {A0: 5}, {}).losses == ("a-0 is gone",)
 
 
 class TestAdmission:
-    def test_without_limits_everything_is_read(self) -> None:
+    def test_all_records_are_read_without_limits(self) -> None:
         assert Admission().admit(0, {A0: 1}, {A0: 9}, {}) == {A0: 9}
 
     def test_the_limit_is_shared_in_proportion(self) -> None:
@@ -101,7 +101,7 @@ class TestAdmission:
 
         assert end == {A0: 5, A1: 105}
 
-    def test_a_partition_that_went_back_ends_where_it_is(self) -> None:
+    def test_a_partition_whose_end_went_back_ends_there(self) -> None:
         assert Admission(max_offsets=5).admit(0, {A0: 50, A1: 0}, {A0: 20, A1: 9}, {}) == {
             A0: 20,
             A1: 5,
@@ -117,7 +117,7 @@ class TestAdmission:
         assert admission.admit(1599, start, {A0: 1}, {}) is start
         assert admission.admit(1600, start, {A0: 1}, {}) == {A0: 1}
 
-    def test_least_and_most_hold_together(self) -> None:
+    def test_minimum_and_maximum_apply_together(self) -> None:
         admission = Admission(min_offsets=10, max_offsets=20, max_delay_ms=1000)
         admission.admit(0, {A0: 0}, {A0: 0}, {})
 
@@ -126,14 +126,14 @@ class TestAdmission:
 
 
 class TestTasks:
-    def test_a_range_above_the_most_is_split_evenly(self) -> None:
+    def test_a_range_above_the_maximum_is_split_evenly(self) -> None:
         assert split_ranges([range_of(10)], max_records=4) == [
             OffsetRange("a", 0, 0, 3),
             OffsetRange("a", 0, 3, 6),
             OffsetRange("a", 0, 6, 10),
         ]
 
-    def test_the_largest_ranges_are_split_to_reach_the_tasks_asked_for(self) -> None:
+    def test_the_largest_ranges_are_split_to_reach_the_requested_tasks(self) -> None:
         pieces = split_ranges([range_of(90, 0), range_of(10, 1)], min_tasks=4)
 
         assert [(piece.partition, piece.size) for piece in pieces] == [
@@ -158,43 +158,43 @@ class TestTasks:
 
         assert [[one.partition for one in task] for task in tasks] == [[1], [0, 2, 3]]
 
-    def test_no_more_share_one_than_leave_every_core_a_task(self) -> None:
+    def test_ranges_share_tasks_only_while_every_core_has_a_task(self) -> None:
         ranges = [range_of(1, number) for number in range(12)]
 
         assert [len(pack_ranges(ranges[:count], 1000, parallelism=4)) for count in (3, 4, 12)] == [
             *(3, 4, 4)
         ]
 
-    def test_large_ranges_keep_cores_busy_too(self) -> None:
+    def test_large_ranges_are_spread_over_all_cores(self) -> None:
         ranges = [range_of(5000, 0), range_of(5000, 1), *(range_of(1, n) for n in range(2, 9))]
 
         assert len(pack_ranges(ranges, 1000, parallelism=4)) == 4
         assert len(pack_ranges(ranges, 1000, parallelism=2)) == 3
 
-    def test_tasks_that_share_are_alike(self) -> None:
+    def test_shared_tasks_are_balanced(self) -> None:
         ranges = [range_of(size, number) for number, size in enumerate([70, 10, 10, 10, 10, 10])]
 
         tasks = pack_ranges(ranges, 1000, parallelism=2)
 
         assert [sum(one.size for one in task) for task in tasks] == [70, 50]
 
-    def test_what_is_worth_a_task_has_one(self) -> None:
+    def test_small_ranges_are_packed_into_tasks_of_the_minimal_size(self) -> None:
         ranges = [range_of(600, number) for number in range(10)]
 
         assert len(pack_ranges(ranges, 1000, parallelism=2)) == 6
 
-    def test_many_tasks_asked_for_means_no_sharing(self) -> None:
+    def test_ranges_do_not_share_tasks_when_many_are_requested(self) -> None:
         ranges = [range_of(1, 0), range_of(1, 1)]
 
         assert len(plan_tasks(ranges, min_records=100)) == 1
         assert len(plan_tasks(ranges, min_records=100, min_tasks=2)) == 2
 
-    def test_sharing_respects_the_most(self) -> None:
+    def test_shared_tasks_respect_the_maximum(self) -> None:
         ranges = [range_of(4, number) for number in range(4)]
 
         assert [len(task) for task in plan_tasks(ranges, max_records=8, min_records=100)] == [2, 2]
         uneven = [range_of(size, number) for number, size in enumerate([5, 5, 5])]
         assert [len(task) for task in plan_tasks(uneven, max_records=8, min_records=100)] == [1] * 3
 
-    def test_nothing_to_read_is_no_task(self) -> None:
+    def test_no_ranges_make_no_task(self) -> None:
         assert plan_tasks([], min_tasks=3) == []

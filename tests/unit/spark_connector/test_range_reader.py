@@ -55,12 +55,12 @@ class TestRanges:
 
         assert read_offsets(consumer, offset_range(1, 14)) == [3, 9, 10]
 
-    def test_a_range_without_any_record_ends(self) -> None:
+    def test_reading_a_range_without_records_ends(self) -> None:
         consumer = consumer_of([0, 50])
 
         assert read_offsets(consumer, offset_range(10, 20)) == []
 
-    def test_a_range_whose_last_offsets_are_markers_ends(self) -> None:
+    def test_reading_a_range_that_ends_with_markers_ends(self) -> None:
         consumer = consumer_of([0, 1, 2])
         consumer.logs[PARTITION_0].end = 5
 

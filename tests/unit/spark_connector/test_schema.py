@@ -46,7 +46,7 @@ def test_columns_are_those_of_sparks_kafka_source() -> None:
     assert with_headers == plain + ", headers array<struct<key:string,value:binary>>"
 
 
-def test_the_arrow_schema_is_what_spark_compares_with() -> None:
+def test_the_arrow_schema_matches_the_one_of_spark() -> None:
     columns = wanted_columns(EVERYTHING)
 
     assert arrow_schema(columns).equals(to_arrow_schema(EVERYTHING, timezone="UTC"))
@@ -77,6 +77,6 @@ def test_a_query_chooses_columns_their_order_and_their_case() -> None:
         (StructField("timestamp", TimestampNTZType()), "is timestamp, not timestamp_ntz"),
     ],
 )
-def test_a_column_that_cannot_be_is_named(field: StructField, message: str) -> None:
+def test_the_error_for_an_invalid_column_names_it(field: StructField, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         wanted_columns(StructType([field]))

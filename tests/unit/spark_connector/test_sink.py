@@ -93,11 +93,11 @@ class TestColumns:
             ),
         ],
     )
-    def test_what_can_be_written(self, schema: StructType, topic: str | None) -> None:
+    def test_valid_schemas_are_accepted(self, schema: StructType, topic: str | None) -> None:
         check_columns(schema, topic)
 
     @pytest.mark.parametrize("type_", [StringType(), LongType(), TimestampNTZType()])
-    def test_a_timestamp_of_another_type_is_no_timestamp_of_records(
+    def test_a_timestamp_column_of_another_type_is_refused(
         self, type_: DataType, caplog: pytest.LogCaptureFixture
     ) -> None:
         producer = FakeProducer()
@@ -124,7 +124,9 @@ class TestColumns:
             (schema_of(value=StringType(), topic=BinaryType()), "out", "'topic' is binary"),
         ],
     )
-    def test_what_cannot(self, schema: StructType, topic: str | None, message: str) -> None:
+    def test_invalid_schemas_are_refused(
+        self, schema: StructType, topic: str | None, message: str
+    ) -> None:
         with pytest.raises(SchemaError, match=message):
             check_columns(schema, topic)
 
@@ -176,7 +178,7 @@ class TestWriting:
         assert [records["value"] for _, records in producer.sent] == [[b"%d" % n] for n in range(5)]
         assert producer.outstanding == 0
 
-    def test_results_do_not_pile_up(self) -> None:
+    def test_the_number_of_pending_results_is_limited(self) -> None:
         producer = FakeProducer()
 
         write_batches(self.batches(500), producer, "out")
@@ -191,7 +193,7 @@ class TestWriting:
         ):
             write_batches(self.batches(1), FakeProducer(error=error), "out")
 
-    def test_a_row_that_no_record_can_be_names_the_topic(self) -> None:
+    def test_the_error_for_a_row_that_cannot_be_a_record_names_the_topic(self) -> None:
         producer = FakeProducer(refusal=ValueError("the key of header 0 is null"))
 
         with pytest.raises(
@@ -228,13 +230,15 @@ class TestWriters:
         ):
             writer.write(iter([pa.record_batch({"value": ["v"]})]))
 
-    def test_commit_and_abort_leave_what_is_written(self) -> None:
+    def test_commit_and_abort_keep_written_records(self) -> None:
         writer = StreamWriter(SERVERS | {"topic": "out"}, schema_of(value=StringType()))
 
         writer.commit([], 7)
         writer.abort([None], 7)
 
-    def test_what_has_no_effect_is_said_once(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_options_without_effect_are_reported_once(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         options = SERVERS | {
             "topic": "out",
             "startingOffsets": "earliest",

@@ -32,7 +32,7 @@ def test_columns_depend_on_the_headers() -> None:
     assert "headers" in PykDataSource(OPTIONS | {"includeHeaders": "true"}).schema()
 
 
-def test_a_mistake_is_told_when_a_table_is_loaded() -> None:
+def test_an_invalid_option_is_reported_when_a_table_is_loaded() -> None:
     with pytest.raises(OptionError, match="did you mean 'failOnDataLoss'"):
         PykDataSource(OPTIONS | {"failOnDataLos": "true"}).schema()
 
@@ -44,7 +44,7 @@ def test_client_options_are_checked_before_anything_runs(reader: type) -> None:
 
 
 @pytest.mark.parametrize("reader", [BatchReader, StreamReader])
-def test_client_options_of_spark_are_taken_and_told_once(
+def test_client_options_of_spark_are_accepted_and_reported_once(
     reader: type, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(notices, "_told", set())
@@ -61,13 +61,13 @@ def test_client_options_of_spark_are_taken_and_told_once(
 
 
 @pytest.mark.parametrize("reader", [BatchReader, StreamReader])
-def test_a_column_that_cannot_be_is_told_before_anything_runs(reader: type) -> None:
+def test_an_invalid_column_is_reported_before_anything_runs(reader: type) -> None:
     with pytest.raises(SchemaError, match="column 'value' is binary, not string"):
         reader(OPTIONS, StructType([StructField("value", StringType())]))
 
 
 @pytest.mark.parametrize("reader", [BatchReader, StreamReader])
-def test_readers_travel_to_the_tasks(reader: type) -> None:
+def test_readers_can_be_pickled(reader: type) -> None:
     schema = StructType([StructField("offset", LongType())])
 
     assert pickle.loads(pickle.dumps(reader(OPTIONS, schema))).read is not None
@@ -82,7 +82,7 @@ def test_readers_travel_to_the_tasks(reader: type) -> None:
         ({"minOffsetsPerTrigger": "3", "maxOffsetsPerTrigger": "5"}, ReadMaxRows(5)),
     ],
 )
-def test_spark_is_told_that_there_is_a_limit(options: dict[str, str], limit: ReadLimit) -> None:
+def test_the_reader_reports_its_limit_to_spark(options: dict[str, str], limit: ReadLimit) -> None:
     assert StreamReader(OPTIONS | options, VALUE).getDefaultReadLimit() == limit
 
 

@@ -17,7 +17,7 @@ A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 
 
 class TestLoss:
-    def test_gone_records_fail_the_query_and_say_which(self) -> None:
+    def test_lost_records_fail_the_query_and_the_error_names_them(self) -> None:
         cluster = FakeCluster({A0: 9}, starts={A0: 4})
 
         with pytest.raises(DataLossError) as error:
@@ -26,7 +26,7 @@ class TestLoss:
         assert str(error.value).startswith("[PYK_DATA_LOSS] a-0 offsets 2 to 3 are gone")
         assert "set failOnDataLoss to false" in str(error.value)
 
-    def test_the_query_goes_on_without_them_if_it_may(
+    def test_lost_records_are_skipped_if_the_query_allows_it(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         stream = planner(FakeCluster({A0: 9}, starts={A0: 4}), failOnDataLoss="false")
@@ -55,7 +55,7 @@ class TestRecreatedTopics:
         stream = planner(cluster, startingOffsets="earliest", **options)
         return stream, through_json(stream.latest_offset(stream.initial_offset()))
 
-    def test_its_records_are_not_skipped_in_silence(self) -> None:
+    def test_a_recreated_topic_fails_the_query(self) -> None:
         cluster = FakeCluster({A0: 5}, ids={"a": "X"})
         stream, first = self.started(cluster)
         cluster.recreate("a", end=9)
@@ -67,7 +67,7 @@ class TestRecreatedTopics:
             stream.partitions(first, second)
 
     @pytest.mark.parametrize("end", [0, 3, 5, 9])
-    def test_it_is_read_from_its_beginning_if_the_query_may_go_on(
+    def test_a_recreated_topic_is_read_from_its_beginning_if_the_query_allows_it(
         self, end: int, caplog: pytest.LogCaptureFixture
     ) -> None:
         cluster = FakeCluster({A0: 5, A1: 5}, ids={"a": "X"})
@@ -83,7 +83,7 @@ class TestRecreatedTopics:
         assert "topic 'a' was deleted and created again" in caplog.text
         assert stream.latest_offset(second) == second
 
-    def test_a_batch_that_was_planned_before_reads_nothing_of_it(
+    def test_a_batch_planned_before_reads_nothing_of_a_recreated_topic(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         cluster = FakeCluster({A0: 5}, ids={"a": "X"})
@@ -102,7 +102,7 @@ class TestRecreatedTopics:
         third = forgiving.latest_offset(logged)
         assert ranges_of(forgiving.partitions(logged, third)) == [OffsetRange("a", 0, 0, 20)]
 
-    def test_other_topics_go_on(self) -> None:
+    def test_other_topics_are_read_when_one_is_recreated(self) -> None:
         b0 = TopicPartition("b", 0)
         cluster = FakeCluster({A0: 5, b0: 5}, ids={"a": "X", "b": "Y"})
         stream, first = self.started(cluster, failOnDataLoss="false")
@@ -116,7 +116,7 @@ class TestRecreatedTopics:
             OffsetRange("b", 0, 5, 7),
         ]
 
-    def test_a_limit_counts_from_its_beginning(self) -> None:
+    def test_a_limit_counts_from_the_beginning_of_a_recreated_topic(self) -> None:
         cluster = FakeCluster({A0: 5}, ids={"a": "X"})
         stream, first = self.started(cluster, maxOffsetsPerTrigger="4")
         cluster.recreate("a", end=9)
@@ -132,7 +132,7 @@ class TestRecreatedTopics:
         cluster.ends[A0] = 6
         assert stream.latest_offset(written_by_spark) == {"@id:a:X": {}, "a": {"0": 6}}
 
-    def test_an_id_that_the_cluster_does_not_tell_is_kept(self) -> None:
+    def test_a_topic_id_is_kept_when_the_cluster_does_not_return_it(self) -> None:
         cluster = FakeCluster({A0: 5}, ids={"a": "X"})
         stream, first = self.started(cluster)
         cluster.ids.clear()

@@ -28,7 +28,7 @@ class TestBatch0:
 
         assert stream.initial_offset() == first == {"a": {"0": 5}}
 
-    def test_its_end_carries_its_start(self) -> None:
+    def test_the_end_of_batch_0_carries_its_start(self) -> None:
         cluster = FakeCluster({A0: 5})
         stream = planner(cluster)
         start = stream.initial_offset()
@@ -36,7 +36,7 @@ class TestBatch0:
 
         assert stream.latest_offset(start) == {"@start": {}, "@start:a:0=5": {}, "a": {"0": 9}}
 
-    def test_replayed_after_a_restart_it_reads_what_it_was_to_read(self) -> None:
+    def test_batch_0_reads_the_same_records_when_it_is_replayed_after_a_restart(self) -> None:
         cluster = FakeCluster({A0: 5})
         stream = planner(cluster, startingOffsets="latest")
         start = stream.initial_offset()
@@ -49,7 +49,7 @@ class TestBatch0:
 
         assert ranges_of(replayed) == [OffsetRange("a", 0, 5, 9)]
 
-    def test_later_batches_go_on_from_its_end(self) -> None:
+    def test_later_batches_start_at_the_end_of_batch_0(self) -> None:
         cluster = FakeCluster({A0: 5})
         stream = planner(cluster, startingOffsets="earliest")
         first = stream.latest_offset(stream.initial_offset())
@@ -67,7 +67,7 @@ class TestBatch0:
         assert "@start" in first
         assert json.dumps(stream.latest_offset(first)) == json.dumps(first)
 
-    def test_empty_it_keeps_its_place_too(self) -> None:
+    def test_an_empty_batch_0_keeps_its_start_over_a_restart(self) -> None:
         cluster = FakeCluster({A0: 5})
         stream = planner(cluster, startingOffsets="latest")
         logged_end = through_json(stream.latest_offset(stream.initial_offset()))
@@ -82,7 +82,7 @@ class TestBatch0:
 
 
 class TestLimits:
-    def test_a_batch_is_no_larger_than_the_most(self) -> None:
+    def test_a_batch_is_no_larger_than_the_maximum(self) -> None:
         stream = planner(
             FakeCluster({A0: 100, A1: 300}), startingOffsets="earliest", maxOffsetsPerTrigger="40"
         )
@@ -92,14 +92,14 @@ class TestLimits:
 
         assert end == {"@start": {}, "@start:a:0=0,1=0": {}, "a": {"0": 10, "1": 30}}
 
-    def test_everything_means_everything(self) -> None:
+    def test_read_all_available_ignores_the_limit(self) -> None:
         stream = planner(
             FakeCluster({A0: 100}), startingOffsets="earliest", maxOffsetsPerTrigger="40"
         )
 
         assert stream.latest_offset(stream.initial_offset(), limited=False)["a"] == {"0": 100}
 
-    def test_the_lag_shows_what_is_there_not_what_is_admitted(self) -> None:
+    def test_the_lag_counts_all_records_and_not_only_admitted_ones(self) -> None:
         stream = planner(
             FakeCluster({A0: 100}), startingOffsets="earliest", maxOffsetsPerTrigger="40"
         )
@@ -111,7 +111,7 @@ class TestLimits:
 
 
 class TestAvailableNow:
-    def test_what_comes_later_is_not_read(self) -> None:
+    def test_records_after_the_target_are_not_read(self) -> None:
         cluster = FakeCluster({A0: 5})
         stream = planner(cluster, startingOffsets="earliest")
         stream.prepare_available_now()
@@ -136,7 +136,7 @@ class TestAvailableNow:
 
         assert ends == [10, 20, 25]
 
-    def test_it_does_not_wait_for_the_least(self) -> None:
+    def test_available_now_does_not_wait_for_the_minimum(self) -> None:
         stream = planner(
             FakeCluster({A0: 25}),
             startingOffsets="earliest",
@@ -168,7 +168,7 @@ class TestIdling:
         )
         return cluster, stream, clock
 
-    def test_a_tenth_of_the_time_is_spent_on_asking(self) -> None:
+    def test_an_idle_query_spends_a_tenth_of_its_time_on_requests(self) -> None:
         _, stream, clock = self.idle(cost=0.015)
         offset = through_json(stream.latest_offset(stream.initial_offset()))
         begun = clock.now()
@@ -179,7 +179,7 @@ class TestIdling:
 
         assert clock.now() - begun == pytest.approx(20 * 0.150, rel=0.1)
 
-    def test_a_slow_answer_holds_records_up_a_fifth_of_a_second_at_most(self) -> None:
+    def test_a_slow_response_delays_records_by_at_most_a_fifth_of_a_second(self) -> None:
         cluster, stream, clock = self.idle(cost=3.0)
         offset = through_json(stream.latest_offset(stream.initial_offset()))
         stream.latest_offset(offset)
@@ -190,7 +190,7 @@ class TestIdling:
 
         assert clock.now() - begun == pytest.approx(3.2)
 
-    def test_a_question_that_costs_nothing_is_asked_at_once(self) -> None:
+    def test_a_request_that_takes_no_time_is_sent_at_once(self) -> None:
         _, stream, clock = self.idle(cost=0.0005)
         offset = through_json(stream.latest_offset(stream.initial_offset()))
         stream.latest_offset(offset)
@@ -201,7 +201,7 @@ class TestIdling:
 
         assert clock.now() - begun == pytest.approx(0.0005)
 
-    def test_a_query_that_moves_does_not_wait(self) -> None:
+    def test_a_query_with_new_records_does_not_wait(self) -> None:
         cluster, stream, clock = self.idle(cost=0.1)
         offset = through_json(stream.latest_offset(stream.initial_offset()))
         begun = clock.now()
@@ -217,7 +217,7 @@ class TestIdling:
 class TestCommits:
     GROUP: ClassVar = {"kafka.group.id": "g", "commitOffsetsToGroup": "true"}
 
-    def test_the_last_batch_is_committed_without_another_one(self) -> None:
+    def test_the_last_batch_is_committed_without_a_later_one(self) -> None:
         cluster = FakeCluster({A0: 5})
         stream = planner(cluster, startingOffsets="earliest", **self.GROUP)
         first = stream.latest_offset(stream.initial_offset())
@@ -228,7 +228,7 @@ class TestCommits:
 
         assert cluster.commits == [("g", {A0: 0}), ("g", {A0: 5})]
 
-    def test_nothing_is_committed_unless_asked_for(self) -> None:
+    def test_nothing_is_committed_without_the_option(self) -> None:
         cluster = FakeCluster({A0: 5})
         stream = planner(cluster, **{"kafka.group.id": "g"})
 
@@ -248,20 +248,22 @@ class TestCommits:
 
 
 class TestStartingPlaces:
-    def test_a_time_starts_at_the_first_record_behind_it(self) -> None:
+    def test_a_starting_timestamp_starts_at_the_first_record_at_or_after_it(self) -> None:
         cluster = FakeCluster({A0: 50, A1: 60}, times={A0: {1000: 7}, A1: {1000: 9}})
 
         assert planner(cluster, startingTimestamp="1000").initial_offset() == {
             "a": {"0": 7, "1": 9}
         }
 
-    def test_a_time_that_no_record_has_reached_is_an_error(self) -> None:
+    def test_a_starting_timestamp_after_all_records_is_an_error(self) -> None:
         cluster = FakeCluster({A0: 50, A1: 60}, times={A0: {1000: 7}})
 
         with pytest.raises(OptionError, match="a-1 has no record at or behind 1000 ms"):
             planner(cluster, startingTimestamp="1000").initial_offset()
 
-    def test_or_the_end_if_the_query_says_so(self) -> None:
+    def test_a_starting_timestamp_after_all_records_starts_at_the_end_if_the_strategy_is_latest(
+        self,
+    ) -> None:
         cluster = FakeCluster({A0: 50, A1: 60}, times={A0: {1000: 7}})
         options = {"startingOffsetsByTimestamp": '{"a":{"0":1000,"1":1000}}'}
 
@@ -269,14 +271,14 @@ class TestStartingPlaces:
 
         assert stream.initial_offset() == {"a": {"0": 7, "1": 60}}
 
-    def test_offsets_are_mixed_with_latest_and_earliest(self) -> None:
+    def test_starting_offsets_can_be_mixed_with_latest_and_earliest(self) -> None:
         cluster = FakeCluster({A0: 50, A1: 60, A1._replace(partition=2): 9}, starts={A1: 4})
 
         stream = planner(cluster, startingOffsets='{"a":{"0":7,"1":-2,"2":-1}}')
 
         assert stream.initial_offset() == {"a": {"0": 7, "1": 4, "2": 9}}
 
-    def test_an_offset_beyond_the_end_is_the_users_error(
+    def test_a_starting_offset_beyond_the_end_is_an_invalid_option(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         options = {"startingOffsets": '{"a":{"0":51}}'}
@@ -288,7 +290,7 @@ class TestStartingPlaces:
             assert stream.initial_offset() == {"a": {"0": 50}}
         assert "before the 51 of startingOffsets" in caplog.text
 
-    def test_offsets_must_be_given_for_every_partition(self) -> None:
+    def test_starting_offsets_must_name_every_partition(self) -> None:
         with pytest.raises(OptionError, match=r"given for a-0; there are a-0, a-1"):
             planner(FakeCluster({A0: 5, A1: 6}), startingOffsets='{"a":{"0":7}}').initial_offset()
 

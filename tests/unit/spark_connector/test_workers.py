@@ -46,7 +46,7 @@ def test_another_configuration_gets_another_client() -> None:
         assert second is not first
 
 
-def test_a_client_has_one_task_at_a_time() -> None:
+def test_a_client_serves_one_task_at_a_time() -> None:
     pool = ClientPool()
 
     with pool.borrow(FakeClient, A) as first, pool.borrow(FakeClient, A) as second:
@@ -63,7 +63,7 @@ def test_a_client_that_failed_is_closed() -> None:
         assert other is not failed
 
 
-def test_a_task_that_stops_early_gives_its_client_back_well() -> None:
+def test_a_task_that_stops_early_returns_its_client_to_the_pool() -> None:
     pool = ClientPool()
 
     def read() -> Iterator[FakeClient]:
@@ -80,7 +80,7 @@ def test_a_task_that_stops_early_gives_its_client_back_well() -> None:
         assert not first.closed
 
 
-def test_a_cluster_that_is_away_is_waited_for() -> None:
+def test_an_unreachable_cluster_is_retried() -> None:
     clock = VirtualClock()
     failures: list[KafkaError] = [BootstrapError("no bootstrap server answers")] * 60
 
@@ -95,7 +95,7 @@ def test_a_cluster_that_is_away_is_waited_for() -> None:
     assert clock.now() == 60
 
 
-def test_but_only_as_long_as_a_task_may_take() -> None:
+def test_an_unreachable_cluster_fails_after_the_timeout_of_a_task() -> None:
     clock = VirtualClock()
 
     def make(properties: Mapping[str, str]) -> FakeClient:
@@ -107,7 +107,7 @@ def test_but_only_as_long_as_a_task_may_take() -> None:
     assert clock.now() == 120
 
 
-def test_idle_clients_do_not_pile_up() -> None:
+def test_the_number_of_idle_clients_is_limited() -> None:
     pool = ClientPool()
     with (
         pool.borrow(FakeClient, A) as first,
@@ -119,7 +119,7 @@ def test_idle_clients_do_not_pile_up() -> None:
     assert [first.closed, second.closed, third.closed] == [True, False, False]
 
 
-def test_a_forked_process_leaves_its_parents_clients_alone(
+def test_a_forked_process_does_not_use_the_clients_of_its_parent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pool = ClientPool()
