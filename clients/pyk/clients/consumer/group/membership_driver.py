@@ -24,7 +24,7 @@ from pyk.clients.consumer.group.actions import (
     Send,
     Wait,
 )
-from pyk.clients.consumer.group.membership import Membership
+from pyk.clients.consumer.group.membership import Membership, MetadataNeeds
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.engine.metadata import MetadataImage
@@ -65,7 +65,7 @@ class MembershipDriver:
         self._activity = activity
         self._look_interval = look_interval
         self._seen_activity = -1
-        self._needed_topics: frozenset[str] = frozenset()
+        self._needs = MetadataNeeds()
         self._asking: asyncio.Task[Any] | None = None
         self._wake = asyncio.Event()
         client.add_metadata_listener(self._metadata_changed)
@@ -226,14 +226,17 @@ class MembershipDriver:
 
     def _metadata_changed(self, image: MetadataImage) -> None:
         self.membership.metadata_changed(image, self._client.clock.now())
-        self._meet_needs()
+        if self.membership.needs.is_incomplete:
+            self._client.request_metadata_update()
         self._wake.set()
 
     def _meet_needs(self) -> None:
-        """Ask for the metadata that the member needs, and no longer than it does."""
-        needs = self.membership.needs
-        if needs.topics != self._needed_topics:
-            self._needed_topics = needs.topics
-            self._client.use_topics(METADATA_USER, needs.topics)
-        if needs.is_incomplete:
+        """Ask for the metadata that the member needs, and no longer than it does.
+
+        While they are incomplete, each answer leads to the next question.
+        """
+        known, self._needs = self._needs, self.membership.needs
+        if self._needs.topics != known.topics:
+            self._client.use_topics(METADATA_USER, self._needs.topics)
+        if self._needs.is_incomplete and not known.is_incomplete:
             self._client.request_metadata_update()
