@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import random as randomness
 import re
 import sys
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterable, Mapping
-from collections.abc import Sequence as SequenceOf
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
+from typing import TYPE_CHECKING, Any
 
-from pyk.clients.config import ConsumerConfig, ConsumerOptions
-from pyk.clients.config.properties_file import read_properties
-from pyk.clients.config.signature import with_options_of
-from pyk.clients.consumer.buffer.fetch_buffer import CLOSED, FORKED, WAKEUP
+from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.commits.offsets_argument import CommitArgument, offsets_to_commit
 from pyk.clients.consumer.faces.bell import Bell
 from pyk.clients.consumer.faces.closing import warn_of_dropped
 from pyk.clients.consumer.faces.core import ConsumerCore
-from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats
+from pyk.clients.consumer.faces.face import ConsumerFace
 from pyk.clients.consumer.faces.read_path import AsyncReadPath
-from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener
-from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
+from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, tell_listener
+from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
 from pyk.clients.engine.context import AsyncContext
-from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
+from pyk.clients.errors import ConcurrentUseError, StateError
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
-from pyk.runtime.clock import Clock
-from pyk.runtime.network import Network
 
 
-@with_options_of(ConsumerConfig, ConsumerOptions)
-class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
+class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     """Reads records of topics, alone or as a member of a group.
 
     ``async for record in consumer`` and ``await consumer.poll()`` give records. What the loop body
@@ -49,48 +40,8 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
     ``clock``, ``network`` and ``random`` are its ways to the world, for tests.
     """
 
-    def __init__(
-        self,
-        bootstrap_servers: str | SequenceOf[str] | None = None,
-        *,
-        topics: Iterable[str] | None = None,
-        clock: Clock | None = None,
-        network: Network | None = None,
-        random: randomness.Random | None = None,
-        **options: Unpack[ConsumerOptions],
-    ) -> None:
-        """Check the options; nothing is connected yet.
-
-        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
-        ``topics`` are subscribed to.
-        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
-        """
-        config = ConsumerConfig.from_kwargs(bootstrap_servers, **options)
-        self._set_up(config, topics, clock, network, random)
-
-    @classmethod
-    def from_properties(
-        cls,
-        source: str | os.PathLike[str] | Mapping[str, object],
-        /,
-        *,
-        topics: Iterable[str] | None = None,
-        **overrides: Unpack[ConsumerOptions],
-    ) -> Self:
-        """Return a consumer configured by Kafka's dotted names, from a file or a mapping."""
-        consumer = cls.__new__(cls)
-        consumer._set_up(
-            ConsumerConfig.from_properties(read_properties(source), **overrides), topics
-        )
-        return consumer
-
     def _set_up(
-        self,
-        config: ConsumerConfig,
-        topics: Iterable[str] | None,
-        clock: Clock | None = None,
-        network: Network | None = None,
-        random: randomness.Random | None = None,
+        self, config: ConsumerConfig, topics: Iterable[str] | None, **environment: Any
     ) -> None:
         bell = Bell()
         core = ConsumerCore(
@@ -99,11 +50,9 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
             on_data=bell.ring,
             on_records=bell.ring_before,
             on_room=_soon,
-            clock=clock,
-            network=network,
-            random=random,
+            **environment,
         )
-        super().__init__(core, bell)
+        AsyncReadPath.__init__(self, core, bell)
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -153,9 +102,6 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         if not sys.is_finalizing():
             core.abandon_soon()
 
-    def __repr__(self) -> str:
-        return self._core.config.name_of(self)
-
     async def __aexit__(
         self,
         kind: type[BaseException] | None,
@@ -197,14 +143,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
 
     async def _attend(self, deadline: float | None) -> None:
         """Look what there is besides records, and do it."""
-        reasons = self._buffer.attention
-        if reasons & FORKED:
-            self._core.client.guard.check()
-        if reasons & CLOSED:
-            raise ClosedError("the consumer is closed")
-        if reasons & WAKEUP:
-            self._buffer.clear_attention(WAKEUP)
-            raise WakeupError("wakeup() was called")
+        self._raise_if_ended(self._core.client.guard)
         self._reader.come_back()
         while (event := await self._core.begin_event(deadline)) is not None:
             try:
@@ -213,16 +152,7 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
                 self._core.finish_event(event)
 
     async def _call_listener(self, event: ApplicationEvent) -> None:
-        listener = self._core.listener
-        if listener is None:
-            return
-        match event:
-            case Assign():
-                waiting = listener.on_partitions_assigned(sorted(event.added))
-            case Revoke():
-                waiting = listener.on_partitions_revoked(sorted(event.partitions))
-            case Lose():
-                waiting = listener.on_partitions_lost(sorted(event.partitions))
+        waiting = tell_listener(self._core.listener, event)
         if waiting is not None:
             await waiting
 
@@ -233,10 +163,6 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
             raise StateError(
                 "a deserializer cannot come for records or commit them while others are taken"
             )
-
-    def wakeup(self) -> None:
-        """Have the poll or iteration under way, or the next one, raise :class:`WakeupError`."""
-        self._buffer.call_attention(WAKEUP)
 
     # -- what to read ------------------------------------------------------------------------------
 
@@ -269,14 +195,6 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
         """Read these partitions and no others, without sharing them with a group."""
         self._core.assign(partitions)
         return DONE
-
-    def assignment(self) -> set[TopicPartition]:
-        """Return the partitions that are read now."""
-        return self._core.positions.partitions
-
-    def subscription(self) -> set[str]:
-        """Return the topics that were asked for, or that match the pattern now."""
-        return set(self._core.subscriptions.topics)
 
     # -- positions ---------------------------------------------------------------------------------
 
@@ -365,16 +283,6 @@ class AsyncConsumer(AsyncReadPath, AsyncContext, Generic[K, V]):
     async def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:
         """Return how many offsets lie between the position and the end of each partition."""
         return await self._core.position_calls.lag(timeout)
-
-    # -- how it stands -----------------------------------------------------------------------------
-
-    def health(self) -> ConsumerHealth:
-        """Return how each partition, and the membership, stands at this moment."""
-        return self._core.health()
-
-    def stats(self) -> ConsumerStats:
-        """Return what the consumer has done and holds at this moment."""
-        return self._core.stats()
 
 
 def _soon(look: Callable[[], None]) -> None:

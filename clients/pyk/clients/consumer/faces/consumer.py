@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-import os
-import random as randomness
 import re
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from collections.abc import Sequence as SequenceOf
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from pyk.clients.config import ConsumerConfig, ConsumerOptions
-from pyk.clients.config.properties_file import read_properties
-from pyk.clients.config.signature import with_options_of
-from pyk.clients.consumer.buffer.fetch_buffer import CLOSED, FORKED, WAKEUP
+from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.commits.offsets_argument import CommitArgument, offsets_to_commit
 from pyk.clients.consumer.faces.closing import warn_of_dropped
 from pyk.clients.consumer.faces.core import ConsumerCore
-from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats
+from pyk.clients.consumer.faces.face import ConsumerFace
 from pyk.clients.consumer.faces.read_path import BlockingReadPath, Room
-from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener
-from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
+from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, tell_listener
+from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
 from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.thread import LoopThread
-from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
+from pyk.clients.errors import ConcurrentUseError, StateError
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
-from pyk.runtime.clock import Clock
-from pyk.runtime.network import Network
 from pyk.runtime.system_clock import SystemClock
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@with_options_of(ConsumerConfig, ConsumerOptions)
-class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
+class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
     """Reads records of topics, alone or as a member of a group; :class:`AsyncConsumer` is the same,
     awaited.
 
@@ -53,62 +44,20 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     ``wakeup``, ``health``, ``stats`` and commits of named offsets may be called by any.
     """
 
-    def __init__(
-        self,
-        bootstrap_servers: str | SequenceOf[str] | None = None,
-        *,
-        topics: Iterable[str] | None = None,
-        clock: Clock | None = None,
-        network: Network | None = None,
-        random: randomness.Random | None = None,
-        **options: Unpack[ConsumerOptions],
-    ) -> None:
-        """Check the options; nothing is connected yet.
-
-        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
-        ``topics`` are subscribed to.
-        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
-        """
-        config = ConsumerConfig.from_kwargs(bootstrap_servers, **options)
-        self._set_up(config, topics, clock, network, random)
-
-    @classmethod
-    def from_properties(
-        cls,
-        source: str | os.PathLike[str] | Mapping[str, object],
-        /,
-        *,
-        topics: Iterable[str] | None = None,
-        **overrides: Unpack[ConsumerOptions],
-    ) -> Self:
-        """Return a consumer configured by Kafka's dotted names, from a file or a mapping."""
-        consumer = cls.__new__(cls)
-        consumer._set_up(
-            ConsumerConfig.from_properties(read_properties(source), **overrides), topics
-        )
-        return consumer
-
     def _set_up(
-        self,
-        config: ConsumerConfig,
-        topics: Iterable[str] | None,
-        clock: Clock | None = None,
-        network: Network | None = None,
-        random: randomness.Random | None = None,
+        self, config: ConsumerConfig, topics: Iterable[str] | None, **environment: Any
     ) -> None:
         thread = LoopThread("consumer")
-        room = Room(thread, clock or SystemClock())
+        room = Room(thread, environment.get("clock") or SystemClock())
         core = ConsumerCore(
             config,
             topics,
             on_data=room.doorbell.set,
             on_records=room.take_records,
             on_room=room.note,
-            clock=clock,
-            network=network,
-            random=random,
+            **environment,
         )
-        super().__init__(core, thread, room)
+        BlockingReadPath.__init__(self, core, thread, room)
         thread.guard.on_fork = lambda error: core.forked()
 
     # -- life --------------------------------------------------------------------------------------
@@ -163,9 +112,6 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         if not sys.is_finalizing():
             self._thread.end_after(core.abandon)
 
-    def __repr__(self) -> str:
-        return self._core.config.name_of(self)
-
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -207,14 +153,7 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
 
     def _attend(self, deadline: float | None) -> None:
         """Look what there is besides records, and do it."""
-        reasons = self._buffer.attention
-        if reasons & FORKED:
-            self._thread.guard.check()
-        if reasons & CLOSED:
-            raise ClosedError("the consumer is closed")
-        if reasons & WAKEUP:
-            self._buffer.clear_attention(WAKEUP)
-            raise WakeupError("wakeup() was called")
+        self._raise_if_ended(self._thread.guard)
         self._reader.come_back()
         while (event := self._thread.call(self._core.begin_event(deadline))) is not None:
             try:
@@ -223,22 +162,9 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
                 self._call(self._core.finish_event, event)
 
     def _call_listener(self, event: ApplicationEvent) -> None:
-        listener = self._core.listener
-        if listener is None:
-            return
-        match event:
-            case Assign():
-                waiting = listener.on_partitions_assigned(sorted(event.added))
-            case Revoke():
-                waiting = listener.on_partitions_revoked(sorted(event.partitions))
-            case Lose():
-                waiting = listener.on_partitions_lost(sorted(event.partitions))
+        waiting = tell_listener(self._core.listener, event)
         if waiting is not None:
             raise StateError("the listener of a blocking Consumer cannot be a coroutine")
-
-    def wakeup(self) -> None:
-        """Have the poll or iteration under way, or the next one, raise :class:`WakeupError`."""
-        self._buffer.call_attention(WAKEUP)
 
     def _refuse_other_threads(self) -> None:
         """Raise while another thread is inside of the consumer.
@@ -305,14 +231,6 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
         """Read these partitions and no others, without sharing them with a group."""
         self._call(self._core.assign, partitions)
-
-    def assignment(self) -> set[TopicPartition]:
-        """Return the partitions that are read now."""
-        return self._core.positions.partitions
-
-    def subscription(self) -> set[str]:
-        """Return the topics that were asked for, or that match the pattern now."""
-        return set(self._core.subscriptions.topics)
 
     # -- positions ---------------------------------------------------------------------------------
 
@@ -403,13 +321,3 @@ class Consumer(BlockingReadPath, BlockingContext, Generic[K, V]):
         """Return how many offsets lie between the position and the end of each partition."""
         self._leave_interrupted_poll()
         return self._thread.call(self._core.position_calls.lag(timeout))
-
-    # -- how it stands -----------------------------------------------------------------------------
-
-    def health(self) -> ConsumerHealth:
-        """Return how each partition, and the membership, stands at this moment."""
-        return self._core.health()
-
-    def stats(self) -> ConsumerStats:
-        """Return what the consumer has done and holds at this moment."""
-        return self._core.stats()

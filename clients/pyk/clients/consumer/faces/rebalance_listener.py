@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Collection
 
+from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
 from pyk.clients.topic_partition import TopicPartition
 
 
@@ -44,3 +45,18 @@ def check_listener(listener: RebalanceListener | None) -> None:
             f"the listener has no {', '.join(missing)}: derive its class from RebalanceListener, "
             "and override what you need"
         )
+
+
+def tell_listener(
+    listener: RebalanceListener | None, event: ApplicationEvent
+) -> Awaitable[None] | None:
+    """Tell a listener, if there is one, what its group has done; return what it wants awaited."""
+    if listener is None:
+        return None
+    match event:
+        case Assign():
+            return listener.on_partitions_assigned(sorted(event.added))
+        case Revoke():
+            return listener.on_partitions_revoked(sorted(event.partitions))
+        case Lose():
+            return listener.on_partitions_lost(sorted(event.partitions))
