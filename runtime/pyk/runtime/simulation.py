@@ -13,6 +13,7 @@ a host's ``clock`` can be wrong, its ``disk`` can lose power.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -32,13 +33,11 @@ class HostClock:
     """
 
     def __init__(self, true_clock: Clock) -> None:
+        self.now: Callable[[], float] = true_clock.now
         self._true_clock = true_clock
         self._seconds_ahead = 0.0
         self._drift = 0.0
         self._drifts_since = 0.0
-
-    def now(self) -> float:
-        return self._true_clock.now()
 
     def time_ms(self) -> int:
         return self._true_clock.time_ms() + round(self.seconds_ahead * 1000)

@@ -12,7 +12,6 @@ from pyk.runtime.network.links import Link
 WRITE_LIMIT_BYTES = 64 * 1024
 
 Observer = Callable[[str, str, bytes], object]
-Step = tuple[Callable[..., object], tuple[Any, ...]]
 
 
 class MemoryTransport(asyncio.Transport):
@@ -35,7 +34,7 @@ class MemoryTransport(asyncio.Transport):
         self._when_lost = when_lost
         self._observe = observe
         self._loop = asyncio.get_running_loop()
-        self._in_transit: deque[Step] = deque()
+        self._in_transit: deque[bytes | None] = deque()
         self._arrives_at = 0.0
         self._incoming = bytearray()
         self._unread_by_peer = 0
@@ -56,7 +55,7 @@ class MemoryTransport(asyncio.Transport):
         sent = bytes(data)
         if self._observe is not None:
             self._observe(self.link.source, self.link.target, sent)
-        self._send((self.peer.deliver, (sent,)))
+        self._send(sent)
 
     def is_closing(self) -> bool:
         return self._is_closing
@@ -64,7 +63,7 @@ class MemoryTransport(asyncio.Transport):
     def close(self) -> None:
         if not self._is_closing:
             self._is_closing = True
-            self._send((self.peer.fail, (None,)))
+            self._send(None)
             self._loop.call_soon(self.fail, None)
 
     def abort(self) -> None:
@@ -75,7 +74,7 @@ class MemoryTransport(asyncio.Transport):
 
     def resume_reading(self) -> None:
         self._is_reading = True
-        self._loop.call_soon(self._read)
+        self._loop.call_soon(self._read_waiting)
 
     def get_write_buffer_size(self) -> int:
         return self._unread_by_peer
@@ -84,8 +83,10 @@ class MemoryTransport(asyncio.Transport):
 
     def deliver(self, data: bytes) -> None:
         """Receive what the other end has written."""
-        self._incoming += data
-        self._read()
+        if self._incoming or not self._is_reading:
+            self._incoming += data
+        else:
+            self._read(data)
 
     def fail(self, error: Exception | None) -> None:
         """End the connection at this end: ``error`` is what the protocol is told."""
@@ -104,38 +105,49 @@ class MemoryTransport(asyncio.Transport):
 
     # -- inside ------------------------------------------------------------------------------------
 
-    def _send(self, step: Step) -> None:
-        """Let a step happen at the other end, after all that were sent before."""
-        self._in_transit.append(step)
+    def _send(self, data: bytes | None) -> None:
+        """Let data, or the end, arrive at the other end after all that was sent before."""
+        self._in_transit.append(data)
         if self.link.is_open:
             self._travel()
         else:
             self.link.held.append(self._travel)
 
     def _travel(self) -> None:
-        """Let the next step arrive when the latency is over, or be held where the link is cut."""
+        """Let what is next in line arrive when the latency is over."""
         loop, latency = self._loop, self.link.latency
-        if not latency and self._arrives_at <= loop.time():
+        now = loop.time()
+        if not latency and self._arrives_at <= now:
             loop.call_soon(self._arrive)
             return
         # A latency that was shortened lets nothing overtake.
-        self._arrives_at = max(self._arrives_at, loop.time() + latency)
+        self._arrives_at = max(self._arrives_at, now + latency)
         loop.call_at(self._arrives_at, self._arrive)
 
     def _arrive(self) -> None:
         if not self.link.is_open:  # it was cut while data were on the way
             self.link.held.append(self._travel)
             return
-        # Timers of one moment fire in any order, so each brings what is first in line.
-        function, arguments = self._in_transit.popleft()
-        function(*arguments)
+        # On other loops, timers of one moment fire in any order: each brings what is first in line.
+        data = self._in_transit.popleft()
+        if data is None:
+            self.peer.fail(None)
+        else:
+            self.peer.deliver(data)
 
-    def _read(self) -> None:
-        while self._incoming and self._is_reading and not self._is_closing:
+    def _read_waiting(self) -> None:
+        data, self._incoming = bytes(self._incoming), bytearray()
+        self._read(data)
+
+    def _read(self, data: bytes) -> None:
+        """Give data to the protocol; keep what it does not want to read now."""
+        done, size = 0, len(data)
+        while done < size and self._is_reading and not self._is_closing:
             buffer = memoryview(self._protocol.get_buffer(-1)).cast("B")
-            count = min(len(buffer), len(self._incoming))
-            buffer[:count] = self._incoming[:count]
-            del self._incoming[:count]
+            count = min(len(buffer), size - done)
+            buffer[:count] = data[done : done + count]
             buffer.release()
+            done += count
             self._protocol.buffer_updated(count)
             self.peer.acknowledge(count)
+        self._incoming += data[done:]
