@@ -58,7 +58,7 @@ class Life:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.clock = current_clock()
-        self.memory = MemoryFileSystem(self.clock.time_ms)
+        self.memory = MemoryFileSystem(self.clock.time_ms, page_bytes=512)
         self.topics: dict[str, Expected] = {}
 
     async def begin(self) -> None:

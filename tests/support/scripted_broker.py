@@ -102,7 +102,7 @@ class ScriptedCluster:
         }
         self._scripts: dict[int, deque[Answer]] = defaultdict(deque)
         self._listeners: dict[int, Listener] = {}
-        self._waiting: set[asyncio.Task[None]] = set()
+        self._waiting: dict[asyncio.Task[None], None] = {}
 
     async def __aenter__(self) -> ScriptedCluster:
         for node_id in self.nodes:
@@ -172,8 +172,8 @@ class ScriptedCluster:
     def spawn(self, waiting: Awaitable[None]) -> None:
         """Run what a connection waits for until the cluster ends."""
         task = asyncio.ensure_future(waiting)
-        self._waiting.add(task)
-        task.add_done_callback(self._waiting.discard)
+        self._waiting[task] = None
+        task.add_done_callback(self._waiting.pop)
 
     def answer_to(self, request: Request) -> Any:
         """Return what the script says to a request."""
