@@ -1,7 +1,8 @@
 cimport cython
 
-from pyk.clients.producer.batching.batch cimport ProducerBatch
+from pyk.clients.producer.batching.batch_drain cimport BatchDrain
 from pyk.clients.producer.batching.budget cimport BufferBudget, RoomRequest, record_size
+from pyk.clients.producer.batching.buffer_waits cimport BufferWaits, call_all
 from pyk.clients.producer.batching.delivery cimport Delivery
 from pyk.clients.producer.batching.mutex cimport Mutex
 from pyk.clients.producer.batching.open_batches cimport OpenBatches
@@ -17,6 +18,8 @@ cdef class RecordAccumulator:
     cdef public object wakeup
     cdef Py_ssize_t _max_record_size
     cdef object _refusal
+    cdef readonly BatchDrain drain
+    cdef readonly BufferWaits waits
     cdef Mutex _mutex
     cdef OpenBatches _batches
 
@@ -34,14 +37,5 @@ cdef class RecordAccumulator:
     )
     # wake is no C method: it is handed on as a callable, and Cython makes wrong C of that,
     # which GCC 14 and Clang 16 refuse.
-    cpdef tuple take(self, double now)
-    cpdef double next_linger_end(self) except? -1.0
-    cpdef bint close(self, ProducerBatch batch) except -1
-    cpdef release(self, ProducerBatch batch)
-    cpdef bint has_full_batches(self)
-    cpdef bint has_unfinished(self)
     @cython.locals(batches=OpenBatches)
     cdef _wake_if_due(self)
-
-
-cdef _call_all(list wakes)

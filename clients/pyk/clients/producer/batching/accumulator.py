@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from pyk.clients.errors import KafkaError, RecordTooLargeError
 from pyk.clients.producer.arguments import Headers
-from pyk.clients.producer.batching.batch import ProducerBatch
+from pyk.clients.producer.batching.batch_drain import BatchDrain
 from pyk.clients.producer.batching.budget import BufferBudget, RoomRequest, record_size
+from pyk.clients.producer.batching.buffer_waits import BufferWaits, call_all
 from pyk.clients.producer.batching.delivery import Delivery, fresh_copy
-from pyk.clients.producer.batching.flushes import FlushRequest, Wake
 from pyk.clients.producer.batching.mutex import Mutex
 from pyk.clients.producer.batching.open_batches import OpenBatches
 from pyk.clients.producer.batching.row_source import RowSource, RowSpan
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 class RecordAccumulator:
     """Where application threads and the sender meet.
 
+    Applications append here and wait by :attr:`waits`; the sender has :attr:`drain`.
     :attr:`wakeup` is called, from any thread and under no lock, when the sender should look;
-    ``linger`` is in seconds.
+    ``linger`` is in seconds; ``engine`` is the event loop that settles the records.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class RecordAccumulator:
         clock: Clock,
         random: Random,
         wakeup: Callable[[], object] = lambda: None,
+        engine: Engine | None = None,
     ) -> None:
         self.budget = BufferBudget(buffer_memory)
         self.bulk_size = min(max(1, batch_size), buffer_memory)
@@ -68,12 +70,13 @@ class RecordAccumulator:
             is_adaptive=is_adaptive,
             clock=clock,
             random=random,
+            engine=engine,
         )
         self.topics = self._batches.topics
-
-    def serve(self, engine: Engine) -> None:
-        """Take note of the event loop that settles the records."""
-        self._batches.engine = engine
+        self.drain = BatchDrain(self._batches, self._mutex)
+        """The sender's side."""
+        self.waits = BufferWaits(self._batches, self._mutex, self.wake)
+        """For whoever waits for room, or for a flush."""
 
     def append(  # noqa: PLR0917 - keywords would cost a tenth of the call
         self,
@@ -91,7 +94,7 @@ class RecordAccumulator:
         Without ``wakes`` the caller calls :meth:`wake` afterwards, whatever happens.
 
         Partition -1 means any: the one that is being filled. None means that the buffer is full:
-        get in line with :meth:`request_room` and come again with the room that is granted.
+        get in line by :attr:`waits` and come again with the room that is granted.
         """
         size = record_size(key, value, headers)
         if size > self._max_record_size:
@@ -145,7 +148,7 @@ class RecordAccumulator:
             self._wake_if_due()
             raise
         if room is not None:
-            self.cancel_room(room)  # what it took is charged record by record
+            self.waits.cancel_room(room)  # what it took is charged record by record
         return span
 
     def check_size(self, topic: str, size: int) -> None:
@@ -169,52 +172,6 @@ class RecordAccumulator:
         finally:
             self._mutex.release()
 
-    def request_room(self, request: RoomRequest, wake: Wake) -> None:
-        """Get in line for room; ``wake`` is called once it is granted or refused.
-
-        Call :meth:`cancel_room` in the end, also after an exception.
-        """
-        try:
-            self._mutex.acquire()
-            self.budget.request(request, wake)
-            wakes = self.budget.grant()
-            self._batches.hurry()
-        finally:
-            self._mutex.release()
-        _call_all(wakes)
-        self._wake_if_due()  # nothing lingers while somebody waits for room
-
-    def cancel_room(self, request: RoomRequest) -> None:
-        """Leave the line, or give back what was granted and not used."""
-        try:
-            self._mutex.acquire()
-            self.budget.cancel(request)
-            wakes = self.budget.grant()
-        finally:
-            self._mutex.release()
-        _call_all(wakes)
-
-    def begin_flush(self, wake: Wake) -> FlushRequest:
-        """Let nothing linger until :meth:`end_flush`; call ``wake`` when all of now is settled.
-
-        With nothing to wait for, ``remaining`` is empty and nobody is woken.
-        """
-        try:
-            self._mutex.acquire()
-            request = self._batches.flushes.begin(self._batches.unfinished, wake)
-            self._batches.hurry()
-        finally:
-            self._mutex.release()
-        self._wake_if_due()
-        return request
-
-    def end_flush(self, request: FlushRequest) -> None:
-        try:
-            self._mutex.acquire()
-            self._batches.flushes.end(request)
-        finally:
-            self._mutex.release()
-
     def refuse(self, error: KafkaError) -> None:
         """Accept nothing from now on: raise ``error`` to all who come and all who wait for room."""
         try:
@@ -223,7 +180,7 @@ class RecordAccumulator:
             wakes = self.budget.dismiss()
         finally:
             self._mutex.release()
-        _call_all(wakes)
+        call_all(wakes)
 
     def wake(self) -> None:
         """Wake the sender if it has to hear of what was appended without waking it."""
@@ -247,7 +204,7 @@ class RecordAccumulator:
 
     def refuse_after_fork(self, error: KafkaError) -> None:
         """Refuse in a process that was forked off, where the lock may be held by nobody."""
-        self._mutex = Mutex()
+        self._mutex = self.drain.mutex = self.waits.mutex = Mutex()
         self._refusal = error
         unknown = fresh_copy(error)
         unknown.definite = False  # the parent goes on with it
@@ -283,67 +240,3 @@ class RecordAccumulator:
         """Return whether records of a topic are not settled yet."""
         batches = self.topics.get(topic)
         return batches is not None and any(batches.loads)
-
-    def has_full_batches(self) -> bool:
-        """Return whether batches became full that the sender has not taken yet."""
-        return self._batches.has_full()
-
-    def has_unfinished(self) -> bool:
-        """Return whether records are not settled yet."""
-        return bool(self._batches.unfinished)
-
-    @property
-    def unfinished_batches(self) -> int:
-        return len(self._batches.unfinished)
-
-    @property
-    def unfinished_records(self) -> int:
-        """How many records are not settled yet."""
-        return sum(batch.count for batch in list(self._batches.unfinished))
-
-    def take(self, now: float) -> tuple[list[ProducerBatch], list[ProducerBatch]]:
-        """Return the batches that became full, and those that are open and due, to be closed when
-        they can be sent. Each is returned once.
-
-        From here to the next ``take``, the sender is woken for what happens;
-        :meth:`next_linger_end` is when it should look by itself.
-        """
-        try:
-            self._mutex.acquire()
-            return self._batches.take(now)
-        finally:
-            self._mutex.release()
-
-    def next_linger_end(self) -> float:
-        """Return when the oldest batch that still lingers becomes due."""
-        return self._batches.next_linger_end()
-
-    def close(self, batch: ProducerBatch) -> bool:
-        """Close a batch to send it; False if it became full meanwhile and comes with ``take``."""
-        try:
-            self._mutex.acquire()
-            return self._batches.close(batch)
-        finally:
-            self._mutex.release()
-
-    def replace(self, batch: ProducerBatch, pieces: Sequence[ProducerBatch]) -> None:
-        """Let ``pieces`` stand for a batch that was split."""
-        try:
-            self._mutex.acquire()
-            self._batches.replace(batch, pieces)
-        finally:
-            self._mutex.release()
-
-    def release(self, batch: ProducerBatch) -> None:
-        """Give back the room of a batch whose result is known."""
-        try:
-            self._mutex.acquire()
-            wakes = self._batches.release(batch)
-        finally:
-            self._mutex.release()
-        _call_all(wakes)
-
-
-def _call_all(wakes: list[Wake]) -> None:
-    for wake in wakes:
-        wake()

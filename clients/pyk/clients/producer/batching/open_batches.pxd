@@ -15,7 +15,7 @@ cdef class OpenBatches:
     cdef readonly Flushes flushes
     cdef readonly dict topics
     cdef readonly dict unfinished
-    cdef public object engine
+    cdef readonly object engine
     cdef public bint must_wake
     cdef double _linger
     cdef object _new_builder

@@ -67,13 +67,14 @@ class OpenBatches:
         is_adaptive: bool,
         clock: Clock,
         random: Random,
+        engine: Engine | None = None,
     ) -> None:
         self.batch_size = max(1, batch_size)
         self.budget = budget
         self.flushes = Flushes()
         self.topics: dict[str, TopicBatches] = {}
         self.unfinished: dict[ProducerBatch, None] = {}
-        self.engine: Engine | None = None
+        self.engine = engine
         self.must_wake = False
         self._linger = linger
         self._new_builder = new_builder

@@ -80,7 +80,7 @@ class BatchSend:
                     elif not room.is_granted:
                         yield RoomWait(room, self._deadline())
         finally:
-            accumulator.cancel_room(room)
+            accumulator.waits.cancel_room(room)
 
     def _read(self, topic: str, records: Any) -> BulkRecords:
         if is_table(records):

@@ -14,7 +14,7 @@ from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
 from pyk.clients.engine.thread import LoopThread
-from pyk.clients.engine.waiter import LoopOfCaller
+from pyk.clients.engine.waiter import Engine, LoopOfCaller
 from pyk.clients.errors import (
     BufferExhaustedError,
     ClosedError,
@@ -92,8 +92,7 @@ class ProducerCore:
         )
         self._thread = thread
         self.own_loop = LoopOfCaller(self.client.guard)
-        self.accumulator = self._accumulator()
-        self.accumulator.serve(self.own_loop if thread is None else thread)
+        self.accumulator = self._accumulator(self.own_loop if thread is None else thread)
         self._sender = self._make_sender()
         self._sender_loop = SenderLoop(self.client, config, self.accumulator, self._sender, thread)
         self.accumulator.wakeup = self._sender_loop.wake_for_records
@@ -137,7 +136,7 @@ class ProducerCore:
         self.client.check_place()
         timeout = checked_timeout(timeout)
         settled = asyncio.Event()
-        flush = self.accumulator.begin_flush(settled.set)
+        flush = self.accumulator.waits.begin_flush(settled.set)
         try:
             if flush.remaining:
                 async with asyncio.timeout(timeout):
@@ -149,7 +148,7 @@ class ProducerCore:
                 "the producer goes on trying"
             ) from None
         finally:
-            self.accumulator.end_flush(flush)
+            self.accumulator.waits.end_flush(flush)
 
     async def close(self, timeout: float | None = None, reason: str = CLOSED) -> None:
         """Accept nothing more, deliver what was accepted, end all connections.
@@ -218,7 +217,7 @@ class ProducerCore:
         if self._is_told or self.is_closed or not self._is_started or self.client.guard.is_forked:
             return
         self._is_told = True
-        count = self.accumulator.unfinished_records
+        count = self.accumulator.drain.unfinished_records
         left = f" with {counted(count, 'record')} not delivered yet" if count else ""
         warnings.warn(f"unclosed {self.name}{left}", ResourceWarning, source=self, stacklevel=2)
         if count:
@@ -229,7 +228,7 @@ class ProducerCore:
     def __del__(self) -> None:
         if getattr(self, "is_closed", True) or self.client.guard.is_forked:
             return
-        if count := self.accumulator.unfinished_records:
+        if count := self.accumulator.drain.unfinished_records:
             log.error("%s not delivered: %s", counted(count, "record"), LOOP_ENDED)
 
     def _closing_seconds(self, deadline: float | None) -> float:
@@ -318,7 +317,7 @@ class ProducerCore:
             await self.find(step)
             return
         granted = asyncio.Event()
-        self.accumulator.request_room(step.room, granted.set)
+        self.accumulator.waits.request_room(step.room, granted.set)
         try:
             async with asyncio.timeout_at(step.deadline):
                 await granted.wait()
@@ -340,13 +339,13 @@ class ProducerCore:
         return ProducerStats(
             delivered_records=self._sender_loop.delivered_records,
             failed_records=self._sender_loop.failed_records,
-            unfinished_batches=self.accumulator.unfinished_batches,
+            unfinished_batches=self.accumulator.drain.unfinished_batches,
             in_flight_requests=self._sender.in_flight_requests,
             buffer_available_bytes=budget.available,
             buffer_total_bytes=budget.total,
         )
 
-    def _accumulator(self) -> RecordAccumulator:
+    def _accumulator(self, engine: Engine) -> RecordAccumulator:
         config, client = self.config, self.client
         compression, level = Compression(config.compression_type), config.compression_level
         try:
@@ -364,6 +363,7 @@ class ProducerCore:
             is_adaptive=True,
             clock=client.clock,
             random=client.random,
+            engine=engine,
         )
 
     def _make_sender(self) -> Sender:

@@ -229,7 +229,7 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
                 "making any: send from another thread, or raise buffer_memory"
             )
         granted = thread.new_waiter()
-        core.accumulator.request_room(step.room, granted.set)
+        core.accumulator.waits.request_room(step.room, granted.set)
         if not thread.wait_aside(granted, seconds):
             raise core.exhausted()
 

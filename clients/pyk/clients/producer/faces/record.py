@@ -49,4 +49,4 @@ def append_steps(
             elif not room.is_granted:
                 yield RoomWait(room, deadline)
     finally:
-        accumulator.cancel_room(room)
+        accumulator.waits.cancel_room(room)

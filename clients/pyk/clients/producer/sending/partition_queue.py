@@ -105,10 +105,6 @@ class PartitionQueue:
         batch: ProducerBatch = self.unsettled[0]
         return batch.retry_at
 
-    def doubtful(self) -> list[ProducerBatch]:
-        """Return the batches that may be written, and so must not be part of a new order."""
-        return [batch for batch in self.unsettled if batch.may_be_written]
-
     def is_ready_to_restart(self) -> bool:
         """Return whether a new order has to begin, and no batch of the old one is under way."""
         if self.in_flight > 0:
@@ -118,7 +114,7 @@ class PartitionQueue:
     def restart(self, identity: IdentityPolicy) -> bool:
         """Begin a new order with what is refused so far; False while ``identity`` does not let it.
 
-        Drop the :meth:`doubtful` batches first.
+        Drop first the batches that may be written: they must not be part of a new order.
         """
         if not identity.begin_order(self.sequence):
             return False

@@ -1,7 +1,7 @@
 cimport cython
 
-from pyk.clients.producer.batching.accumulator cimport RecordAccumulator
 from pyk.clients.producer.batching.batch cimport ProducerBatch
+from pyk.clients.producer.batching.batch_drain cimport BatchDrain
 from pyk.clients.producer.sending.node_traffic cimport NodeTraffic
 from pyk.clients.producer.sending.outcome cimport conclude
 from pyk.clients.producer.sending.partition_queue cimport PartitionQueue
@@ -34,7 +34,8 @@ cdef class Consequences:
 
 @cython.final
 cdef class Sender:
-    cdef RecordAccumulator _accumulator
+    cdef object _new_builder
+    cdef BatchDrain _drain
     cdef object _settings
     cdef ProduceTerms _terms
     cdef double _delivery_timeout

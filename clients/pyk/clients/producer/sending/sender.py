@@ -119,7 +119,8 @@ class Sender:
         random: Random,
         why_unsent: WhyUnsent = lambda _: "its turn did not come",
     ) -> None:
-        self._accumulator = accumulator
+        self._new_builder = accumulator.new_builder
+        self._drain = accumulator.drain
         self._settings = settings
         self._terms = ProduceTerms(
             settings.acks, settings.request_timeout_ms, identity.transactional_id
@@ -228,7 +229,7 @@ class Sender:
     # What to send.
 
     def _take(self, now: float) -> None:
-        full, due = self._accumulator.take(now)
+        full, due = self._drain.take(now)
         for batch in full:
             queue = self._queue(batch)
             if queue.due is batch:  # it became full while it waited to be sent
@@ -287,7 +288,7 @@ class Sender:
         call = node.call
         if call is not None and batch.size > node.room:
             return True
-        if batch is queue.due and not self._accumulator.close(batch):
+        if batch is queue.due and not self._drain.close(batch):
             return False  # an application thread made it full meanwhile: the next poll takes it
         if call is None:
             call = self._new_call(node, plan)
@@ -373,7 +374,7 @@ class Sender:
         if idle:
             self._active = list(filter(_IS_ACTIVE, self._active))
         self._expires_at = expires_at
-        plan.look_again_at = min(expires_at, earliest_retry, self._accumulator.next_linger_end())
+        plan.look_again_at = min(expires_at, earliest_retry, self._drain.next_linger_end())
 
     # What became of it.
 
@@ -427,13 +428,13 @@ class Sender:
             self.identity.batch_failed(batch)
             consequences.settled.append(batch)
         elif fate is Fate.SPLIT:
-            pieces = halve(batch, self._accumulator.new_builder)
+            pieces = halve(batch, self._new_builder)
             queue.split(batch, pieces)
-            self._accumulator.replace(batch, pieces)
+            self._drain.replace(batch, pieces)
 
     def _give_up(self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError) -> bool:
         """Drop a batch; False if it was open and became full meanwhile: it comes again."""
-        if batch is queue.due and not self._accumulator.close(batch):
+        if batch is queue.due and not self._drain.close(batch):
             return False
         own = fresh_copy(error)
         own.definite = error.definite and not (batch.may_be_written or batch.is_in_flight)
@@ -444,7 +445,7 @@ class Sender:
 
     def _drop_doubtful(self, queue: PartitionQueue) -> Sequence[ProducerBatch]:
         """Fail what may be written, before the rest begins a new order; return it."""
-        doubtful = queue.doubtful()
+        doubtful = [batch for batch in queue.unsettled if batch.may_be_written]
         for batch in doubtful:
             queue.drop(batch)
             fail(batch, None)

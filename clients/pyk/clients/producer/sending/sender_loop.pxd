@@ -4,6 +4,7 @@ from pyk.clients.engine.request_path cimport RequestPath
 from pyk.clients.engine.thread cimport LoopThread
 from pyk.clients.producer.batching.accumulator cimport RecordAccumulator
 from pyk.clients.producer.batching.batch cimport ProducerBatch
+from pyk.clients.producer.batching.batch_drain cimport BatchDrain
 from pyk.clients.producer.sending.produce_call cimport ProduceCall
 from pyk.clients.producer.sending.sender cimport Consequences, Plan, Sender
 from pyk.clients.producer.sending.scheduled_turn cimport ScheduledTurn
@@ -17,6 +18,7 @@ cdef class SenderLoop:
     cdef bint _is_answered
     cdef bint _lingers
     cdef RecordAccumulator _accumulator
+    cdef BatchDrain _drain
     cdef Sender _sender
     cdef object _metadata
     cdef LoopThread _thread

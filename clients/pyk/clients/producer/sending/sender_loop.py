@@ -48,6 +48,7 @@ class SenderLoop:
         self._is_answered = config.acks != 0
         self._lingers = config.linger_ms > 0
         self._accumulator = accumulator
+        self._drain = accumulator.drain
         self._sender = sender
         self._metadata = client.metadata
         self._turn = ScheduledTurn(self.take_turn)
@@ -83,7 +84,7 @@ class SenderLoop:
         A batch that is full, of a loop over ``send``, is left to a turn of the event loop. What it
         takes to compress one, and to write it, is worth a thread of its own, if there is one.
         """
-        hurries = not (self._lingers or self._accumulator.has_full_batches())
+        hurries = not (self._lingers or self._drain.has_full_batches())
         if self._thread is not None:
             visit, wake = self._visits
             self._thread.visit(visit if hurries else wake)
@@ -189,7 +190,7 @@ class SenderLoop:
             self._sender.leaders_moved(self._client.update_leaders(leaders, ends))
         elif consequences.needs_metadata:
             self._client.request_metadata_update()
-        if self._accumulator.has_unfinished():
+        if self._drain.has_unfinished():
             self._turn.request()
 
     def _settle(self, settled: list[ProducerBatch]) -> None:
@@ -206,7 +207,7 @@ class SenderLoop:
 
     def _hand_out(self, settled: list[ProducerBatch]) -> None:
         for batch in settled:
-            self._accumulator.release(batch)
+            self._drain.release(batch)
             if batch.error is None:
                 self.delivered_records += batch.count
             else:

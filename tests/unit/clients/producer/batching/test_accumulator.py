@@ -18,9 +18,9 @@ from support.producer_parts import Wakeups, make_accumulator, put, values_of
 
 def take_all(accumulator, now=NEVER):
     """Take and seal everything that is full or due, in order."""
-    full, due = accumulator.take(now)
+    full, due = accumulator.drain.take(now)
     for batch in due:
-        assert accumulator.close(batch)
+        assert accumulator.drain.close(batch)
     for batch in full + due:
         batch.seal()
     return full + due
@@ -42,9 +42,9 @@ def test_a_batch_lingers_before_it_is_due():
     accumulator = make_accumulator(clock, linger=0.005)
     put(accumulator, b"a")
 
-    assert accumulator.take(10.004) == ([], [])
-    assert accumulator.next_linger_end() == 10.005
-    full, due = accumulator.take(10.005)
+    assert accumulator.drain.take(10.004) == ([], [])
+    assert accumulator.drain.next_linger_end() == 10.005
+    full, due = accumulator.drain.take(10.005)
     assert full == []
     assert [batch.count for batch in due] == [1]
 
@@ -52,34 +52,34 @@ def test_a_batch_lingers_before_it_is_due():
 def test_a_batch_is_due_once_and_grows_until_it_is_closed():
     accumulator = make_accumulator()
     put(accumulator, b"a")
-    (batch,) = accumulator.take(NEVER)[1]
+    (batch,) = accumulator.drain.take(NEVER)[1]
 
     put(accumulator, b"b")
 
-    assert accumulator.take(NEVER) == ([], [])
-    assert accumulator.close(batch)
+    assert accumulator.drain.take(NEVER) == ([], [])
+    assert accumulator.drain.close(batch)
     assert batch.count == 2
 
 
 def test_a_due_batch_that_becomes_full_comes_as_full_and_cannot_be_closed_twice():
     accumulator = make_accumulator(batch_size=200)
     put(accumulator, b"a")
-    (batch,) = accumulator.take(NEVER)[1]
+    (batch,) = accumulator.drain.take(NEVER)[1]
 
     put(accumulator, b"x" * 150)
 
-    assert not accumulator.close(batch)
-    assert accumulator.take(0.0)[0][0] is batch
+    assert not accumulator.drain.close(batch)
+    assert accumulator.drain.take(0.0)[0][0] is batch
 
 
 def test_the_sender_is_woken_once_for_the_first_linger_and_once_for_a_full_batch():
     wakeups = Wakeups()
     accumulator = make_accumulator(wakeups=wakeups, batch_size=200)
-    accumulator.take(0.0)
+    accumulator.drain.take(0.0)
 
     put(accumulator, b"a", b"b")
     assert wakeups.count == 1
-    accumulator.take(0.0)
+    accumulator.drain.take(0.0)
     put(accumulator, b"c")
     assert wakeups.count == 1
     put(accumulator, b"x" * 150, b"y" * 150)
@@ -100,7 +100,7 @@ def test_each_record_goes_by_itself_with_batch_size_zero():
 
     put(accumulator, b"a", b"b")
 
-    assert [batch.count for batch in accumulator.take(0.0)[0]] == [1, 1]
+    assert [batch.count for batch in accumulator.drain.take(0.0)[0]] == [1, 1]
 
 
 def test_records_without_a_partition_fill_one_batch_before_the_next_partition():
@@ -108,7 +108,7 @@ def test_records_without_a_partition_fill_one_batch_before_the_next_partition():
 
     put(accumulator, *[b"x" * 50] * 200, partition=-1)
 
-    full, _ = accumulator.take(0.0)
+    full, _ = accumulator.drain.take(0.0)
     assert {batch.count for batch in full} == {4}
     assert len({batch.partition for batch in full}) == 6
 
@@ -128,7 +128,7 @@ def test_a_batch_that_the_next_record_did_not_fit_into_is_the_last_of_its_partit
 
     put(accumulator, *[b"x" * 50] * 13, partition=-1)
 
-    full, _ = accumulator.take(0.0)
+    full, _ = accumulator.drain.take(0.0)
     assert [(batch.partition, batch.count) for batch in full] == [(0, 4), (1, 4), (2, 4)]
 
 
@@ -146,12 +146,12 @@ def test_records_without_a_partition_stay_until_a_batch_of_bytes_went_there():
 def test_records_without_a_partition_join_the_batch_that_is_open_where_they_went():
     accumulator = make_accumulator(partitions=6, batch_size=300)
     put(accumulator, b"x" * 300, partition=-1)
-    (full,) = accumulator.take(0.0)[0]
+    (full,) = accumulator.drain.take(0.0)[0]
 
     put(accumulator, b"a", partition=full.partition)
     put(accumulator, b"b", partition=-1)
 
-    assert [batch.count for batch in accumulator.take(NEVER)[1]] == [2]
+    assert [batch.count for batch in accumulator.drain.take(NEVER)[1]] == [2]
 
 
 def test_a_partition_that_is_stuck_gets_less():
@@ -159,10 +159,10 @@ def test_a_partition_that_is_stuck_gets_less():
     counts = [0, 0]
     for _ in range(500):
         put(accumulator, *[b"x" * 50] * 4, partition=-1)
-        for batch in accumulator.take(0.0)[0]:
+        for batch in accumulator.drain.take(0.0)[0]:
             counts[batch.partition] += 1
             if batch.partition == 1:
-                accumulator.release(batch)
+                accumulator.drain.release(batch)
 
     assert counts[1] > 10 * counts[0]
 
@@ -173,7 +173,7 @@ def test_partitions_without_a_leader_are_left_out_while_others_have_one():
 
     put(accumulator, *[b"x" * 90] * 20, partition=-1)
 
-    assert {batch.partition for batch in accumulator.take(0.0)[0]} == {2}
+    assert {batch.partition for batch in accumulator.drain.take(0.0)[0]} == {2}
 
 
 def test_a_full_buffer_takes_no_more_and_a_released_batch_makes_room():
@@ -184,7 +184,7 @@ def test_a_full_buffer_takes_no_more_and_a_released_batch_makes_room():
     assert [delivery is None for delivery in deliveries] == [False, False, True]
 
     (batch,) = take_all(accumulator)
-    accumulator.release(batch)
+    accumulator.drain.release(batch)
     assert put(accumulator, b"x" * 100) != [None]
 
 
@@ -193,13 +193,13 @@ def test_room_is_granted_in_line_and_to_nobody_else_before():
     put(accumulator, b"x" * 900)
     woken = []
     large = RoomRequest(800)
-    accumulator.request_room(large, lambda: woken.append("large"))
+    accumulator.waits.request_room(large, lambda: woken.append("large"))
     small = RoomRequest(60)
-    accumulator.request_room(small, lambda: woken.append("small"))
+    accumulator.waits.request_room(small, lambda: woken.append("small"))
 
     assert put(accumulator, b"") == [None]  # there is room, but others stand in line
     (batch,) = take_all(accumulator)
-    accumulator.release(batch)
+    accumulator.drain.release(batch)
 
     assert woken == ["large", "small"]
     assert large.is_granted
@@ -207,7 +207,7 @@ def test_room_is_granted_in_line_and_to_nobody_else_before():
     topic = accumulator.topics["orders"]
     assert accumulator.append(topic, 0, 1, None, b"x" * 752, (), large) is not None
     assert accumulator.budget.available == 1_000 - 860
-    accumulator.cancel_room(large)  # the batch has it now
+    accumulator.waits.cancel_room(large)  # the batch has it now
     assert accumulator.budget.available == 1_000 - 860
 
 
@@ -215,20 +215,20 @@ def test_room_that_is_not_wanted_any_more_goes_to_the_next():
     accumulator = make_accumulator(buffer_memory=1_000)
     put(accumulator, b"x" * 900)
     first = RoomRequest(900)
-    accumulator.request_room(first, lambda: None)
+    accumulator.waits.request_room(first, lambda: None)
     second = RoomRequest(900)
-    accumulator.request_room(second, lambda: None)
+    accumulator.waits.request_room(second, lambda: None)
     third = RoomRequest(900)
-    accumulator.request_room(third, lambda: None)
+    accumulator.waits.request_room(third, lambda: None)
     (batch,) = take_all(accumulator)
-    accumulator.release(batch)
+    accumulator.drain.release(batch)
 
-    accumulator.cancel_room(second)
+    accumulator.waits.cancel_room(second)
     assert not third.is_granted
-    accumulator.cancel_room(first)
+    accumulator.waits.cancel_room(first)
 
     assert third.is_granted
-    accumulator.cancel_room(third)
+    accumulator.waits.cancel_room(third)
     assert accumulator.budget.available == 1_000
 
 
@@ -236,12 +236,12 @@ def test_nothing_lingers_while_somebody_waits_for_room():
     wakeups = Wakeups()
     accumulator = make_accumulator(wakeups=wakeups, buffer_memory=1_000, linger=60.0)
     put(accumulator, b"x" * 900)
-    accumulator.take(0.0)
+    accumulator.drain.take(0.0)
 
-    accumulator.request_room(RoomRequest(900), lambda: None)
+    accumulator.waits.request_room(RoomRequest(900), lambda: None)
 
     assert wakeups.count == 1
-    assert len(accumulator.take(0.0)[1]) == 1
+    assert len(accumulator.drain.take(0.0)[1]) == 1
 
 
 def test_nothing_lingers_during_a_flush_and_it_ends_with_the_last_batch():
@@ -250,41 +250,41 @@ def test_nothing_lingers_during_a_flush_and_it_ends_with_the_last_batch():
     put(accumulator, b"b", partition=1)
     woken = Wakeups()
 
-    flush = accumulator.begin_flush(woken)
+    flush = accumulator.waits.begin_flush(woken)
     first, second = take_all(accumulator, now=0.0)
     put(accumulator, b"later")
-    accumulator.release(first)
+    accumulator.drain.release(first)
     assert woken.count == 0
-    accumulator.release(second)
+    accumulator.drain.release(second)
 
     assert woken.count == 1
     assert not flush.remaining
     (later,) = take_all(accumulator, now=0.0)
-    accumulator.release(later)
+    accumulator.drain.release(later)
     assert woken.count == 1
-    accumulator.end_flush(flush)
+    accumulator.waits.end_flush(flush)
     put(accumulator, b"after")
-    assert accumulator.take(0.0) == ([], [])
+    assert accumulator.drain.take(0.0) == ([], [])
 
 
 def test_a_flush_waits_for_the_halves_of_a_batch():
     accumulator = make_accumulator(linger=60.0)
     put(accumulator, b"a", b"b")
     woken = Wakeups()
-    flush = accumulator.begin_flush(woken)
+    flush = accumulator.waits.begin_flush(woken)
     (whole,) = take_all(accumulator)
     other = make_accumulator()
     put(other, b"a")
     put(other, b"b")
     halves = take_all(other) + take_all(make_and_fill())
 
-    accumulator.replace(whole, halves)
-    accumulator.release(halves[0])
+    accumulator.drain.replace(whole, halves)
+    accumulator.drain.release(halves[0])
     assert woken.count == 0
-    accumulator.release(halves[1])
+    accumulator.drain.release(halves[1])
 
     assert woken.count == 1
-    accumulator.end_flush(flush)
+    accumulator.waits.end_flush(flush)
     assert accumulator.forget_idle(NEVER) == ["orders"]
 
 
@@ -297,7 +297,7 @@ def make_and_fill():
 def test_a_flush_of_nothing_has_nothing_to_wait_for():
     accumulator = make_accumulator()
 
-    assert not accumulator.begin_flush(lambda: None).remaining
+    assert not accumulator.waits.begin_flush(lambda: None).remaining
 
 
 def test_a_closed_producer_refuses_who_comes_and_who_waits():
@@ -305,7 +305,7 @@ def test_a_closed_producer_refuses_who_comes_and_who_waits():
     put(accumulator, b"x" * 900)
     woken = Wakeups()
     request = RoomRequest(500)
-    accumulator.request_room(request, woken)
+    accumulator.waits.request_room(request, woken)
 
     accumulator.refuse(ClosedError("closed"))
 
@@ -334,7 +334,7 @@ def test_a_record_that_cannot_be_encoded_leaves_nothing_behind(give):
     with pytest.raises(UnicodeEncodeError):
         give(accumulator)
 
-    assert accumulator.unfinished_batches == 0
+    assert accumulator.drain.unfinished_batches == 0
     assert accumulator.budget.available == accumulator.budget.total
     assert take_all(accumulator) == []
     assert put(accumulator, b"next") != [None]
@@ -353,12 +353,12 @@ def extend(accumulator, values, room=None):
 def test_a_batch_that_is_exactly_full_does_not_linger(give):
     measured = make_accumulator()
     give(measured, [b"a"])
-    size = measured.take(NEVER)[1][0].size
+    size = measured.drain.take(NEVER)[1][0].size
     accumulator = make_accumulator(batch_size=size, linger=60.0)
 
     give(accumulator, [b"a"])
 
-    assert [batch.count for batch in accumulator.take(0.0)[0]] == [1]
+    assert [batch.count for batch in accumulator.drain.take(0.0)[0]] == [1]
 
 
 class Interrupt(BaseException):
@@ -377,13 +377,13 @@ def test_the_sender_hears_of_a_full_batch_although_the_next_record_was_interrupt
     wakeups = Wakeups()
     accumulator = make_accumulator(wakeups=wakeups, batch_size=200, new_builder=new_builder)
     put(accumulator, b"x" * 100)
-    accumulator.take(0.0)
+    accumulator.drain.take(0.0)
 
     with pytest.raises(Interrupt):
         give(accumulator, [b"y" * 100])
 
     assert wakeups.count == 1
-    assert [batch.count for batch in accumulator.take(0.0)[0]] == [1]
+    assert [batch.count for batch in accumulator.drain.take(0.0)[0]] == [1]
 
 
 def test_the_sender_is_woken_again_if_waking_it_was_interrupted():
@@ -396,7 +396,7 @@ def test_the_sender_is_woken_again_if_waking_it_was_interrupted():
         woken.append(None)
 
     accumulator = make_accumulator(wakeups=wake)
-    accumulator.take(0.0)
+    accumulator.drain.take(0.0)
 
     with pytest.raises(Interrupt):
         put(accumulator, b"a")
@@ -407,7 +407,7 @@ def test_the_sender_is_woken_again_if_waking_it_was_interrupted():
 def test_room_for_many_records_is_given_back_but_for_what_they_take():
     accumulator = make_accumulator(buffer_memory=1_000, batch_size=1_000)
     room = RoomRequest(accumulator.bulk_size)
-    accumulator.request_room(room, lambda: None)
+    accumulator.waits.request_room(room, lambda: None)
     assert room.is_granted
 
     extend(accumulator, [b"x" * 100], room)
@@ -415,7 +415,7 @@ def test_room_for_many_records_is_given_back_but_for_what_they_take():
     (batch,) = take_all(accumulator)
     assert 0 < batch.charged_bytes < 200
     assert accumulator.budget.available == 1_000 - batch.charged_bytes
-    accumulator.release(batch)
+    accumulator.drain.release(batch)
     assert accumulator.budget.available == 1_000
 
 
@@ -438,7 +438,7 @@ def test_a_topic_is_forgotten_when_nothing_was_sent_to_it_for_a_while():
     (batch,) = take_all(accumulator)
 
     assert accumulator.forget_idle(NEVER) == [], "a batch is under way"
-    accumulator.release(batch)
+    accumulator.drain.release(batch)
     assert accumulator.forget_idle(110.0) == []
     assert accumulator.forget_idle(111.0) == ["orders"]
 
@@ -460,7 +460,7 @@ def test_a_send_in_the_middle_of_another_is_refused_and_disturbs_nothing() -> No
 
     assert refused
     assert None not in deliveries
-    assert accumulator.unfinished_records == 2
+    assert accumulator.drain.unfinished_records == 2
 
 
 def test_many_threads_lose_nothing_and_keep_their_own_order():
@@ -475,7 +475,7 @@ def test_many_threads_lose_nothing_and_keep_their_own_order():
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        taken += accumulator.take(0.0)[0]
+        taken += accumulator.drain.take(0.0)[0]
     for batch in taken:
         batch.seal()
     taken += take_all(accumulator)

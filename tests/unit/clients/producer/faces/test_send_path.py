@@ -43,9 +43,9 @@ def records_of(accumulator):
     from pyk.protocol.records import read_batches
 
     found = []
-    for batch in [*(parts := accumulator.take(float("inf")))[0], *parts[1]]:
+    for batch in [*(parts := accumulator.drain.take(float("inf")))[0], *parts[1]]:
         if batch.is_open:
-            accumulator.close(batch)
+            accumulator.drain.close(batch)
         batch.seal()
         for whole in read_batches(batch.data):
             found += [(batch.partition, r.timestamp, r.key, r.value) for r in whole]
@@ -123,7 +123,7 @@ def test_mistakes_of_the_caller_raise_at_once_and_leave_nothing_behind(arguments
     with pytest.raises(error):
         make_path(accumulator=accumulator).send(*arguments, **keywords)
 
-    assert accumulator.unfinished_batches == 0
+    assert accumulator.drain.unfinished_batches == 0
     assert accumulator.budget.available == accumulator.budget.total
 
 
@@ -245,7 +245,7 @@ def test_on_delivery_is_called_with_the_delivery_once_it_is_settled(kind):
         return await sent if kind is Async else sent
 
     delivery = asyncio.run(send(make_path(kind, accumulator)))
-    ((batch,), _) = accumulator.take(float("inf"))[::-1]
+    ((batch,), _) = accumulator.drain.take(float("inf"))[::-1]
     assert told == []
     batch.result.complete(7)
 
@@ -260,4 +260,4 @@ def test_on_delivery_must_be_callable(kind):
     with pytest.raises(TypeError, match="on_delivery must be callable, not str"):
         make_path(kind, accumulator).send("orders", b"v", on_delivery="me")
 
-    assert accumulator.unfinished_batches == 0
+    assert accumulator.drain.unfinished_batches == 0

@@ -138,7 +138,7 @@ def test_batches_that_fill_a_request_exactly_go_in_one():
     accumulator = make_accumulator(partitions=2, linger=0.0)
     for partition in range(2):
         put(accumulator, b"a", partition=partition)
-    sizes = [batch.size for batch in accumulator.take(NEVER)[1]]
+    sizes = [batch.size for batch in accumulator.drain.take(NEVER)[1]]
     accumulator = make_accumulator(partitions=2, linger=0.0)
     sender = make_sender(accumulator, max_request_size=sum(sizes))
     for partition in range(2):
@@ -392,10 +392,10 @@ def test_an_open_batch_expires_too():
     accumulator = make_accumulator(linger=500.0)
     sender = make_sender(accumulator)
     put(accumulator, b"a")
-    flush = accumulator.begin_flush(lambda: None)
+    flush = accumulator.waits.begin_flush(lambda: None)
 
     (batch,) = sender.poll(120.0, nowhere).settled
-    accumulator.release(batch)
+    accumulator.drain.release(batch)
 
     assert batch.error.definite
     assert "never sent" in str(batch.error)
