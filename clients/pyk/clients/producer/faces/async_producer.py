@@ -188,7 +188,7 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
         self._core = core
 
     async def _send_slowly(self, record: WaitingRecord) -> Delivery:
-        return await self._run(self._core.append(self._append_waiting, record))
+        return await self._run(self._core.record_send.steps(self._append_waiting, record))
 
     async def _run(self, steps: Steps[R]) -> R:
         self._core.client.check_place()

@@ -22,10 +22,9 @@ from pyk.clients.errors import (
     KafkaTimeoutError,
 )
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
-from pyk.clients.producer.batching.delivery import Delivery
-from pyk.clients.producer.batching.waits import MetadataWait, Steps, Wait
+from pyk.clients.producer.batching.waits import MetadataWait, Wait
 from pyk.clients.producer.bulk.batch_send import BatchSend
-from pyk.clients.producer.faces.record import Append, WaitingRecord, append_steps
+from pyk.clients.producer.faces.record import RecordSend
 from pyk.clients.producer.faces.stats import ProducerStats
 from pyk.clients.producer.sending.identity import (
     IdempotentIdentity,
@@ -96,7 +95,9 @@ class ProducerCore:
         self._sender = self._make_sender()
         self._sender_loop = SenderLoop(self.client, config, self.accumulator, self._sender, thread)
         self.accumulator.wakeup = self._sender_loop.wake_for_records
-        self.batch_send = BatchSend(self.accumulator, config, self.client.clock, self.max_block)
+        clock = self.client.clock
+        self.record_send = RecordSend(self.accumulator, clock, self.max_block)
+        self.batch_send = BatchSend(self.accumulator, config, clock, self.max_block)
         self.client.guard.on_fork = self.accumulator.refuse_after_fork
         self._is_told = False
         self._starting = asyncio.Lock()
@@ -305,11 +306,6 @@ class ProducerCore:
             self.accumulator.topic(topic.name, topic.partition_count, available)
 
     # -- room --------------------------------------------------------------------------------------
-
-    def append(self, append: Append, record: WaitingRecord) -> Steps[Delivery]:
-        """Return the steps that append a record with ``append`` within ``max_block_ms``."""
-        deadline = self.client.clock.now() + self.max_block
-        return append_steps(append, self.accumulator, record, deadline)
 
     async def wait(self, step: Wait) -> None:
         """Wait for what a step needs; whoever requested room cancels it."""

@@ -211,7 +211,7 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
         self._core = core
 
     def _send_slowly(self, record: WaitingRecord) -> Delivery:
-        return self._run(self._core.append(self._append_waiting, record))
+        return self._run(self._core.record_send.steps(self._append_waiting, record))
 
     def _run(self, steps: Steps[R]) -> R:
         return run(steps, self._wait)
