@@ -53,8 +53,8 @@ class Controllers:
         return self.runtime.shard
 
     def ask(self, event: Any) -> Any:
-        reply = self.runtime.ask(lambda shard, _: event(shard), lambda code: code)
-        return Waiting(reply).response
+        deferred = self.runtime.ask(lambda shard, _: event(shard), lambda code: code)
+        return Waiting(deferred).response
 
     def restart(self) -> None:
         self.changes.clear()

@@ -71,7 +71,7 @@ class MemoryShardLog:
 
 
 class Waiting:
-    """A reply that may not be there yet: ``response`` is None until it is."""
+    """A deferred response that may not be there yet: ``response`` is None until it is."""
 
     def __init__(self, deferred: Deferred[Any]) -> None:
         self.response: Any = None
@@ -161,8 +161,8 @@ class Groups:
         rebalance_s: float = 60,
         client_id: str = "app",
     ) -> Waiting:
-        reply: Deferred[JoinGroupResponse] = Deferred()
-        waiting = Waiting(reply)
+        deferred: Deferred[JoinGroupResponse] = Deferred()
+        waiting = Waiting(deferred)
         request = JoinGroupRequest(
             group_id=GROUP,
             member_id=member_id,
@@ -179,7 +179,7 @@ class Groups:
             lambda shard, moment: shard.membership.join(
                 Join(
                     request=request,
-                    reply=reply,
+                    deferred=deferred,
                     moment=moment,
                     client_id=client_id,
                     client_host="/127.0.0.1",
@@ -202,8 +202,8 @@ class Groups:
         assignment: dict[str, bytes] | None = None,
         **more: Any,
     ) -> Waiting:
-        reply: Deferred[SyncGroupResponse] = Deferred()
-        waiting = Waiting(reply)
+        deferred: Deferred[SyncGroupResponse] = Deferred()
+        waiting = Waiting(deferred)
         request = SyncGroupRequest(
             group_id=GROUP,
             member_id=member_id,
@@ -214,7 +214,7 @@ class Groups:
             ],
             **more,
         )
-        self.runtime.tell(lambda shard, moment: shard.membership.sync(request, reply, moment))
+        self.runtime.tell(lambda shard, moment: shard.membership.sync(request, deferred, moment))
         return waiting
 
     def heartbeat(

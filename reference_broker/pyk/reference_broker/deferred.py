@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from pyk.protocol.schema import Message
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -84,3 +86,7 @@ def gather(deferreds: Sequence[Deferred[Any]]) -> Deferred[list[Any]]:
     if not deferreds:
         gathered.complete([])
     return gathered
+
+
+HandlerResult = Message | Deferred[Any] | None
+"""What a handler returns: the response, one that comes later, or None where none is expected."""

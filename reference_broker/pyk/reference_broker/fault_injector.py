@@ -14,10 +14,9 @@ from pyk.protocol.schema import ZERO_UUID, Message
 from pyk.runtime import slotted
 from pyk.runtime.network.file_region import FileRegion
 
-from .deferred import Deferred
+from .deferred import Deferred, HandlerResult
 from .errors import ConnectionClosedError
 from .faults import Effect, FaultRules, RequestFacts
-from .handlers.context import Reply
 from .handlers.dispatcher import Dispatcher
 from .storage.file_records import FileRecords
 
@@ -80,7 +79,7 @@ class FaultInjector:
         self._effects: WeakKeyDictionary[Connection, tuple[Request, Effect]] = WeakKeyDictionary()
         """Effects on responses to come. A connection that ends before takes its effect along."""
 
-    def handle(self, request: Request, connection: Connection) -> Reply:
+    def handle(self, request: Request, connection: Connection) -> HandlerResult:
         self._request_log.add(self._broker.node_id, request, self._broker.time_ms())
         if not self._rules.rules:
             return self._inner.handle(request, connection)
@@ -153,11 +152,13 @@ class FaultInjector:
         known = self._broker.image.topics_by_id.get(getattr(topic, "topic_id", ZERO_UUID))
         return known.name if known else ""
 
-    def _apply_later(self, effect: Effect, request: Request, connection: Connection) -> Reply:
-        reply: Deferred[Any] = Deferred()
+    def _apply_later(
+        self, effect: Effect, request: Request, connection: Connection
+    ) -> HandlerResult:
+        deferred: Deferred[Any] = Deferred()
 
         def apply() -> None:
-            if reply.is_done:
+            if deferred.is_done:
                 return
             try:
                 applied = self._apply(effect, request, connection)
@@ -165,15 +166,15 @@ class FaultInjector:
                 connection.close()
                 return
             if isinstance(applied, Deferred):
-                applied.when_done(reply.complete)
-                reply.when_abandoned(applied.abandon)
+                applied.when_done(deferred.complete)
+                deferred.when_abandoned(applied.abandon)
             else:
-                reply.complete(applied)
+                deferred.complete(applied)
 
         asyncio.get_running_loop().call_later(effect.delay_ms / 1000, apply)
-        return reply
+        return deferred
 
-    def _apply(self, effect: Effect, request: Request, connection: Connection) -> Reply:
+    def _apply(self, effect: Effect, request: Request, connection: Connection) -> HandlerResult:
         if effect.is_closed:
             raise ConnectionClosedError
         if effect.is_dropped:
@@ -182,17 +183,19 @@ class FaultInjector:
         if effect.ends_request and effect.error is None:
             self._effects[connection] = (request, effect)
         if effect.error is None:
-            reply = self._inner.handle(request, connection)
+            result = self._inner.handle(request, connection)
         else:
-            reply = self._answer_with_error(effect, request, connection)
+            result = self._answer_with_error(effect, request, connection)
         if not effect.throttle_ms:
-            return reply
-        if isinstance(reply, Deferred):
-            return reply.then(lambda response: _throttled(response, effect.throttle_ms))
-        throttled: Reply = _throttled(reply, effect.throttle_ms)
+            return result
+        if isinstance(result, Deferred):
+            return result.then(lambda response: _throttled(response, effect.throttle_ms))
+        throttled: HandlerResult = _throttled(result, effect.throttle_ms)
         return throttled
 
-    def _answer_with_error(self, effect: Effect, request: Request, connection: Connection) -> Reply:
+    def _answer_with_error(
+        self, effect: Effect, request: Request, connection: Connection
+    ) -> HandlerResult:
         from .handlers.error_responses import error_response
         from .handlers.partitioned import SHAPES, merge, partition_number, split, topics_of
 
@@ -213,13 +216,13 @@ class FaultInjector:
         if not others.fields or not list(topics_of(api_key, others)):
             return failed
         request.body = others
-        reply = self._inner.handle(request, connection)
+        result = self._inner.handle(request, connection)
 
         def merged(response: Message) -> Message:
             merge(api_key, response, failed)
             return response
 
-        return reply.then(merged) if isinstance(reply, Deferred) else merged(reply or failed)
+        return result.then(merged) if isinstance(result, Deferred) else merged(result or failed)
 
 
 def _throttled(response: Any, milliseconds: int) -> Any:

@@ -32,22 +32,22 @@ class ProducerIds:
         """Return the answer with a new id, later if a block has to be fetched first."""
         if self._next < self._end:
             return answer(self._take())
-        reply: Deferred[R] = Deferred()
+        deferred: Deferred[R] = Deferred()
 
         def use(block: range | ErrorCode) -> None:
             if not isinstance(block, range):
-                reply.complete(on_error(block))
+                deferred.complete(on_error(block))
                 return
             if self._next >= self._end:
                 self._next, self._end = block.start, block.stop
-            reply.complete(answer(self._take()))
+            deferred.complete(answer(self._take()))
 
         fetched: Deferred[range | ErrorCode] = self._controller.ask(
             lambda shard, _: shard.allocate_producer_ids(self._node_id, self._broker_epoch),
             lambda code: code,
         )
         fetched.when_done(use)
-        return reply
+        return deferred
 
     def _take(self) -> int:
         self._next += 1

@@ -71,12 +71,12 @@ class MetadataPublisher:
         self._moment = moment
         self._done_in_turn = 0
         self._waiting: deque[Callable[[], None]] = deque()
-        self._waiting_for_room: set[TopicPartition] = set()
+        self._waiting_for_names: set[TopicPartition] = set()
         self._caught_up: Deferred[None] = Deferred()
 
     def when_caught_up(self, listener: Callable[[None], object]) -> None:
         """Call ``listener`` once no change waits for its turn, now if none does."""
-        if self._waiting or self._waiting_for_room:
+        if self._waiting or self._waiting_for_names:
             self._caught_up.when_done(listener)
         else:
             listener(None)
@@ -117,7 +117,7 @@ class MetadataPublisher:
         self._tell_if_caught_up()
 
     def _tell_if_caught_up(self) -> None:
-        if not self._waiting and not self._waiting_for_room:
+        if not self._waiting and not self._waiting_for_names:
             caught_up, self._caught_up = self._caught_up, Deferred()
             caught_up.complete(None)
 
@@ -138,8 +138,8 @@ class MetadataPublisher:
             self._in_turn(partial(self.follow, name))
         self._in_turn(then)
 
-    def _room_made(self, name: TopicPartition) -> None:
-        self._waiting_for_room.discard(name)
+    def _name_freed(self, name: TopicPartition) -> None:
+        self._waiting_for_names.discard(name)
         self.follow(name)
         self._tell_if_caught_up()
 
@@ -153,8 +153,8 @@ class MetadataPublisher:
     def _follow(self, name: TopicPartition) -> None:
         held = self._replicas.find(name)
         try:
-            if not self._replicas.follow(name, lambda: self._room_made(name)):
-                self._waiting_for_room.add(name)
+            if not self._replicas.follow(name, lambda: self._name_freed(name)):
+                self._waiting_for_names.add(name)
         finally:
             now_held = self._replicas.find(name)
             if name.topic == GROUP_METADATA_TOPIC and now_held is not held:

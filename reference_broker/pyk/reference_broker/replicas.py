@@ -72,18 +72,18 @@ class Replicas:
         """Return the partitions that nobody has used yet."""
         return [TopicPartition(*name) for name in self._unopened]
 
-    def follow(self, name: TopicPartition, when_room: Callable[[], None]) -> bool:
+    def follow(self, name: TopicPartition, when_free: Callable[[], None]) -> bool:
         """Bring one partition in line with the image: open, reassign, retire or delete it.
 
-        Returns False if a new log has to wait; ``when_room`` is called when it is time to repeat.
+        Returns False if a new log has to wait; ``when_free`` is called when it is time to repeat.
         Raises ``LogError`` or ``OSError`` when the disk fails; it can be repeated.
         """
         self._offline.add((name.topic, name.partition))
-        is_done = self._follow(name, when_room)
+        is_done = self._follow(name, when_free)
         self._offline.discard((name.topic, name.partition))
         return is_done
 
-    def _follow(self, name: TopicPartition, when_room: Callable[[], None]) -> bool:
+    def _follow(self, name: TopicPartition, when_free: Callable[[], None]) -> bool:
         self._unopened.pop(name, None)
         topic = self._image.topics.get(name.topic)
         image = self._image.partition(name)
@@ -96,7 +96,7 @@ class Replicas:
             self._logs.delete(name)
             return True
         if held is None:
-            if not self._logs.make_room(name, topic.topic_id, when_room):
+            if not self._logs.free_name(name, topic.topic_id, when_free):
                 return False
             opened = self._logs.get_or_create(name, self.log_config(name.topic), topic.topic_id)
             held = Partition(name, topic.topic_id, self._node_id, opened)
@@ -108,7 +108,7 @@ class Replicas:
     def retire(self, name: TopicPartition) -> None:
         """Stop serving a partition; its log stays until ``follow`` deletes it."""
         self._unopened.pop(name, None)
-        self._logs.give_up(name)
+        self._logs.mark_deleted(name)
         partition = self._partitions.pop((name.topic, name.partition), None)
         if partition is not None:
             # Requests that wait for it are checked, and find that it is gone.

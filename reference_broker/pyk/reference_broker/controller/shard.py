@@ -16,7 +16,7 @@ from pyk.protocol.messages.metadata_records import (
     RegisterBrokerRecord,
 )
 from pyk.protocol.schema import Message
-from pyk.reference_broker.coordinator.outcome import Outcome
+from pyk.reference_broker.coordinator.decision import Decision
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
@@ -74,45 +74,47 @@ class ControllerShard:
 
     # -- topics ----------------------------------------------------------------------------------
 
-    def create_topics(self, request: CreateTopicsRequest) -> tuple[CreateTopicsResponse, Outcome]:
+    def create_topics(self, request: CreateTopicsRequest) -> tuple[CreateTopicsResponse, Decision]:
         from .topic_requests import create_topics
 
         response, records = create_topics(self._topics, request, self._describe_topic)
-        return response, _outcome(records)
+        return response, _decision(records)
 
     def create_partitions(
         self, request: CreatePartitionsRequest
-    ) -> tuple[CreatePartitionsResponse, Outcome]:
+    ) -> tuple[CreatePartitionsResponse, Decision]:
         from .topic_requests import create_partitions
 
         response, records = create_partitions(self._topics, request)
-        return response, _outcome(records)
+        return response, _decision(records)
 
-    def delete_topics(self, request: DeleteTopicsRequest) -> tuple[DeleteTopicsResponse, Outcome]:
+    def delete_topics(self, request: DeleteTopicsRequest) -> tuple[DeleteTopicsResponse, Decision]:
         from .topic_requests import delete_topics
 
         response, records = delete_topics(self._topics, request)
-        return response, _outcome(records)
+        return response, _decision(records)
 
     # -- configurations --------------------------------------------------------------------------
 
-    def replace_configs(self, request: AlterConfigsRequest) -> tuple[AlterConfigsResponse, Outcome]:
+    def replace_configs(
+        self, request: AlterConfigsRequest
+    ) -> tuple[AlterConfigsResponse, Decision]:
         from .config_requests import replace_configs
 
         response, records = replace_configs(self._configs, request)
-        return response, _outcome(records)
+        return response, _decision(records)
 
     def alter_configs(
         self, request: IncrementalAlterConfigsRequest
-    ) -> tuple[IncrementalAlterConfigsResponse, Outcome]:
+    ) -> tuple[IncrementalAlterConfigsResponse, Decision]:
         from .config_requests import alter_incrementally
 
         response, records = alter_incrementally(self._configs, request)
-        return response, _outcome(records)
+        return response, _decision(records)
 
     # -- brokers ---------------------------------------------------------------------------------
 
-    def register_broker(self, broker: BrokerRegistration) -> tuple[int, Outcome]:
+    def register_broker(self, broker: BrokerRegistration) -> tuple[int, Decision]:
         """Return the broker's new epoch; a new cluster also agrees on what all brokers share."""
         records: list[Message] = []
         if not self.image.features:
@@ -141,9 +143,9 @@ class ControllerShard:
                 fenced=False,
             )
         )
-        return epoch, _outcome(records)
+        return epoch, _decision(records)
 
-    def begin_leader_epochs(self, node_id: int) -> tuple[None, Outcome]:
+    def begin_leader_epochs(self, node_id: int) -> tuple[None, Decision]:
         """Let a node lead its partitions in a new epoch: it may have lost records that were read.
 
         Clients find that out by the epoch (KIP-320). Kafka elects leaders again after each restart.
@@ -154,7 +156,7 @@ class ControllerShard:
             for number, partition in topic.partitions.items()
             if partition.leader == node_id
         ]
-        return None, _outcome(records)
+        return None, _decision(records)
 
     def _min_insync_replicas(self) -> Message:
         # KIP-966: brokers may not differ in this, so Kafka sets it for all of them.
@@ -165,14 +167,14 @@ class ControllerShard:
             value=str(self._defaults.min_insync_replicas),
         )
 
-    def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> tuple[range, Outcome]:
+    def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> tuple[range, Decision]:
         """Give a broker the next block of producer ids to hand out."""
         first = self.image.next_producer_id
         block = range(first, first + PRODUCER_ID_BLOCK_SIZE)
         record = ProducerIdsRecord(
             broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=block.stop
         )
-        return block, _outcome([record])
+        return block, _decision([record])
 
     # -- replay ----------------------------------------------------------------------------------
 
@@ -182,9 +184,9 @@ class ControllerShard:
     def replay(self, record: MetadataRecord) -> None:
         self.image.replay(record.message)
 
-    def loaded(self, moment: Moment) -> list[Outcome]:
+    def loaded(self, moment: Moment) -> list[Decision]:
         return []
 
 
-def _outcome(records: Iterable[Message]) -> Outcome:
-    return Outcome([MetadataRecord(message) for message in records])
+def _decision(records: Iterable[Message]) -> Decision:
+    return Decision([MetadataRecord(message) for message in records])

@@ -20,7 +20,7 @@ from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment, TimerQueue
 
-from .outcome import Outcome, ShardRecord
+from .decision import Decision, ShardRecord
 
 log = logging.getLogger(__name__)
 
@@ -64,21 +64,21 @@ class Shard(Protocol):
 
     def replay(self, record: Any) -> None: ...
 
-    def loaded(self, moment: Moment) -> list[Outcome]: ...
+    def loaded(self, moment: Moment) -> list[Decision]: ...
 
 
 S = TypeVar("S", bound=Shard)
 
 
-class OutcomeTimers:
-    """Timers of a shard: what is due returns an outcome, which is carried out."""
+class ShardTimers:
+    """Timers of a shard: what is due returns a decision, which is carried out."""
 
     def __init__(
         self,
         name: Hashable,
         timers: TimerQueue,
         moment: Callable[[], Moment],
-        carry_out: Callable[[Outcome], None],
+        carry_out: Callable[[Decision], None],
     ) -> None:
         self._name = name
         self._timers = timers
@@ -86,7 +86,7 @@ class OutcomeTimers:
         self._carry_out = carry_out
 
     def schedule(
-        self, key: tuple[str, ...], deadline: float, event: Callable[[Moment], Outcome]
+        self, key: tuple[str, ...], deadline: float, event: Callable[[Moment], Decision]
     ) -> None:
         self._timers.schedule(
             (self._name, key), deadline, lambda _: self._carry_out(event(self._moment()))
@@ -117,7 +117,7 @@ class ShardRuntime(Generic[S]):
         shard_log: ShardLog,
         timers: TimerQueue,
         moment: Callable[[], Moment],
-        new_shard: Callable[[OutcomeTimers], S],
+        new_shard: Callable[[ShardTimers], S],
         *,
         publish: Callable[[Sequence[Any]], object] = _ignore,
         write_error: Callable[[ErrorCode], ErrorCode] = _same,
@@ -127,8 +127,8 @@ class ShardRuntime(Generic[S]):
         self._moment = moment
         self._publish = publish
         self._write_error = write_error
-        self._waiting: deque[tuple[int, Outcome]] = deque()
-        self.shard = new_shard(OutcomeTimers(name, timers, moment, self.carry_out))
+        self._waiting: deque[tuple[int, Decision]] = deque()
+        self.shard = new_shard(ShardTimers(name, timers, moment, self.carry_out))
 
     def load(self) -> Iterator[int]:
         """Replay the log; yield now and then how many records were read, so that others can run."""
@@ -147,8 +147,8 @@ class ShardRuntime(Generic[S]):
         for key, value in latest.items():
             if value is not None:
                 self._replay(key, value)
-        for outcome in self.shard.loaded(self._moment()):
-            self.carry_out(outcome)
+        for decision in self.shard.loaded(self._moment()):
+            self.carry_out(decision)
 
     def _replay(self, key: bytes | None, value: bytes | None) -> None:
         try:
@@ -162,51 +162,51 @@ class ShardRuntime(Generic[S]):
 
     def ask(
         self,
-        event: Callable[[S, Moment], tuple[R, Outcome]],
+        event: Callable[[S, Moment], tuple[R, Decision]],
         on_error: Callable[[ErrorCode], R],
     ) -> Deferred[R]:
         """Let the shard handle one request; return its response, sent once its records are safe."""
-        reply: Deferred[R] = Deferred()
+        deferred: Deferred[R] = Deferred()
         try:
-            answer, outcome = event(self.shard, self._moment())
+            answer, decision = event(self.shard, self._moment())
         except ApiError as error:
-            reply.complete(on_error(error.code))
-            return reply
+            deferred.complete(on_error(error.code))
+            return deferred
 
         def when_written(error: ErrorCode) -> None:
-            outcome.when_written(error)
-            reply.complete(on_error(error) if error else answer)
+            decision.when_written(error)
+            deferred.complete(on_error(error) if error else answer)
 
-        self.carry_out(slotted.evolve(outcome, when_written=when_written))
-        return reply
+        self.carry_out(slotted.evolve(decision, when_written=when_written))
+        return deferred
 
-    def tell(self, event: Callable[[S, Moment], Outcome]) -> None:
+    def tell(self, event: Callable[[S, Moment], Decision]) -> None:
         """Let the shard handle an event whose response it completes itself."""
         self.carry_out(event(self.shard, self._moment()))
 
-    def carry_out(self, outcome: Outcome) -> None:
-        """Append the records of an outcome, replay them, and tell when they are safe."""
-        if not outcome.records:
-            outcome.when_written(ErrorCode.NONE)
+    def carry_out(self, decision: Decision) -> None:
+        """Append the records of a decision, replay them, and tell when they are safe."""
+        if not decision.records:
+            decision.when_written(ErrorCode.NONE)
             return
         try:
-            next_offset = self._write(outcome)
+            next_offset = self._write(decision)
         except ApiError as error:
             log.warning("Could not write to %s: %s", self._name, error)
-            outcome.when_written(self._write_error(error.code))
+            decision.when_written(self._write_error(error.code))
             return
-        self._waiting.append((next_offset, outcome))
+        self._waiting.append((next_offset, decision))
         self.high_watermark_moved()
 
-    def _write(self, outcome: Outcome) -> int:
+    def _write(self, decision: Decision) -> int:
         """Append and replay batch after batch; return the offset after the last."""
-        encoded = [(record, *record.encode()) for record in outcome.records]
-        max_bytes = sys.maxsize if outcome.is_atomic else self._log.max_batch_bytes
+        encoded = [(record, *record.encode()) for record in decision.records]
+        max_bytes = sys.maxsize if decision.is_atomic else self._log.max_batch_bytes
         next_offset = 0
         for batch in _in_batches(encoded, max_bytes):
             key_values = [(key, value) for _, key, value in batch]
             next_offset = self._log.append(key_values, self._moment().time_ms)
-            if outcome.replays:
+            if decision.replays:
                 for record, _, _ in batch:
                     self.shard.replay(record)
         return next_offset
@@ -214,9 +214,9 @@ class ShardRuntime(Generic[S]):
     def high_watermark_moved(self) -> None:
         """Publish and answer what is below the high watermark; fail the rest if the log failed."""
         while self._waiting and self._waiting[0][0] <= self._log.high_watermark:
-            _, outcome = self._waiting.popleft()
-            self._publish(outcome.records)
-            outcome.when_written(ErrorCode.NONE)
+            _, decision = self._waiting.popleft()
+            self._publish(decision.records)
+            decision.when_written(ErrorCode.NONE)
         failure = self._log.failure
         if failure is not None:
             self.close(self._write_error(failure))
@@ -224,8 +224,8 @@ class ShardRuntime(Generic[S]):
     def close(self, error: ErrorCode) -> None:
         """Answer all that waits with an error: the log is lost, or led elsewhere."""
         while self._waiting:
-            _, outcome = self._waiting.popleft()
-            outcome.when_written(error)
+            _, decision = self._waiting.popleft()
+            decision.when_written(error)
 
 
 EncodedRecord = tuple[ShardRecord, bytes | None, bytes | None]

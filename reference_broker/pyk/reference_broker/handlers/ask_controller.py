@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyk.protocol.schema import Message
 from pyk.reference_broker.controller.shard import ControllerShard
-from pyk.reference_broker.coordinator.outcome import Outcome
+from pyk.reference_broker.coordinator.decision import Decision
+from pyk.reference_broker.deferred import HandlerResult
 
-from .context import Reply
 from .error_responses import error_response
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def ask_controller(
-    broker: Broker, request: Any, handle: Callable[[ControllerShard], tuple[Message, Outcome]]
-) -> Reply:
+    broker: Broker, request: Any, handle: Callable[[ControllerShard], tuple[Message, Decision]]
+) -> HandlerResult:
     """Return the response of the controller, sent once its records are committed, or its error."""
     return broker.controller.ask(
         lambda shard, _: handle(shard),

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.coordinator.decision import Decision
 from pyk.reference_broker.coordinator.group.shard import GroupShard
-from pyk.reference_broker.coordinator.outcome import Outcome
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime.timers import Moment
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 def ask_group(
-    broker: Broker, group_id: str, handle: Callable[[GroupShard, Moment], tuple[R, Outcome]]
+    broker: Broker, group_id: str, handle: Callable[[GroupShard, Moment], tuple[R, Decision]]
 ) -> Deferred[R | ErrorCode]:
     """Return what the shard answers, once its records are committed, or the error that it met."""
     try:

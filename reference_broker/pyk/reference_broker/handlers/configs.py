@@ -19,10 +19,11 @@ from pyk.reference_broker.config import ConfigEntry
 from pyk.reference_broker.controller.configs import ALL_BROKERS
 from pyk.reference_broker.controller.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from pyk.reference_broker.controller.names import check_topic_name
+from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.errors import ApiError
 
 from .ask_controller import ask_controller
-from .context import Reply, RequestContext
+from .context import RequestContext
 
 if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker
@@ -91,13 +92,15 @@ def _describe(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeCo
     )
 
 
-def alter_configs(broker: Broker, request: AlterConfigsRequest, context: RequestContext) -> Reply:
+def alter_configs(
+    broker: Broker, request: AlterConfigsRequest, context: RequestContext
+) -> HandlerResult:
     """Replace all that is set for some resources."""
     return ask_controller(broker, request, lambda shard: shard.replace_configs(request))
 
 
 def incremental_alter_configs(
     broker: Broker, request: IncrementalAlterConfigsRequest, context: RequestContext
-) -> Reply:
+) -> HandlerResult:
     """Change single values and leave the others alone (KIP-339)."""
     return ask_controller(broker, request, lambda shard: shard.alter_configs(request))

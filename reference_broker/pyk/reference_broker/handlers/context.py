@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pyk.protocol.schema import Message
 from pyk.reference_broker.address import WILDCARDS
-from pyk.reference_broker.deferred import Deferred
 from pyk.runtime import slotted
-
-Reply = Message | Deferred[Any] | None
-"""The response, one that comes later, or None where the client expects none."""
 
 NO_OPERATIONS = -2147483648
 """What stands for "not asked for" in fields of authorized operations."""

@@ -12,8 +12,9 @@ from pyk.protocol.messages.find_coordinator import (
 )
 from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC
 from pyk.reference_broker.coordinator.group.coordinator import partition_for
+from pyk.reference_broker.deferred import HandlerResult
 
-from .context import Reply, RequestContext
+from .context import RequestContext
 
 if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker
@@ -27,7 +28,7 @@ NO_TRANSACTIONS = (
 
 def find_coordinator(
     broker: Broker, request: FindCoordinatorRequest, context: RequestContext
-) -> Reply:
+) -> HandlerResult:
     """Return the coordinator of each key; the first request creates the topic of groups."""
     if request.key_type == GROUP and GROUP_METADATA_TOPIC not in broker.image.topics:
         created = broker.auto_create_topic(GROUP_METADATA_TOPIC)

@@ -9,9 +9,10 @@ from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import InvalidRequestError, Request, RequestError
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.schema import Message
+from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.errors import ApiError, ConnectionClosedError
 
-from .context import Reply, RequestContext
+from .context import RequestContext
 from .table import handler
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Dispatcher:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
 
-    def handle(self, request: Request, connection: Connection) -> Reply:
+    def handle(self, request: Request, connection: Connection) -> HandlerResult:
         context = RequestContext(
             version=request.version,
             client_id=request.header.client_id or "",
@@ -35,7 +36,7 @@ class Dispatcher:
             local_host=connection.local_host,
         )
         try:
-            reply: Reply = handler(request.api_key)(self._broker, request.body, context)
+            result: HandlerResult = handler(request.api_key)(self._broker, request.body, context)
         except ConnectionClosedError:
             raise
         except ApiError as error:
@@ -45,7 +46,7 @@ class Dispatcher:
                 "Could not handle %s from %r", request.api_key.api_name, context.client_id
             )
             return self._error(request, ErrorCode.UNKNOWN_SERVER_ERROR)
-        return reply
+        return result
 
     def requests_begin(self) -> None:
         self._broker.moved.hold()

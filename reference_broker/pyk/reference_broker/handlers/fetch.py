@@ -15,7 +15,7 @@ from pyk.protocol.messages.fetch import (
     PartitionData,
 )
 from pyk.protocol.schema import Message
-from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Isolation, Partition
 from pyk.reference_broker.storage.errors import (
@@ -27,7 +27,7 @@ from pyk.reference_broker.storage.errors import (
 from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime import slotted
 
-from .context import Reply, RequestContext
+from .context import RequestContext
 from .fetch_session import FetchContext, FetchedPartition
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ UNKNOWN_OFFSET = -1
 ReadPartitions = list[tuple[FetchedPartition, PartitionData]]
 
 
-def fetch(broker: Broker, request: FetchRequest, context: RequestContext) -> Reply:
+def fetch(broker: Broker, request: FetchRequest, context: RequestContext) -> HandlerResult:
     """Return records at once if there are enough or there is an error, otherwise wait for them."""
     uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
     moment = broker.moment()
@@ -52,12 +52,12 @@ def fetch(broker: Broker, request: FetchRequest, context: RequestContext) -> Rep
     read = reader.read()
     if request.max_wait_ms <= 0 or not what.partitions or reader.is_enough(read):
         return reader.response(read)
-    reply: Deferred[Message] = Deferred()
-    operation = _DelayedFetch(reader, reply)
+    deferred: Deferred[Message] = Deferred()
+    operation = _DelayedFetch(reader, deferred)
     deadline = moment.after(request.max_wait_ms)
     waiting = broker.delayed_fetches.watch(operation, reader.keys(), deadline)
-    reply.when_abandoned(lambda: broker.delayed_fetches.forget(waiting))
-    return reply
+    deferred.when_abandoned(lambda: broker.delayed_fetches.forget(waiting))
+    return deferred
 
 
 class _Reader:
@@ -238,17 +238,17 @@ class _DelayedFetch:
     """A fetch that waits for min_bytes."""
 
     reader: _Reader
-    reply: Deferred[Message]
+    deferred: Deferred[Message]
 
     def try_complete(self) -> bool:
         read = self.reader.read()
         if not self.reader.is_enough(read):
             return False
-        self.reply.complete(self.reader.response(read))
+        self.deferred.complete(self.reader.response(read))
         return True
 
     def expire(self) -> None:
-        self.reply.complete(self.reader.response(self.reader.read()))
+        self.deferred.complete(self.reader.response(self.reader.read()))
 
     def fail(self) -> None:
-        self.reply.complete(FetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))
+        self.deferred.complete(FetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))

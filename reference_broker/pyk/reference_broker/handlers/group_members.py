@@ -16,11 +16,11 @@ from pyk.protocol.messages.leave_group import (
 from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from pyk.reference_broker.coordinator.group.member import join_error
 from pyk.reference_broker.coordinator.group.membership import Join
-from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ApiError
 
 from .ask_group import ask_group
-from .context import Reply, RequestContext
+from .context import RequestContext
 
 if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker
@@ -32,9 +32,9 @@ REQUIRES_PROTOCOL = 5
 LEAVES_IN_BATCHES = 3
 
 
-def join_group(broker: Broker, request: JoinGroupRequest, context: RequestContext) -> Reply:
+def join_group(broker: Broker, request: JoinGroupRequest, context: RequestContext) -> HandlerResult:
     """Handle JoinGroup; the response comes when the join phase ends."""
-    reply: Deferred[JoinGroupResponse] = Deferred()
+    deferred: Deferred[JoinGroupResponse] = Deferred()
 
     def for_version(response: JoinGroupResponse) -> JoinGroupResponse:
         if context.version < NULLABLE_PROTOCOL_NAME and response.protocol_name is None:
@@ -49,7 +49,7 @@ def join_group(broker: Broker, request: JoinGroupRequest, context: RequestContex
         lambda shard, moment: shard.membership.join(
             Join(
                 request=request,
-                reply=reply,
+                deferred=deferred,
                 moment=moment,
                 client_id=context.client_id,
                 client_host=context.client_host,
@@ -58,12 +58,12 @@ def join_group(broker: Broker, request: JoinGroupRequest, context: RequestContex
             )
         )
     )
-    return reply.then(for_version)
+    return deferred.then(for_version)
 
 
-def sync_group(broker: Broker, request: SyncGroupRequest, context: RequestContext) -> Reply:
+def sync_group(broker: Broker, request: SyncGroupRequest, context: RequestContext) -> HandlerResult:
     """Handle SyncGroup: the leader submits the assignments, every member receives its own."""
-    reply: Deferred[SyncGroupResponse] = Deferred()
+    deferred: Deferred[SyncGroupResponse] = Deferred()
     has_protocol = request.protocol_type is not None and request.protocol_name is not None
     if context.version >= REQUIRES_PROTOCOL and not has_protocol:
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -71,8 +71,8 @@ def sync_group(broker: Broker, request: SyncGroupRequest, context: RequestContex
         runtime = broker.group(_not_empty(request.group_id))
     except ApiError as error:
         return SyncGroupResponse(error_code=error.code)
-    runtime.tell(lambda shard, moment: shard.membership.sync(request, reply, moment))
-    return reply
+    runtime.tell(lambda shard, moment: shard.membership.sync(request, deferred, moment))
+    return deferred
 
 
 def heartbeat(
@@ -95,7 +95,9 @@ def heartbeat(
     return HeartbeatResponse(error_code=code)
 
 
-def leave_group(broker: Broker, request: LeaveGroupRequest, context: RequestContext) -> Reply:
+def leave_group(
+    broker: Broker, request: LeaveGroupRequest, context: RequestContext
+) -> HandlerResult:
     """Leave a group, or remove others from it."""
     if not request.group_id:
         return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)

@@ -35,10 +35,11 @@ from pyk.reference_broker.controller.image import TopicImage
 from pyk.reference_broker.coordinator.group.offsets import GroupOffsets, OffsetToCommit
 from pyk.reference_broker.coordinator.group.records import CommittedOffset
 from pyk.reference_broker.coordinator.group.shard import OffsetResults
+from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.errors import ApiError
 
 from .ask_group import ask_group
-from .context import Reply, RequestContext
+from .context import RequestContext
 
 if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker
@@ -49,7 +50,9 @@ FIRST_VERSION_WITH_GROUP_ERROR = 2
 NO_OFFSET = CommittedOffset(offset=-1, commit_timestamp_ms=-1)
 
 
-def offset_commit(broker: Broker, request: OffsetCommitRequest, context: RequestContext) -> Reply:
+def offset_commit(
+    broker: Broker, request: OffsetCommitRequest, context: RequestContext
+) -> HandlerResult:
     """Commit the offsets of partitions that exist."""
     uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
     topics = [
@@ -260,7 +263,9 @@ def _single_group(
     )
 
 
-def offset_delete(broker: Broker, request: OffsetDeleteRequest, context: RequestContext) -> Reply:
+def offset_delete(
+    broker: Broker, request: OffsetDeleteRequest, context: RequestContext
+) -> HandlerResult:
     """Delete committed offsets of topics that the group is not subscribed to."""
     if not request.group_id:
         return OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)

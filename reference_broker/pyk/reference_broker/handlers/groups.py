@@ -19,11 +19,11 @@ from pyk.protocol.messages.list_groups import ListGroupsRequest, ListGroupsRespo
 from pyk.reference_broker.coordinator.group.classic_group import GroupState
 from pyk.reference_broker.coordinator.group.description import describe_group
 from pyk.reference_broker.coordinator.group.description import list_groups as listed
-from pyk.reference_broker.deferred import Deferred, gather
+from pyk.reference_broker.deferred import Deferred, HandlerResult, gather
 from pyk.reference_broker.errors import ApiError
 
 from .ask_group import ask_group
-from .context import Reply, RequestContext
+from .context import RequestContext
 
 if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker
@@ -67,7 +67,9 @@ def list_groups(
     return ListGroupsResponse(groups=groups)
 
 
-def delete_groups(broker: Broker, request: DeleteGroupsRequest, context: RequestContext) -> Reply:
+def delete_groups(
+    broker: Broker, request: DeleteGroupsRequest, context: RequestContext
+) -> HandlerResult:
     """Delete groups that have no members."""
     results = [_delete(broker, group_id) for group_id in dict.fromkeys(request.groups_names)]
     return gather(results).then(lambda found: DeleteGroupsResponse(results=found))

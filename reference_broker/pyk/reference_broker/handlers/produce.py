@@ -26,7 +26,7 @@ from pyk.protocol.records.layout import (
 )
 from pyk.protocol.schema import Message
 from pyk.reference_broker.controller.names import INTERNAL_TOPICS
-from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ApiError, ConnectionClosedError
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.storage.batch_validation import parse_single_batch
@@ -38,7 +38,7 @@ from pyk.reference_broker.storage.errors import (
 from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime import slotted
 
-from .context import Reply, RequestContext
+from .context import RequestContext
 from .error_responses import error_response
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ FIRST_VERSION_WITH_TOPIC_IDS = 13
 ALL_REPLICAS = -1
 
 
-def produce(broker: Broker, request: ProduceRequest, context: RequestContext) -> Reply:
+def produce(broker: Broker, request: ProduceRequest, context: RequestContext) -> HandlerResult:
     """Append each partition's batch on its own; errors are per partition."""
     if request.acks not in (0, 1, ALL_REPLICAS):
         return _answer(request, _refuse(request, ErrorCode.INVALID_REQUIRED_ACKS))
@@ -204,13 +204,13 @@ class _DelayedProduce:
 
     response: ProduceResponse
     waiting: list[_WaitingPartition]
-    reply: Deferred[Message]
+    deferred: Deferred[Message]
 
     def try_complete(self) -> bool:
         self.waiting = [each for each in self.waiting if not each.try_complete()]
         if self.waiting:
             return False
-        self.reply.complete(self.response)
+        self.deferred.complete(self.response)
         return True
 
     def expire(self) -> None:
@@ -223,7 +223,7 @@ class _DelayedProduce:
         # The batches are in the leader's log: both codes mean unknown, not failed.
         for each in self.waiting:
             each.result.error_code = code
-        self.reply.complete(self.response)
+        self.deferred.complete(self.response)
 
 
 def _wait(
@@ -231,10 +231,10 @@ def _wait(
     request: ProduceRequest,
     response: ProduceResponse,
     waiting: list[_WaitingPartition],
-) -> Reply:
-    reply: Deferred[Message] = Deferred()
-    operation = _DelayedProduce(response, waiting, reply)
+) -> HandlerResult:
+    deferred: Deferred[Message] = Deferred()
+    operation = _DelayedProduce(response, waiting, deferred)
     deadline = broker.moment().after(request.timeout_ms)
     # Kept when the client disconnects: the entry ends with the high watermark or the deadline.
     broker.delayed_produces.watch(operation, [each.key for each in waiting], deadline)
-    return reply
+    return deferred

@@ -13,9 +13,10 @@ from pyk.protocol.messages.describe_producers import (
     TopicResponse,
 )
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.errors import ApiError
 
-from .context import Reply, RequestContext
+from .context import RequestContext
 
 if TYPE_CHECKING:
     from pyk.reference_broker.broker import Broker
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def init_producer_id(
     broker: Broker, request: InitProducerIdRequest, context: RequestContext
-) -> Reply:
+) -> HandlerResult:
     """Give a producer an id that nobody had before, at epoch 0.
 
     As in Kafka, also if the producer had an id already: without a transactional id nothing shows

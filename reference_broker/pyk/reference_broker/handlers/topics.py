@@ -9,9 +9,10 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.create_partitions import CreatePartitionsRequest
 from pyk.protocol.messages.create_topics import CreateTopicsRequest
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest
+from pyk.reference_broker.deferred import HandlerResult
 
 from .ask_controller import ask_controller
-from .context import Reply, RequestContext
+from .context import RequestContext
 from .error_responses import error_response
 
 if TYPE_CHECKING:
@@ -20,19 +21,23 @@ if TYPE_CHECKING:
 FIRST_VERSION_WITH_TOPIC_DELETION_DISABLED = 3
 
 
-def create_topics(broker: Broker, request: CreateTopicsRequest, context: RequestContext) -> Reply:
+def create_topics(
+    broker: Broker, request: CreateTopicsRequest, context: RequestContext
+) -> HandlerResult:
     """Create topics."""
     return ask_controller(broker, request, lambda shard: shard.create_topics(request))
 
 
 def create_partitions(
     broker: Broker, request: CreatePartitionsRequest, context: RequestContext
-) -> Reply:
+) -> HandlerResult:
     """Add partitions to topics."""
     return ask_controller(broker, request, lambda shard: shard.create_partitions(request))
 
 
-def delete_topics(broker: Broker, request: DeleteTopicsRequest, context: RequestContext) -> Reply:
+def delete_topics(
+    broker: Broker, request: DeleteTopicsRequest, context: RequestContext
+) -> HandlerResult:
     """Delete topics and their logs."""
     if not broker.config.delete_topic_enable:
         is_known = context.version >= FIRST_VERSION_WITH_TOPIC_DELETION_DISABLED

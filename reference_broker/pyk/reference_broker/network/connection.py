@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from pyk.protocol.connection import Request, RequestError, ServerConnection
 from pyk.protocol.errors import EncodeError, ProtocolError
 from pyk.protocol.schema import Message
-from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ConnectionClosedError
 from pyk.reference_broker.storage.file_records import FileRecords
 from pyk.runtime.clock import Clock
@@ -31,14 +31,10 @@ SECONDS_IN_A_TURN = 0.001
 SEND_BUFFER_BYTES = 256 * 1024
 
 
-Reply = Message | Deferred[Any] | None
-"""What a handler returns: the response, one that comes later, or None where none is expected."""
-
-
 class RequestHandler(Protocol):
     """What a connection hands requests to."""
 
-    def handle(self, request: Request, connection: Connection) -> Reply:
+    def handle(self, request: Request, connection: Connection) -> HandlerResult:
         """Carry a request out; raise :class:`ConnectionClosedError` to close the connection."""
 
     def requests_begin(self) -> None:
@@ -200,16 +196,16 @@ class Connection:
             self._fail(error)
             return
         try:
-            reply = self._handler.handle(request, self)
+            result = self._handler.handle(request, self)
         except ConnectionClosedError:
             self.transport.close()
             return
-        if isinstance(reply, Deferred):
-            self._wait_for(request, reply)
+        if isinstance(result, Deferred):
+            self._wait_for(request, result)
         else:
-            self._respond(request, reply)
+            self._respond(request, result)
 
-    def _wait_for(self, request: Request, reply: Deferred[Message]) -> None:
+    def _wait_for(self, request: Request, result: Deferred[Message]) -> None:
         def answer(response: Message) -> None:
             self._waiting_for = None
             if not self._is_silent:
@@ -223,8 +219,8 @@ class Connection:
                 self._request_done()
 
         was_waiting = False
-        self._waiting_for = reply
-        reply.when_done(answer)
+        self._waiting_for = result
+        result.when_done(answer)
         was_waiting = True
 
     def _resume(self) -> None:

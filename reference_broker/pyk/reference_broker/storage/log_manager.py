@@ -60,7 +60,7 @@ class LogManager:
         self._flushes = FlushQueue(disk)
         self._logs: dict[TopicPartition, Log] = {}
         self._topic_ids: dict[TopicPartition, UUID | None] = {}
-        self._waiting_for_room: dict[TopicPartition, Callable[[], object]] = {}
+        self._waiting_for_names: dict[TopicPartition, Callable[[], object]] = {}
         self._deleted_directories: list[tuple[float, str]] = []
         self._checkpoints = LogCheckpoints(filesystem, path, self._logs)
         self._schedule = MaintenanceSchedule(config, clock.now())
@@ -132,13 +132,13 @@ class LogManager:
         """Return the log of a partition, opened, recovered and if need be created.
 
         A log of a deleted topic of the same name makes room. Raises ``StorageError``, also while
-        ``make_room`` has work to do.
+        ``free_name`` has work to do.
         """
         existing = self._logs.get(partition)
         if existing is not None:
             return existing
         try:
-            if not self.make_room(partition, topic_id):
+            if not self.free_name(partition, topic_id):
                 raise StorageError(f"the checkpoints still name an earlier log of {partition}")
             self._write_topic_id(partition, topic_id)
             opened = self._open(partition, config)
@@ -152,13 +152,13 @@ class LogManager:
         self._unopened.discard(partition)
         return opened
 
-    def make_room(
+    def free_name(
         self,
         partition: TopicPartition,
         topic_id: UUID | None,
-        when_made: Callable[[], object] = lambda: None,
+        when_free: Callable[[], object] = lambda: None,
     ) -> bool:
-        """Return whether a log of this topic can be opened; if not, call ``when_made`` once it can.
+        """Return whether a log of this topic can be opened; if not, call ``when_free`` once it can.
 
         A log of a deleted topic of the same name is deleted, or set aside if an earlier broker left
         it. A new log waits until no checkpoint on the disk names an earlier one: after a crash it
@@ -180,11 +180,11 @@ class LogManager:
         self._write_checkpoints_of_forgotten()
         if not self._checkpoints.may_name(partition):
             return True
-        self._waiting_for_room[partition] = when_made
+        self._waiting_for_names[partition] = when_free
         return False
 
-    def give_up(self, partition: TopicPartition) -> None:
-        """Mark the log of a deleted topic: ``make_room`` deletes it and does not set it aside."""
+    def mark_deleted(self, partition: TopicPartition) -> None:
+        """Mark the log of a deleted topic: ``free_name`` deletes it and does not set it aside."""
         self._unopened.discard(partition)
 
     def delete(self, partition: TopicPartition) -> None:
@@ -211,7 +211,7 @@ class LogManager:
         Apache Kafka does the same. They may be all that is left of a topic, so they stay until
         somebody removes them. ``is_known`` is asked for a partition and the id of its topic, None
         where that is not written down. After a clean shutdown nobody reads the ids before the logs
-        are used: the metadata are complete, and ``make_room`` looks at the id.
+        are used: the metadata are complete, and ``free_name`` looks at the id.
         """
         self.data_directory.name_strays()
         for partition in sorted(self._unopened):
@@ -446,10 +446,10 @@ class LogManager:
 
         One that failed is repeated when the next checkpoint is due.
         """
-        made = [name for name in self._waiting_for_room if not self._checkpoints.may_name(name)]
-        for when_made in [self._waiting_for_room.pop(name) for name in made]:
-            when_made()
-        if self._waiting_for_room:
+        made = [name for name in self._waiting_for_names if not self._checkpoints.may_name(name)]
+        for when_free in [self._waiting_for_names.pop(name) for name in made]:
+            when_free()
+        if self._waiting_for_names:
             self._write_checkpoints_of_forgotten()
 
 

@@ -117,8 +117,8 @@ def test_offsets_can_be_deleted_but_not_of_topics_the_group_reads() -> None:
     groups.commit(offset(1, "orders"), offset(2, "payments"))
     groups.stable(topics=["orders"])
 
-    results, outcome = groups.shard.delete_offsets(GROUP, [("orders", 0), ("payments", 0)])
-    groups.runtime.carry_out(outcome)
+    results, decision = groups.shard.delete_offsets(GROUP, [("orders", 0), ("payments", 0)])
+    groups.runtime.carry_out(decision)
 
     assert results["orders", 0] is ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
     assert results["payments", 0] is ErrorCode.NONE
@@ -162,8 +162,8 @@ def test_only_an_empty_group_can_be_deleted() -> None:
     assert groups.shard.delete_groups([GROUP])[0] == {GROUP: ErrorCode.NON_EMPTY_GROUP}
     groups.leave((member_id, None))
 
-    results, outcome = groups.shard.delete_groups([GROUP, "other"])
-    groups.runtime.carry_out(outcome)
+    results, decision = groups.shard.delete_groups([GROUP, "other"])
+    groups.runtime.carry_out(decision)
 
     assert results == {GROUP: ErrorCode.NONE, "other": ErrorCode.GROUP_ID_NOT_FOUND}
     groups.restart()

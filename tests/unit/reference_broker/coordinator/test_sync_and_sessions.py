@@ -260,7 +260,7 @@ def test_a_group_that_is_deleted_leaves_no_deadline_behind() -> None:
     groups.join()
     assert len(groups.timers) == 1
 
-    _, outcome = groups.shard.delete_groups([GROUP])
-    groups.runtime.carry_out(outcome)
+    _, decision = groups.shard.delete_groups([GROUP])
+    groups.runtime.carry_out(decision)
 
     assert len(groups.timers) == 0

@@ -98,10 +98,10 @@ def test_new_log_waits_until_no_checkpoint_names_a_deleted_one(filesystem):
     manager.delete(ORDERS)
     made = []
 
-    assert not manager.make_room(ORDERS, TWO, lambda: made.append(True))
+    assert not manager.free_name(ORDERS, TWO, lambda: made.append(True))
     with pytest.raises(StorageError, match="the checkpoints still name an earlier log of orders-0"):
         manager.get_or_create(ORDERS, log_config(), TWO)
-    manager.make_room(ORDERS, TWO, lambda: made.append(True))
+    manager.free_name(ORDERS, TWO, lambda: made.append(True))
     disk.do_one()
     assert made == []
     disk.do_all()
@@ -121,9 +121,9 @@ def test_new_log_waits_for_the_next_checkpoint_if_one_could_not_be_written(files
     faulty.on("rename", "*/replication-offset-checkpoint").once().fail()
     made = []
 
-    assert not manager.make_room(ORDERS, TWO, lambda: made.append(True))
+    assert not manager.free_name(ORDERS, TWO, lambda: made.append(True))
     assert made == []
     manager.perform(Task.CHECKPOINT_HIGH_WATERMARKS)
 
     assert made == [True]
-    assert manager.make_room(ORDERS, TWO)
+    assert manager.free_name(ORDERS, TWO)

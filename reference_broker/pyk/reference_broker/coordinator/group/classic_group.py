@@ -50,7 +50,7 @@ MOVES = {
 class ClassicGroup:
     """A group and its members.
 
-    Changes only itself and the replies that members wait for; all timing is elsewhere.
+    Changes only itself and the responses that members wait for; all timing is elsewhere.
     """
 
     group_id: str

@@ -121,8 +121,8 @@ class GroupCoordinator:
         """
         results: list[ErrorCode] = []
         for runtime in self._shards.values():
-            outcome = runtime.shard.forget_deleted_topics(topic_id_of)
-            runtime.carry_out(slotted.evolve(outcome, when_written=results.append))
+            decision = runtime.shard.forget_deleted_topics(topic_id_of)
+            runtime.carry_out(slotted.evolve(decision, when_written=results.append))
         for code in filter(None, results):
             raise ApiError(code)
 

@@ -71,13 +71,13 @@ class Member:
 
     def complete_join(self, response: JoinGroupResponse) -> None:
         if self.awaiting_join is not None:
-            reply, self.awaiting_join = self.awaiting_join, None
-            reply.complete(response)
+            deferred, self.awaiting_join = self.awaiting_join, None
+            deferred.complete(response)
 
     def complete_sync(self, response: SyncGroupResponse) -> bool:
         """Answer the member's SyncGroup; return whether it was waiting for that."""
         if self.awaiting_sync is None:
             return False
-        reply, self.awaiting_sync = self.awaiting_sync, None
-        reply.complete(response)
+        deferred, self.awaiting_sync = self.awaiting_sync, None
+        deferred.complete(response)
         return True

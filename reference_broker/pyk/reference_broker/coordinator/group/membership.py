@@ -1,6 +1,6 @@
 """The classic group protocol: what JoinGroup, SyncGroup, Heartbeat and LeaveGroup do to a group.
 
-Each operation takes the moment it happens at and returns an :class:`Outcome`. JoinGroup and
+Each operation takes the moment it happens at and returns a :class:`Decision`. JoinGroup and
 SyncGroup mostly have to wait for other members: their responses are kept with the member and
 completed when the phase ends (:mod:`.rebalance`).
 """
@@ -13,7 +13,7 @@ from uuid import UUID
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.join_group import JoinGroupRequest
 from pyk.protocol.messages.sync_group import SyncGroupRequest
-from pyk.reference_broker.coordinator.outcome import NOTHING, Outcome
+from pyk.reference_broker.coordinator.decision import NOTHING, Decision
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
@@ -23,8 +23,8 @@ from .member import Member, Protocols, join_error
 from .rebalance import GroupConfig, Rebalancer, ShardTimers
 from .records import empty_group_record, group_record
 from .responses import (
-    JoinReply,
-    SyncReply,
+    DeferredJoin,
+    DeferredSync,
     joined,
     refuse_join,
     refuse_sync,
@@ -39,7 +39,7 @@ class Join:
     """One JoinGroup, who sent it, and when."""
 
     request: JoinGroupRequest
-    reply: JoinReply
+    deferred: DeferredJoin
     moment: Moment
     client_id: str
     client_host: str
@@ -60,9 +60,9 @@ class Join:
         timeout_ms = self.request.rebalance_timeout_ms
         return self.request.session_timeout_ms if timeout_ms < 0 else timeout_ms
 
-    def refuse(self, error: ErrorCode, member_id: str | None = None) -> Outcome:
+    def refuse(self, error: ErrorCode, member_id: str | None = None) -> Decision:
         return refuse_join(
-            self.reply, self.request.member_id if member_id is None else member_id, error
+            self.deferred, self.request.member_id if member_id is None else member_id, error
         )
 
 
@@ -83,8 +83,8 @@ class GroupMembership:
 
     # -- JoinGroup -------------------------------------------------------------------------------
 
-    def join(self, join: Join) -> Outcome:
-        """Let a member join or rejoin; the reply is completed now, or when the join phase ends."""
+    def join(self, join: Join) -> Decision:
+        """Let a member join or rejoin; the response comes now, or when the join phase ends."""
         request = join.request
         session_timeout_ms = request.session_timeout_ms
         if (
@@ -100,10 +100,12 @@ class GroupMembership:
             return join.refuse(ErrorCode.UNKNOWN_MEMBER_ID)
         group = ClassicGroup(group_id=request.group_id, state_since_ms=join.moment.time_ms)
         self._groups[request.group_id] = group
-        outcome = self._join_group(group, join)
-        return outcome if outcome.records else Outcome((empty_group_record(group),), replays=False)
+        decision = self._join_group(group, join)
+        return (
+            decision if decision.records else Decision((empty_group_record(group),), replays=False)
+        )
 
-    def _join_group(self, group: ClassicGroup, join: Join) -> Outcome:
+    def _join_group(self, group: ClassicGroup, join: Join) -> Decision:
         request, member_id = join.request, join.request.member_id
         if not self._has_room(group, member_id):
             group.remove(member_id)
@@ -114,7 +116,7 @@ class GroupMembership:
             return self._join_new(group, join)
         return self._join_known(group, member_id, join)
 
-    def _join_known(self, group: ClassicGroup, member_id: str, join: Join) -> Outcome:
+    def _join_known(self, group: ClassicGroup, member_id: str, join: Join) -> Decision:
         request = join.request
         if member_id in group.pending_join and request.group_instance_id is None:
             return self._add_member(group, member_id, join)
@@ -133,7 +135,7 @@ class GroupMembership:
             return is_waiting or group.awaiting_join_count < self._config.max_size
         return member is not None or len(group.members) < self._config.max_size
 
-    def _join_new(self, group: ClassicGroup, join: Join) -> Outcome:
+    def _join_new(self, group: ClassicGroup, join: Join) -> Decision:
         instance_id = join.request.group_instance_id
         member_id = f"{instance_id or join.client_id}-{self._new_uuid()}"
         if instance_id is not None and instance_id in group.static_members:
@@ -146,7 +148,7 @@ class GroupMembership:
             return join.refuse(ErrorCode.MEMBER_ID_REQUIRED, member_id)
         return self._add_member(group, member_id, join)
 
-    def _add_member(self, group: ClassicGroup, member_id: str, join: Join) -> Outcome:
+    def _add_member(self, group: ClassicGroup, member_id: str, join: Join) -> Decision:
         member = Member(
             member_id=member_id,
             group_instance_id=join.request.group_instance_id,
@@ -157,7 +159,7 @@ class GroupMembership:
             protocol_type=join.request.protocol_type,
             protocols=join.protocols,
             is_new=True,
-            awaiting_join=join.reply,
+            awaiting_join=join.deferred,
         )
         if group.is_in(GroupState.PREPARING_REBALANCE) and group.previous_state is GroupState.EMPTY:
             group.has_new_member = True
@@ -172,7 +174,7 @@ class GroupMembership:
             group, f"adding new member {member_id}", join.moment
         )
 
-    def _rejoin(self, group: ClassicGroup, member: Member, join: Join) -> Outcome:
+    def _rejoin(self, group: ClassicGroup, member: Member, join: Join) -> Decision:
         is_unchanged = member.protocols == join.protocols
         is_leader = group.is_leader(member.member_id)
         # 1. Waiting for the assignment: it probably lost our response, so it gets that again.
@@ -180,10 +182,10 @@ class GroupMembership:
         # a rebalance.
         # 3. Everything else takes part in a rebalance.
         if group.is_in(GroupState.COMPLETING_REBALANCE) and is_unchanged:
-            join.reply.complete(joined(group, member, tells_members=is_leader))
+            join.deferred.complete(joined(group, member, tells_members=is_leader))
             return NOTHING
         if group.is_in(GroupState.STABLE) and is_unchanged and not is_leader:
-            join.reply.complete(joined(group, member, tells_members=False))
+            join.deferred.complete(joined(group, member, tells_members=False))
             return NOTHING
         _update(member, join)
         return self._rebalancer.rebalance_or_complete(
@@ -192,7 +194,7 @@ class GroupMembership:
 
     def _replace_static_member(
         self, group: ClassicGroup, instance_id: str, new_member_id: str, join: Join
-    ) -> Outcome:
+    ) -> Decision:
         leader_before = group.leader_id
         self._rebalancer.forget_session(group, group.static_members[instance_id])
         member = group.replace_static_member(instance_id, new_member_id)
@@ -214,31 +216,31 @@ class GroupMembership:
 
     # -- SyncGroup -------------------------------------------------------------------------------
 
-    def sync(self, request: SyncGroupRequest, reply: SyncReply, moment: Moment) -> Outcome:
-        """Give a member its assignment; ``reply`` is completed once the leader has sent that."""
+    def sync(self, request: SyncGroupRequest, deferred: DeferredSync, moment: Moment) -> Decision:
+        """Give a member its assignment; ``deferred`` is completed once the leader has sent that."""
         group = self._groups.get(request.group_id)
         if group is None:
-            return refuse_sync(reply, ErrorCode.UNKNOWN_MEMBER_ID)
+            return refuse_sync(deferred, ErrorCode.UNKNOWN_MEMBER_ID)
         try:
             member = _check_sync(group, request)
         except ApiError as error:
-            return refuse_sync(reply, error.code)
+            return refuse_sync(deferred, error.code)
         if group.is_in(GroupState.PREPARING_REBALANCE):
-            return refuse_sync(reply, ErrorCode.REBALANCE_IN_PROGRESS)
+            return refuse_sync(deferred, ErrorCode.REBALANCE_IN_PROGRESS)
         self._rebalancer.sync_arrived(group, member)
         if group.is_in(GroupState.STABLE):
-            reply.complete(synced(group, member))
+            deferred.complete(synced(group, member))
             return NOTHING
         if member.awaiting_sync is not None:  # asked again on another connection
             refuse_sync(member.awaiting_sync, ErrorCode.REBALANCE_IN_PROGRESS)
-        member.awaiting_sync = reply
+        member.awaiting_sync = deferred
         if not group.is_leader(member.member_id):
             return NOTHING
         return self._store_assignment(group, request, moment)
 
     def _store_assignment(
         self, group: ClassicGroup, request: SyncGroupRequest, moment: Moment
-    ) -> Outcome:
+    ) -> Decision:
         given = {each.member_id: bytes(each.assignment) for each in request.assignments}
         assignment = {member_id: given.get(member_id, b"") for member_id in group.members}
         generation_id = group.generation_id
@@ -259,7 +261,7 @@ class GroupMembership:
             for member in list(group.members.values()):
                 self._rebalancer.complete_sync(group, member, synced(group, member), moment)
 
-        return Outcome((group_record(group, assignment),), when_written, replays=False)
+        return Decision((group_record(group, assignment),), when_written, replays=False)
 
     # -- Heartbeat -------------------------------------------------------------------------------
 
@@ -296,7 +298,7 @@ class GroupMembership:
 
     def leave(
         self, group: ClassicGroup, leavers: list[tuple[str, str | None]], moment: Moment
-    ) -> tuple[list[ErrorCode], Outcome]:
+    ) -> tuple[list[ErrorCode], Decision]:
         """Remove members, named by member id, instance id, or both; return the result of each."""
         results = [self._leave(group, *leaver) for leaver in leavers]
         left = [leaver for leaver, error in zip(leavers, results, strict=True) if not error]
@@ -325,7 +327,7 @@ class GroupMembership:
 
     # -- groups that come from the log, and go ---------------------------------------------------
 
-    def group_loaded(self, group: ClassicGroup, moment: Moment) -> Outcome:
+    def group_loaded(self, group: ClassicGroup, moment: Moment) -> Decision:
         """Begin the sessions of a group that was read from the log."""
         return self._rebalancer.expect_heartbeats(group, moment)
 
@@ -349,12 +351,12 @@ def _update(member: Member, join: Join) -> None:
     member.session_timeout_ms = join.request.session_timeout_ms
     if member.awaiting_join is not None:  # asked again on another connection
         refuse_join(member.awaiting_join, member.member_id, ErrorCode.REBALANCE_IN_PROGRESS)
-    member.awaiting_join = join.reply
+    member.awaiting_join = join.deferred
 
 
 def _keep_generation(
     group: ClassicGroup, member: Member, join: Join, leader_before: str | None
-) -> Outcome:
+) -> Decision:
     """Give a returning static member the generation it left: no rebalance (KIP-345)."""
 
     def when_written(error: ErrorCode) -> None:
@@ -373,7 +375,7 @@ def _keep_generation(
     record = group_record(
         group, {each.member_id: each.assignment for each in group.members.values()}
     )
-    return Outcome((record,), when_written, replays=False)
+    return Decision((record,), when_written, replays=False)
 
 
 def _check_sync(group: ClassicGroup, request: SyncGroupRequest) -> Member:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.sync_group import SyncGroupResponse
-from pyk.reference_broker.coordinator.outcome import NOTHING, Outcome
+from pyk.reference_broker.coordinator.decision import NOTHING, Decision
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
@@ -25,7 +25,7 @@ from .responses import joined
 
 log = logging.getLogger(__name__)
 
-TimedEvent = Callable[[Moment], Outcome]
+TimedEvent = Callable[[Moment], Decision]
 
 
 @slotted.frozen(kw_only=True)
@@ -40,7 +40,7 @@ class GroupConfig:
 
 
 class ShardTimers(Protocol):
-    """Deadlines of a shard; what is due returns an outcome like any other event."""
+    """Deadlines of a shard; what is due returns a decision like any other event."""
 
     def schedule(self, key: tuple[str, ...], deadline: float, event: TimedEvent) -> None: ...
 
@@ -56,12 +56,12 @@ class Rebalancer:
 
     # -- the join phase --------------------------------------------------------------------------
 
-    def rebalance_or_complete(self, group: ClassicGroup, reason: str, moment: Moment) -> Outcome:
+    def rebalance_or_complete(self, group: ClassicGroup, reason: str, moment: Moment) -> Decision:
         if group.can_rebalance:
             return self.prepare_rebalance(group, reason, moment)
         return self.complete_join_if_all_joined(group, moment)
 
-    def prepare_rebalance(self, group: ClassicGroup, reason: str, moment: Moment) -> Outcome:
+    def prepare_rebalance(self, group: ClassicGroup, reason: str, moment: Moment) -> Decision:
         if group.is_in(GroupState.COMPLETING_REBALANCE):
             self.refuse_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS, moment)
         group.pending_sync.clear()
@@ -87,7 +87,7 @@ class Rebalancer:
     def _wait_for_more(
         self, group: ClassicGroup, delay_ms: int, remaining_ms: int, moment: Moment
     ) -> None:
-        def extend_or_complete(moment: Moment) -> Outcome:
+        def extend_or_complete(moment: Moment) -> Decision:
             if not group.has_new_member or remaining_ms == 0:
                 return self._complete_join(group, moment)
             group.has_new_member = False
@@ -103,13 +103,13 @@ class Rebalancer:
             _join_key(group), deadline, lambda moment: self._complete_join(group, moment)
         )
 
-    def complete_join_if_all_joined(self, group: ClassicGroup, moment: Moment) -> Outcome:
+    def complete_join_if_all_joined(self, group: ClassicGroup, moment: Moment) -> Decision:
         is_initial = group.previous_state is GroupState.EMPTY
         if group.is_in(GroupState.PREPARING_REBALANCE) and not is_initial and group.has_all_joined:
             return self._complete_join(group, moment)
         return NOTHING
 
-    def _complete_join(self, group: ClassicGroup, moment: Moment) -> Outcome:
+    def _complete_join(self, group: ClassicGroup, moment: Moment) -> Decision:
         """End the join phase: remove members that did not rejoin, begin the next generation."""
         self._timers.cancel(_join_key(group))
         for member in group.not_yet_rejoined:
@@ -124,7 +124,7 @@ class Rebalancer:
             log.info(
                 "Group %r with generation %d is now empty", group.group_id, group.generation_id
             )
-            return Outcome((group_record(group, {}),), replays=False)
+            return Decision((group_record(group, {}),), replays=False)
         log.info(
             "Group %r has generation %d with %d members",
             group.group_id,
@@ -144,7 +144,7 @@ class Rebalancer:
     def _schedule_sync_end(self, group: ClassicGroup, moment: Moment) -> None:
         generation_id = group.generation_id
 
-        def expire(moment: Moment) -> Outcome:
+        def expire(moment: Moment) -> Decision:
             is_current = group.generation_id == generation_id and group.is_in(
                 GroupState.COMPLETING_REBALANCE, GroupState.STABLE
             )
@@ -160,7 +160,7 @@ class Rebalancer:
 
     # -- sessions --------------------------------------------------------------------------------
 
-    def expect_heartbeats(self, group: ClassicGroup, moment: Moment) -> Outcome:
+    def expect_heartbeats(self, group: ClassicGroup, moment: Moment) -> Decision:
         """Begin the sessions of a group that was loaded from the log."""
         for member in group.members.values():
             self.expect_heartbeat(group, member.member_id, member.session_timeout_ms, moment)
@@ -202,7 +202,7 @@ class Rebalancer:
             lambda moment: self._expire_session(group, member_id, moment),
         )
 
-    def _expire_session(self, group: ClassicGroup, member_id: str, moment: Moment) -> Outcome:
+    def _expire_session(self, group: ClassicGroup, member_id: str, moment: Moment) -> Decision:
         if member_id in group.pending_join:
             group.remove(member_id)
             return self._complete_join_of_the_rest(group, moment)
@@ -223,12 +223,12 @@ class Rebalancer:
         member.complete_sync(SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
         group.remove(member.member_id)
 
-    def after_removal(self, group: ClassicGroup, reason: str, moment: Moment) -> Outcome:
+    def after_removal(self, group: ClassicGroup, reason: str, moment: Moment) -> Decision:
         if group.is_in(GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
             return self.prepare_rebalance(group, reason, moment)
         return self._complete_join_of_the_rest(group, moment)
 
-    def _complete_join_of_the_rest(self, group: ClassicGroup, moment: Moment) -> Outcome:
+    def _complete_join_of_the_rest(self, group: ClassicGroup, moment: Moment) -> Decision:
         if group.is_in(GroupState.PREPARING_REBALANCE) and group.has_all_joined:
             return self._complete_join(group, moment)
         return NOTHING

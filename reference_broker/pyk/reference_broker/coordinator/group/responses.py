@@ -5,23 +5,23 @@ from __future__ import annotations
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.join_group import JoinGroupResponse
 from pyk.protocol.messages.sync_group import SyncGroupResponse
-from pyk.reference_broker.coordinator.outcome import NOTHING, Outcome
+from pyk.reference_broker.coordinator.decision import NOTHING, Decision
 from pyk.reference_broker.deferred import Deferred
 
 from .classic_group import ClassicGroup
 from .member import Member, join_error
 
-JoinReply = Deferred[JoinGroupResponse]
-SyncReply = Deferred[SyncGroupResponse]
+DeferredJoin = Deferred[JoinGroupResponse]
+DeferredSync = Deferred[SyncGroupResponse]
 
 
-def refuse_join(reply: JoinReply, member_id: str, error: ErrorCode) -> Outcome:
-    reply.complete(join_error(error, member_id))
+def refuse_join(deferred: DeferredJoin, member_id: str, error: ErrorCode) -> Decision:
+    deferred.complete(join_error(error, member_id))
     return NOTHING
 
 
-def refuse_sync(reply: SyncReply, error: ErrorCode) -> Outcome:
-    reply.complete(SyncGroupResponse(error_code=error))
+def refuse_sync(deferred: DeferredSync, error: ErrorCode) -> Decision:
+    deferred.complete(SyncGroupResponse(error_code=error))
     return NOTHING
 
 

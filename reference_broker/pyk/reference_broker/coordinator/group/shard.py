@@ -1,7 +1,7 @@
 """The groups of one partition of ``__consumer_offsets``, as an event-sourced shard.
 
-Every request method returns an :class:`Outcome` or takes a reply that is completed later;
-:meth:`GroupShard.replay` turns records back into state. Becoming the leader of the partition is
+Every request method returns a :class:`Decision`, or takes a deferred response to complete later.
+:meth:`GroupShard.replay` turns records back into state: becoming the leader of the partition is
 replaying its log.
 """
 
@@ -19,7 +19,7 @@ from pyk.protocol.messages.group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from pyk.reference_broker.coordinator.outcome import Outcome
+from pyk.reference_broker.coordinator.decision import Decision
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime.timers import Moment
@@ -62,7 +62,7 @@ class GroupShard:
         version: int,
         retention_ms: int = -1,
         moment: Moment,
-    ) -> tuple[OffsetResults, Outcome]:
+    ) -> tuple[OffsetResults, Decision]:
         """Commit offsets for a member: its id, instance id and generation.
 
         Without any of them the group has to be empty.
@@ -79,21 +79,21 @@ class GroupShard:
                 ErrorCode.GROUP_ID_NOT_FOUND if is_new_error else ErrorCode.ILLEGAL_GENERATION
             )
         results, records = self.offsets.commit(group_id, offsets, retention_ms, moment)
-        return results, Outcome(tuple(records))
+        return results, Decision(tuple(records))
 
     def committed_offsets(self, group_id: str) -> GroupOffsets:
         return self.offsets.of_group(group_id)
 
     def delete_offsets(
         self, group_id: str, partitions: Iterable[tuple[str, int]]
-    ) -> tuple[OffsetResults, Outcome]:
+    ) -> tuple[OffsetResults, Decision]:
         """Delete committed offsets, except of topics that the group is subscribed to."""
         group = self._group(group_id)
         group.check_offset_delete()
         results, records = self.offsets.delete(group, partitions)
-        return results, Outcome(tuple(records))
+        return results, Decision(tuple(records))
 
-    def expire_offsets(self, moment: Moment) -> Outcome:
+    def expire_offsets(self, moment: Moment) -> Decision:
         """Forget offsets past their retention, and empty groups that have no more of them."""
         records: list[CoordinatorRecord] = []
         for group_id, group in self.groups.items():
@@ -106,25 +106,25 @@ class GroupShard:
                 and len(expired) == offset_count
             ):
                 records.append(group_tombstone(group_id))
-        return Outcome(tuple(records), is_atomic=False)
+        return Decision(tuple(records), is_atomic=False)
 
-    def forget_deleted_topics(self, topic_id_of: Callable[[str], UUID | None]) -> Outcome:
+    def forget_deleted_topics(self, topic_id_of: Callable[[str], UUID | None]) -> Decision:
         """Forget the offsets of topics that exist no longer under their id."""
         tombstones = self.offsets.tombstones_of_deleted_topics(topic_id_of)
-        return Outcome(tuple(tombstones), is_atomic=False)
+        return Decision(tuple(tombstones), is_atomic=False)
 
     # -- groups ----------------------------------------------------------------------------------
 
     def leave_group(
         self, group_id: str, leavers: list[tuple[str, str | None]], moment: Moment
-    ) -> tuple[list[ErrorCode], Outcome]:
+    ) -> tuple[list[ErrorCode], Decision]:
         """Let members (id, instance id) leave; return the result of each."""
         group = self.groups.get(group_id)
         if group is None:
-            return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers), Outcome()
+            return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers), Decision()
         return self.membership.leave(group, leavers, moment)
 
-    def delete_groups(self, group_ids: Iterable[str]) -> tuple[dict[str, ErrorCode], Outcome]:
+    def delete_groups(self, group_ids: Iterable[str]) -> tuple[dict[str, ErrorCode], Decision]:
         """Delete empty groups with all their offsets."""
         results: dict[str, ErrorCode] = {}
         records: list[CoordinatorRecord] = []
@@ -137,7 +137,7 @@ class GroupShard:
             results[group_id] = ErrorCode.NONE
             records += self.offsets.tombstones(group_id)
             records.append(group_tombstone(group_id))
-        return results, Outcome(tuple(records), is_atomic=False)
+        return results, Decision(tuple(records), is_atomic=False)
 
     def _group(self, group_id: str) -> ClassicGroup:
         group = self.groups.get(group_id)
@@ -171,6 +171,6 @@ class GroupShard:
         if value is not None:
             self.groups[group_id] = group_from_record(group_id, value)
 
-    def loaded(self, moment: Moment) -> list[Outcome]:
+    def loaded(self, moment: Moment) -> list[Decision]:
         """Begin the sessions of all members that were read from the log."""
         return [self.membership.group_loaded(group, moment) for group in self.groups.values()]

@@ -1,4 +1,4 @@
-"""What a shard returns for an event: records to append, and whom to tell once they are safe."""
+"""What a shard decides upon an event: records to append, and whom to tell once they are safe."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def _nobody(_: ErrorCode) -> None:
 
 
 @slotted.frozen
-class Outcome:
+class Decision:
     """Records to append; ``when_written`` is told how that went.
 
-    They go into one batch, all or none. Those of an outcome that is not atomic go into as many as
+    They go into one batch, all or none. Those of a decision that is not atomic go into as many as
     they need: each tombstone counts by itself, and what is left is decided again the next time.
     With ``replays`` the shard's state changes by replaying the records once they are in the log.
     Without, the shard has changed already (a classic group's members are soft state), and the
@@ -37,4 +37,4 @@ class Outcome:
     is_atomic: bool = True
 
 
-NOTHING = Outcome()
+NOTHING = Decision()
