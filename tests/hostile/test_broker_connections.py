@@ -213,10 +213,10 @@ async def test_a_waiting_request_is_dropped_when_its_peer_disconnects(
     async with RawClient(cluster.bootstrap) as client:
         client.send(fetch(0, max_wait_ms=60_000), 12)
         await client.writer.drain()
-        while not len(broker.delayed_fetches):
+        while not len(broker.services.waiting.fetches):
             await asyncio.sleep(0.01)
 
-    while len(broker.delayed_fetches):
+    while len(broker.services.waiting.fetches):
         await asyncio.sleep(0.01)
     assert await is_served(cluster)
 

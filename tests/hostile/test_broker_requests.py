@@ -88,7 +88,7 @@ class Victim:
 
     def __init__(self, cluster: AsyncCluster) -> None:
         (self._broker,) = cluster._brokers.values()
-        self._dispatcher = Dispatcher(self._broker)
+        self._dispatcher = Dispatcher(self._broker.services)
         self.handled = 0
 
     def take(self, frame: bytes) -> None:

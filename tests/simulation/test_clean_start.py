@@ -8,7 +8,7 @@ import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.publishing import CHANGES_IN_A_TURN
+from pyk.reference_broker.metadata_follower import CHANGES_IN_A_TURN
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.virtual_time import virtual_time
@@ -33,11 +33,11 @@ async def test_no_log_is_opened_before_somebody_uses_it() -> None:
     await stopped_cleanly(memory, "orders")
 
     async with running(memory) as node:
-        assert node.broker.replicas.of_topic("orders") == []
+        assert node.broker.services.replicas.of_topic("orders") == []
 
         assert node.values("orders", 7) == [b"7"]
-        assert node.broker.partition("orders", 7).high_watermark == 1
-        assert len(node.broker.replicas.of_topic("orders")) == 1
+        assert node.partition("orders", 7).high_watermark == 1
+        assert len(node.broker.services.replicas.of_topic("orders")) == 1
 
 
 @virtual_time
@@ -49,9 +49,9 @@ async def test_the_maintenance_opens_the_other_logs_and_deletes_what_is_old() ->
         node.append("orders", b"new", 7)
         await asyncio.sleep(31)
 
-        assert len(node.broker.replicas.of_topic("orders")) == PARTITIONS
-        assert node.broker.replicas.unopened() == []
-        assert node.broker.partition("orders", 8).log_start_offset == 1
+        assert len(node.broker.services.replicas.of_topic("orders")) == PARTITIONS
+        assert node.broker.services.replicas.unopened() == []
+        assert node.partition("orders", 8).log_start_offset == 1
 
 
 @virtual_time
@@ -60,9 +60,9 @@ async def test_the_maintenance_opens_some_logs_in_each_turn_and_begins_behind_th
     await stopped_cleanly(memory, "orders")
 
     async with running(memory) as node:
-        replicas, publisher = node.broker.replicas, node.broker._publisher
+        replicas, follower = node.broker.services.replicas, node.broker.follower
         began_behind: list[int] = []
-        publisher.follow_unused(lambda: began_behind.append(len(replicas.of_topic("orders"))))
+        follower.follow_unused(lambda: began_behind.append(len(replicas.of_topic("orders"))))
         opened_at_once = len(replicas.of_topic("orders"))
         await asyncio.sleep(1)
 
@@ -83,7 +83,8 @@ async def test_unused_logs_outlive_any_number_of_stops() -> None:
     memory.crash(loses_unflushed=False)
 
     async with running(memory) as node:
-        assert len(node.broker.replicas.of_topic("orders")) == PARTITIONS, "a crash: recover all"
+        opened = node.broker.services.replicas.of_topic("orders")
+        assert len(opened) == PARTITIONS, "after a crash all are recovered"
         assert node.values("orders", 3) == [b"3", b"more"]
         assert node.values("orders", 4) == [b"4"]
 
@@ -98,7 +99,7 @@ async def test_a_log_that_cannot_be_opened_is_offline_until_it_can() -> None:
     async with running(faulty) as node:
         for _ in range(2):
             with pytest.raises(ApiError) as refused:
-                node.broker.partition("orders", 7)
+                node.partition("orders", 7)
             assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
         assert node.values("orders", 8) == [b"8"]
 
@@ -114,7 +115,7 @@ async def test_an_unused_topic_can_be_deleted_and_created_again() -> None:
     async with running(memory) as node:
         node.delete("orders")
         with pytest.raises(ApiError) as refused:
-            node.broker.partition("orders", 7)
+            node.partition("orders", 7)
         assert refused.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         await node.create("orders", PARTITIONS)
 

@@ -70,19 +70,19 @@ def test_whatever_operation_fails_the_controller_is_what_a_restart_reads(changes
             await change(node, what, name, number)
         faulty.heal()
         await asyncio.sleep(120)  # steps that failed are repeated
-        decided = node.broker.controller.shard.image
-        has_lost_metadata_log = node.broker.metadata_failure is not None
+        decided = node.decided_image
+        has_lost_metadata_log = node.has_lost_metadata_log
 
         memory.crash(loses_unflushed=False)
         await node.broker.kill()
         async with running(memory) as again:
-            read = again.broker.controller.shard.image
+            read = again.decided_image
             assert partitions(read) == partitions(decided)
             assert read.configs == decided.configs
             assert again.image.topics == read.topics
             for name, each in read.topics.items():
                 for number in each.partitions:
-                    again.broker.partition(name, number)
+                    again.partition(name, number)
             strays = [n for n in memory.list_directory(DATA) if n.endswith("-stray")]
             # A deletion that could not be flushed was not published, and yet is read.
             assert strays == [] or has_lost_metadata_log
@@ -102,10 +102,10 @@ def test_published_image_follows_the_controller_when_the_disk_is_well_again(chan
             faulty.heal()
             await asyncio.sleep(120)
 
-            assert node.image.topics == node.broker.controller.shard.image.topics
+            assert node.image.topics == node.decided_image.topics
             for name, each in node.image.topics.items():
                 for number in each.partitions:
-                    assert node.broker.partition(name, number).topic_id == each.topic_id
+                    assert node.partition(name, number).topic_id == each.topic_id
 
     run_virtual(scenario())
 
@@ -308,7 +308,7 @@ async def test_recreated_topic_has_no_old_offsets_after_a_power_failure() -> Non
         await node.create_groups_topic()
         await node.create("one")
         node.commit([OffsetToCommit(topic="one", partition=0, offset=7)])
-        for runtime in node.broker.groups.shards:
+        for runtime in node.broker.shards.of_topic("__consumer_offsets"):
             runtime._log._partition.log.flush()
         node.delete("one")  # what forgets the offset is not on the disk
         await node.create("one")
@@ -376,11 +376,11 @@ async def test_damaged_offsets_take_only_their_groups_out_of_service(caplog) -> 
     node = await Node(memory).start()
     await node.create_groups_topic()
     await node.create("one")
-    groups = {node.broker.group(name).shard: name for name in ("a", "b", "c", "d")}
+    groups = {node.group(name): name for name in ("a", "b", "c", "d")}
     first, second = list(groups.values())[:2]
     for group in (first, second):
         node.commit([OffsetToCommit(topic="one", partition=0, offset=7)], group)
-    from pyk.reference_broker.coordinator.group.coordinator import partition_for
+    from pyk.reference_broker.coordinator.shards import partition_for
 
     damaged = partition_for(first, 2)
     await node.broker.stop()
@@ -391,7 +391,7 @@ async def test_damaged_offsets_take_only_their_groups_out_of_service(caplog) -> 
         assert again.append("one", b"served")
         assert again.committed("one", 0, second) == 7
         with pytest.raises(ApiError) as refused:
-            again.broker.group(first)
+            again.group(first)
         assert refused.value.code is ErrorCode.NOT_COORDINATOR
         assert f"cannot read __consumer_offsets-{damaged} at offset" in caplog.text
 
@@ -402,15 +402,15 @@ async def test_deleted_offsets_topic_ends_its_shards() -> None:
     async with running(memory) as node:
         await node.create_groups_topic()
         await node.create("one")
-        runtime = node.broker.group("readers")
+        runtime = node.group("readers")
         node.commit([OffsetToCommit(topic="one", partition=0, offset=7)])
 
         node.delete("__consumer_offsets")
 
         with pytest.raises(ApiError):
-            node.broker.group("readers")
+            node.group("readers")
         await node.create_groups_topic()
-        assert node.broker.group("readers") is not runtime
+        assert node.group("readers") is not runtime
         assert node.committed("one") is None
 
 
@@ -440,13 +440,13 @@ async def test_lost_records_end_with_their_leader_epoch(cuts_power) -> None:
     async with running(memory) as node:
         await node.create("one", 2)
         node.append("one", b"flushed")
-        node.broker.partition("one", 0).log.flush()
+        node.partition("one", 0).log.flush()
         node.append("one", b"lost")
-        before = node.broker.partition("one", 0).leader_epoch
+        before = node.partition("one", 0).leader_epoch
         memory.crash(loses_unflushed=cuts_power)
 
     async with running(memory) as again:
-        partition = again.broker.partition("one", 0)
+        partition = again.partition("one", 0)
         end = 1 if cuts_power else 2
         assert partition.leader_epoch == before + 1
         assert again.image.topics["one"].partitions[1].leader_epoch == before + 1
@@ -460,8 +460,8 @@ async def test_leader_epochs_stay_after_a_clean_stop() -> None:
     memory = MemoryFileSystem()
     node = await Node(memory).start()
     await node.create("one")
-    before = node.broker.partition("one", 0).leader_epoch
+    before = node.partition("one", 0).leader_epoch
     await node.broker.stop()
 
     async with running(memory) as again:
-        assert again.broker.partition("one", 0).leader_epoch == before
+        assert again.partition("one", 0).leader_epoch == before

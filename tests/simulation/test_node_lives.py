@@ -92,7 +92,7 @@ class Life:
         self.topics[name] = topic
 
     def change(self, what: str, name: str, topic: Expected) -> None:
-        partition = self.node.broker.partition(name, 0)
+        partition = self.node.partition(name, 0)
         if what == "append":
             for _ in range(self.random.choice([1, 3, 20])):
                 value = b"%s %d %d" % (name.encode(), len(topic.records), self.clock.time_ms())
@@ -116,7 +116,7 @@ class Life:
 
     async def restart(self, how: str) -> None:
         starts = {
-            name: self.node.broker.partition(name, 0).log_start_offset
+            name: self.node.partition(name, 0).log_start_offset
             for name in NAMES
             if name in self.topics
         }
@@ -130,7 +130,7 @@ class Life:
             self.check(name, topic, starts[name], is_lossy=is_lossy)
 
     def check(self, name: str, topic: Expected, start_before: int, *, is_lossy: bool) -> None:
-        partition = self.node.broker.partition(name, 0)
+        partition = self.node.partition(name, 0)
         start, end = partition.log_start_offset, partition.log_end_offset
         assert start <= start_before
         if not is_lossy or topic.is_flushed:
@@ -159,7 +159,7 @@ class Life:
     def check_retention(self) -> None:
         """Nothing that is younger than its retention is gone, unless a client deleted it."""
         for name, topic in self.topics.items():
-            start = self.node.broker.partition(name, 0).log_start_offset
+            start = self.node.partition(name, 0).log_start_offset
             for _, timestamp in topic.records[topic.start : start]:
                 assert self.clock.time_ms() - timestamp > RETENTION_MS
 

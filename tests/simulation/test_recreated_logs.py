@@ -19,7 +19,7 @@ async def delete_after_checkpoints(node: Node, **configs: str) -> None:
     assert await node.create("one", **configs) is ErrorCode.NONE
     for number in range(100):
         assert node.append("one", b"old %d" % number)
-    node.broker.partition("one", 0).delete_records(80)
+    node.partition("one", 0).delete_records(80)
     await asyncio.sleep(61)
     assert node.delete("one") == ErrorCode.NONE
 
@@ -87,7 +87,7 @@ async def test_topic_with_the_name_of_a_stray_begins_at_zero() -> None:
         await node.create("one")
         for number in range(100):
             assert node.append("one", b"old %d" % number)
-        node.broker.partition("one", 0).delete_records(80)
+        node.partition("one", 0).delete_records(80)
         await asyncio.sleep(61)
     memory.crash(loses_unflushed=False)
     memory.remove_tree(f"{DATA}/__cluster_metadata-0")
@@ -96,7 +96,7 @@ async def test_topic_with_the_name_of_a_stray_begins_at_zero() -> None:
         await again.create("one")
         for number in range(50):
             assert again.append("one", b"new %d" % number)
-        assert again.broker.partition("one", 0).log_start_offset == 0
+        assert again.partition("one", 0).log_start_offset == 0
         memory.crash(loses_unflushed=False)
 
     async with running(memory) as last:

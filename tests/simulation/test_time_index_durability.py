@@ -16,7 +16,7 @@ from support.nodes import Node, running
 
 def append_now(node: Node, value: bytes) -> int:
     """Append a flushed record that is stamped with the time; return its timestamp."""
-    partition = node.broker.partition("one", 0)
+    partition = node.partition("one", 0)
     timestamp = current_clock().time_ms()
     partition.append(batch(value, timestamp_ms=timestamp))
     assert partition.high_watermark == partition.log_end_offset
@@ -45,7 +45,7 @@ def test_retention_keeps_flushed_records_after_a_power_failure(seed, is_stopped,
         memory.crash(loses_unflushed=True, random=Random(seed))
 
         async with running(memory) as again:
-            partition = again.broker.partition("one", 0)
+            partition = again.partition("one", 0)
             await asyncio.sleep(400)  # retention has run
             assert partition.log_start_offset == 0
             assert partition.log_end_offset == len(pauses)
@@ -68,6 +68,6 @@ async def test_records_are_found_by_time_after_a_clean_stop_and_a_power_failure(
 
     async with running(memory) as again:
         assert again.broker._logs.data_directory.was_shut_down_cleanly
-        found = again.broker.partition("one", 0).list_offset(timestamp)
+        found = again.partition("one", 0).list_offset(timestamp)
         assert found is not None
         assert found.offset == 0

@@ -9,6 +9,7 @@ from uuid import UUID
 from pyk.protocol.messages.alter_configs import AlterableConfig as NewConfig
 from pyk.protocol.messages.alter_configs import AlterConfigsRequest
 from pyk.protocol.messages.alter_configs import AlterConfigsResource as NewResource
+from pyk.protocol.messages.broker_registration import BrokerRegistrationRequest, Listener
 from pyk.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from pyk.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -27,7 +28,7 @@ from pyk.reference_broker.config import BrokerConfigLayers, parse_topic_configs
 from pyk.reference_broker.controller.configs import ConfigOperation
 from pyk.reference_broker.controller.image import Change, MetadataImage
 from pyk.reference_broker.controller.records import MetadataRecord
-from pyk.reference_broker.controller.shard import BrokerRegistration, ControllerShard
+from pyk.reference_broker.controller.shard import ControllerShard
 from pyk.reference_broker.controller.topics import TopicDefaults
 from pyk.reference_broker.coordinator.runtime import ShardRuntime
 from pyk.runtime.timers import Moment, TimerQueue
@@ -43,14 +44,17 @@ class Controllers:
         self.published = MetadataImage()
         self._last_uuid = 0
         self.runtime = self._new_runtime()
-        registration = BrokerRegistration(
-            node_id=0, incarnation_id=UUID(int=9), host="localhost", port=9092
+        registration = BrokerRegistrationRequest(
+            broker_id=0,
+            incarnation_id=UUID(int=9),
+            listeners=[Listener(name="PLAINTEXT", host="localhost", port=9092)],
+            rack=None,
         )
         self.ask(lambda shard: shard.register_broker(registration))
 
     @property
     def shard(self) -> ControllerShard:
-        return self.runtime.shard
+        return self.runtime._shard
 
     def ask(self, event: Any) -> Any:
         deferred = self.runtime.ask(lambda shard, _: event(shard), lambda code: code)

@@ -19,12 +19,13 @@ from pyk.protocol.messages.sync_group import (
     SyncGroupResponse,
 )
 from pyk.protocol.persisted import encode_versioned
-from pyk.reference_broker.coordinator.group.coordinator import group_write_error
+from pyk.reference_broker.coordinator.group.kind import group_write_error
 from pyk.reference_broker.coordinator.group.membership import Join
 from pyk.reference_broker.coordinator.group.offsets import OffsetConfig, OffsetToCommit
 from pyk.reference_broker.coordinator.group.rebalance import GroupConfig
 from pyk.reference_broker.coordinator.group.shard import GroupShard
-from pyk.reference_broker.coordinator.runtime import KeyValue, ShardRuntime
+from pyk.reference_broker.coordinator.runtime import ShardRuntime
+from pyk.reference_broker.coordinator.shard_log import KeyValue
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime.timers import Moment, TimerQueue
@@ -40,7 +41,9 @@ class MemoryShardLog:
         self.batches: list[list[KeyValue]] = []
         self.fails_with: ErrorCode | None = None
         self.is_held = False
+        self.max_batch_bytes = 1 << 20
         self._held_at = 0
+        self._fails_after: tuple[int, ErrorCode] | None = None
 
     def __len__(self) -> int:
         return sum(map(len, self.batches))
@@ -53,14 +56,16 @@ class MemoryShardLog:
     def failure(self) -> ErrorCode | None:
         return None
 
-    @property
-    def max_batch_bytes(self) -> int:
-        return 1 << 20
-
     def hold(self) -> None:
         self.is_held, self._held_at = True, len(self)
 
+    def fails_after(self, batches: int, error: ErrorCode) -> None:
+        """Refuse appends once there are so many batches."""
+        self._fails_after = (batches, error)
+
     def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
+        if self._fails_after is not None and len(self.batches) >= self._fails_after[0]:
+            raise ApiError(self._fails_after[1])
         if self.fails_with is not None:
             raise ApiError(self.fails_with)
         self.batches.append(list(records))
@@ -102,11 +107,16 @@ class Groups:
 
     @property
     def shard(self) -> GroupShard:
-        return self.runtime.shard
+        return self.runtime._shard
 
     @property
     def state(self) -> str:
         return self.shard.groups[GROUP].state.value
+
+    @property
+    def deadlines(self) -> int:
+        """How many deadlines of members there are: without the one of the expiry of offsets."""
+        return len(self.timers) - 1
 
     def moment(self) -> Moment:
         return Moment(self.seconds, START_MS + int(self.seconds * 1000))

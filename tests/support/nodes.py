@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from random import Random
 from typing import Any
 
@@ -20,11 +20,18 @@ from pyk.protocol.messages.offset_fetch import (
 from pyk.reference_broker.broker import Broker, Environment
 from pyk.reference_broker.config import BrokerConfigLayers
 from pyk.reference_broker.controller.image import MetadataImage
+from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC
 from pyk.reference_broker.coordinator.group.offsets import OffsetToCommit
 from pyk.reference_broker.coordinator.group.records import UNKNOWN_TOPIC_ID
+from pyk.reference_broker.coordinator.group.shard import GroupShard
+from pyk.reference_broker.coordinator.runtime import ShardRuntime
+from pyk.reference_broker.coordinator.shard_kind import ShardKind
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.handlers.ask_group import find_group
 from pyk.reference_broker.handlers.group_offsets import offset_fetch
+from pyk.reference_broker.partition import Partition
+from pyk.reference_broker.shard_kinds import SHARD_KINDS
 from pyk.runtime.filesystem import FileSystem
 from pyk.runtime.network import MemoryNetwork
 from pyk.runtime.virtual_time import current_clock
@@ -40,7 +47,12 @@ class Node:
     """A broker and what its clients would have it do."""
 
     def __init__(
-        self, filesystem: FileSystem, *, random: Random | None = None, **config: Any
+        self,
+        filesystem: FileSystem,
+        *,
+        random: Random | None = None,
+        shard_kinds: Iterable[ShardKind] = SHARD_KINDS,
+        **config: Any,
     ) -> None:
         """``random`` makes the ids of topics: a node that lives on needs the one it had."""
         names = {name.replace("_", "."): value for name, value in config.items()}
@@ -58,7 +70,7 @@ class Node:
             network=MemoryNetwork(),
             filesystem=filesystem,
         )
-        self.broker = Broker(layers, DATA, environment)
+        self.broker = Broker(layers, DATA, environment, shard_kinds=shard_kinds)
 
     @property
     def image(self) -> MetadataImage:
@@ -79,35 +91,44 @@ class Node:
 
     async def create_groups_topic(self) -> None:
         """Create ``__consumer_offsets``, as the first FindCoordinator does."""
-        self.broker.auto_create_topic("__consumer_offsets")
+        self.broker.services.topics.auto_create(GROUP_METADATA_TOPIC)
+
+    def partition(self, name: str, number: int = 0) -> Partition:
+        return self.broker.services.replicas.get(name, number)
+
+    def group(self, group: str = GROUP) -> ShardRuntime[GroupShard]:
+        """Return the shard of a group; raise ``ApiError`` if there is none."""
+        return find_group(self.broker.services, group)
+
+    @property
+    def decided_image(self) -> MetadataImage:
+        """The image that the controller decides by."""
+        return self.broker.controller._shard.image
+
+    @property
+    def has_lost_metadata_log(self) -> bool:
+        """Whether the metadata log takes no more changes until the broker restarts."""
+        return self.broker.controller._log.failure is not None
 
     def delete(self, name: str) -> ErrorCode:
         request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)])
-        response = now(
-            self.broker.controller.ask(
-                lambda shard, _: shard.delete_topics(request), lambda code: code
-            )
-        )
-        return response if isinstance(response, ErrorCode) else response.responses[0].error_code
+        response = now(self.broker.services.controller.send(request))
+        return ErrorCode(response.responses[0].error_code)
 
     def add_partitions(self, name: str, count: int) -> ErrorCode:
         more = CreatePartitionsTopic(name=name, count=count, assignments=None)
         request = CreatePartitionsRequest(topics=[more])
-        response = now(
-            self.broker.controller.ask(
-                lambda shard, _: shard.create_partitions(request), lambda code: code
-            )
-        )
-        return response if isinstance(response, ErrorCode) else response.results[0].error_code
+        response = now(self.broker.services.controller.send(request))
+        return ErrorCode(response.results[0].error_code)
 
     def append(self, name: str, value: bytes, partition: int = 0) -> bool:
         """Append a record; return whether it is acknowledged."""
-        held = self.broker.partition(name, partition)
+        held = self.partition(name, partition)
         result = held.append(batch(value))
         return held.high_watermark > result.last_offset
 
     def values(self, name: str, partition: int = 0) -> list[bytes]:
-        return values(self.broker.partition(name, partition).log)
+        return values(self.partition(name, partition).log)
 
     def commit(self, offsets: list[OffsetToCommit], group: str = GROUP) -> ErrorCode:
         topic_ids = {name: each.topic_id for name, each in self.image.topics.items()}
@@ -116,7 +137,7 @@ class Node:
             for each in offsets
         ]
         results = now(
-            self.broker.group(group).ask(
+            self.group(group).ask(
                 lambda shard, moment: shard.commit_offsets(
                     group, ("", None, -1), offsets, version=8, moment=moment
                 ),
@@ -134,7 +155,7 @@ class Node:
             topics=[OffsetFetchRequestTopics(name=name, partition_indexes=[partition])],
         )
         request = OffsetFetchRequest(groups=[asked])
-        (found,) = offset_fetch(self.broker, request, context(8)).groups
+        (found,) = now(offset_fetch(self.broker.services, request, context(8))).groups
         if found.error_code:
             raise ApiError(ErrorCode(found.error_code))
         offset = found.topics[0].partitions[0].committed_offset

@@ -133,7 +133,7 @@ class AsyncCluster:
             layers,
             f"{self._data_dir}/node{node}",
             self._environment,
-            lambda inner, broker: FaultInjector(inner, broker, self.faults, self._request_log),
+            lambda inner, services: FaultInjector(inner, services, self.faults, self._request_log),
         )
         await broker.start(
             self._host, self._ports[node], self._advertised_host, self._advertised_port

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 from pyk.protocol.api_keys import ApiKey
@@ -21,7 +21,7 @@ from .handlers.dispatcher import Dispatcher
 from .storage.file_records import FileRecords
 
 if TYPE_CHECKING:
-    from .broker import Broker
+    from .controller.image import MetadataImage
     from .network.connection import Connection
 
 MAX_REMEMBERED_REQUESTS = 10_000
@@ -66,21 +66,35 @@ class RequestLog:
         ]
 
 
+class FaultServices(Protocol):
+    """What the fault injector uses of its broker."""
+
+    @property
+    def node_id(self) -> int: ...
+    @property
+    def image(self) -> MetadataImage: ...
+    def time_ms(self) -> int: ...
+
+
 class FaultInjector:
     """A request handler around another; implements ``network.connection.RequestHandler``."""
 
     def __init__(
-        self, inner: Dispatcher, broker: Broker, rules: FaultRules, request_log: RequestLog
+        self,
+        inner: Dispatcher,
+        services: FaultServices,
+        rules: FaultRules,
+        request_log: RequestLog,
     ) -> None:
         self._inner = inner
-        self._broker = broker
+        self._services = services
         self._rules = rules
         self._request_log = request_log
         self._effects: WeakKeyDictionary[Connection, tuple[Request, Effect]] = WeakKeyDictionary()
         """Effects on responses to come. A connection that ends before takes its effect along."""
 
     def handle(self, request: Request, connection: Connection) -> HandlerResult:
-        self._request_log.add(self._broker.node_id, request, self._broker.time_ms())
+        self._request_log.add(self._services.node_id, request, self._services.time_ms())
         if not self._rules.rules:
             return self._inner.handle(request, connection)
         effect = self._rules.effect_on(self._facts(request))
@@ -121,7 +135,7 @@ class FaultInjector:
     def _facts(self, request: Request) -> RequestFacts:
         return RequestFacts(
             api_key=request.api_key,
-            node=self._broker.node_id,
+            node=self._services.node_id,
             version=request.version,
             client_id=request.header.client_id or "",
             group=getattr(request.body, "group_id", None),
@@ -149,7 +163,7 @@ class FaultInjector:
         name = topic_name(api_key, topic)
         if name:
             return name
-        known = self._broker.image.topics_by_id.get(getattr(topic, "topic_id", ZERO_UUID))
+        known = self._services.image.topics_by_id.get(getattr(topic, "topic_id", ZERO_UUID))
         return known.name if known else ""
 
     def _apply_later(

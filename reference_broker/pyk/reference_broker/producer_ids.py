@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pyk.protocol.errors import ErrorCode
 
-from .controller.shard import ControllerShard
-from .coordinator.runtime import ShardRuntime
+from .controller_channel import ControllerChannel
 from .deferred import Deferred
+
+if TYPE_CHECKING:
+    from pyk.protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
 
 R = TypeVar("R")
 
@@ -17,12 +19,11 @@ R = TypeVar("R")
 class ProducerIds:
     """Hands out ids; what is left of a block at the end of a broker is never used."""
 
-    def __init__(
-        self, controller: ShardRuntime[ControllerShard], node_id: int, broker_epoch: int
-    ) -> None:
+    def __init__(self, controller: ControllerChannel, node_id: int) -> None:
+        self.broker_epoch = -1
+        """The epoch that the broker registered in, -1 before it has."""
         self._controller = controller
         self._node_id = node_id
-        self._broker_epoch = broker_epoch
         self._next = 0
         self._end = 0
 
@@ -32,22 +33,24 @@ class ProducerIds:
         """Return the answer with a new id, later if a block has to be fetched first."""
         if self._next < self._end:
             return answer(self._take())
-        deferred: Deferred[R] = Deferred()
 
-        def use(block: range | ErrorCode) -> None:
-            if not isinstance(block, range):
-                deferred.complete(on_error(block))
-                return
+        def use(block: AllocateProducerIdsResponse) -> R:
+            if block.error_code:
+                return on_error(ErrorCode(block.error_code))
             if self._next >= self._end:
-                self._next, self._end = block.start, block.stop
-            deferred.complete(answer(self._take()))
+                self._next = block.producer_id_start
+                self._end = self._next + block.producer_id_len
+            return answer(self._take())
 
-        fetched: Deferred[range | ErrorCode] = self._controller.ask(
-            lambda shard, _: shard.allocate_producer_ids(self._node_id, self._broker_epoch),
-            lambda code: code,
+        return self._fetch_block().then(use)
+
+    def _fetch_block(self) -> Deferred[AllocateProducerIdsResponse]:
+        from pyk.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
+
+        request = AllocateProducerIdsRequest(
+            broker_id=self._node_id, broker_epoch=self.broker_epoch
         )
-        fetched.when_done(use)
-        return deferred
+        return self._controller.send(request)
 
     def _take(self) -> int:
         self._next += 1

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from pyk.protocol.errors import ErrorCode
 
-from .config import BrokerConfigLayers, LogConfig, parse_topic_configs
-from .controller.image import TOPIC_RESOURCE, MetadataImage
+from .broker_configs import BrokerConfigs
+from .controller.image import MetadataImage
 from .errors import ApiError
 from .partition import Partition
 from .storage import LogManager
@@ -24,19 +24,18 @@ class Replicas:
         self,
         node_id: int,
         logs: LogManager,
-        layers: BrokerConfigLayers,
+        configs: BrokerConfigs,
         image: MetadataImage,
         on_moved: Callable[[Partition], None],
     ) -> None:
         self._node_id = node_id
         self._logs = logs
-        self._layers = layers
+        self._configs = configs
         self._image = image
         self._on_moved = on_moved
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._offline: set[tuple[str, int]] = set()
         self._unopened: dict[tuple[str, int], Callable[[TopicPartition], None]] = {}
-        self._log_configs: dict[frozenset[tuple[str, str]], LogConfig] = {}
 
     def get(self, topic: str, number: int) -> Partition:
         """Return a partition of this broker; raise :class:`ApiError` if it holds none."""
@@ -98,7 +97,9 @@ class Replicas:
         if held is None:
             if not self._logs.free_name(name, topic.topic_id, when_free):
                 return False
-            opened = self._logs.get_or_create(name, self.log_config(name.topic), topic.topic_id)
+            opened = self._logs.get_or_create(
+                name, self._configs.log_config(name.topic), topic.topic_id
+            )
             held = Partition(name, topic.topic_id, self._node_id, opened)
             held.add_listener(self._on_moved)
             self._partitions[name.topic, name.partition] = held
@@ -114,19 +115,8 @@ class Replicas:
             # Requests that wait for it are checked, and find that it is gone.
             partition.resign(-1, partition.leader_epoch)
 
-    def log_config(self, topic: str) -> LogConfig:
-        """Return the effective configuration of a topic; topics with the same one share it."""
-        own = self._image.config(TOPIC_RESOURCE, topic)
-        key = frozenset(own.items())
-        config = self._log_configs.get(key)
-        if config is None:
-            config = self._layers.log_config(parse_topic_configs(own))
-            self._log_configs[key] = config
-        return config
-
     def update_config(self, topic: str | None = None) -> None:
         """Apply the current configuration to the logs of a topic, by default of all topics."""
-        self._log_configs.clear()  # the defaults may have changed
         for (name, _), partition in self._partitions.items():
             if topic in (None, name):
-                partition.log.config = self.log_config(name)
+                partition.log.config = self._configs.log_config(name)

@@ -1,57 +1,76 @@
-"""Topics that the broker itself creates: for clients that ask for them, and for its groups."""
+"""Topics that the broker itself creates: for clients that ask for them, and for its shards."""
 
 from __future__ import annotations
 
-from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreatableTopicResult,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-)
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from .config import BrokerConfig
-from .controller.names import GROUP_METADATA_TOPIC
-from .controller.shard import ControllerShard
+from pyk.protocol.errors import ErrorCode
+
+from .broker_configs import BrokerConfigs
 from .controller.topics import USE_DEFAULT
-from .coordinator.runtime import ShardRuntime
+from .controller_channel import ControllerChannel
+from .coordinator.shard_kind import ShardKind
 from .deferred import Deferred
 
+if TYPE_CHECKING:
+    from pyk.protocol.messages.create_topics import CreatableTopic, CreateTopicsResponse
 
-def auto_created_topic(name: str, config: BrokerConfig) -> CreatableTopic:
-    """Return a topic as the broker is configured to create it."""
-    if name != GROUP_METADATA_TOPIC:
-        return CreatableTopic(name=name, num_partitions=USE_DEFAULT, replication_factor=USE_DEFAULT)
-    return CreatableTopic(
-        name=name,
-        num_partitions=config.offsets_topic_num_partitions,
-        replication_factor=config.offsets_topic_replication_factor,
-        configs=[
-            CreatableTopicConfig(name="cleanup.policy", value="compact"),
-            CreatableTopicConfig(name="compression.type", value="producer"),
-            CreatableTopicConfig(
-                name="segment.bytes", value=str(config.offsets_topic_segment_bytes)
-            ),
-        ],
-    )
+log = logging.getLogger(__name__)
+
+CreationResult = tuple[ErrorCode, str | None]
+"""The error code of a topic, and its message."""
 
 
-def create_topic(
-    controller: ShardRuntime[ControllerShard], topic: CreatableTopic
-) -> Deferred[tuple[ErrorCode, str | None]]:
-    """Have the controller create a topic; return its error code and message."""
-    request = CreateTopicsRequest(topics=[topic])
+class TopicCreator:
+    """Has the controller create single topics."""
 
-    def refused(code: ErrorCode) -> CreateTopicsResponse:
-        return CreateTopicsResponse(topics=[CreatableTopicResult(error_code=code)])
+    def __init__(
+        self,
+        controller: ControllerChannel,
+        configs: BrokerConfigs,
+        kinds: Mapping[str, ShardKind],
+    ) -> None:
+        self._controller = controller
+        self._configs = configs
+        self._kinds = kinds
 
-    created: Deferred[CreateTopicsResponse] = controller.ask(
-        lambda shard, _: shard.create_topics(request), refused
-    )
-    return created.then(
-        lambda response: (
-            ErrorCode(response.topics[0].error_code),
-            response.topics[0].error_message,
+    def create(self, topic: CreatableTopic) -> Deferred[CreationResult]:
+        """Create a topic as CreateTopics does; return how that went."""
+        from pyk.protocol.messages.create_topics import CreateTopicsRequest
+
+        created: Deferred[CreateTopicsResponse] = self._controller.send(
+            CreateTopicsRequest(topics=[topic])
         )
-    )
+        return created.then(
+            lambda response: (
+                ErrorCode(response.topics[0].error_code),
+                response.topics[0].error_message,
+            )
+        )
+
+    def auto_create(self, name: str) -> Deferred[CreationResult]:
+        """Create a topic that a client looked for, as the broker is configured to."""
+        created = self.create(self._topic(name))
+        created.when_done(lambda result: log.debug("Created %r: %s", name, result))
+        return created
+
+    def _topic(self, name: str) -> CreatableTopic:
+        from pyk.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
+
+        kind = self._kinds.get(name)
+        if kind is None:
+            return CreatableTopic(
+                name=name, num_partitions=USE_DEFAULT, replication_factor=USE_DEFAULT
+            )
+        internal = kind.internal_topic(self._configs.broker)
+        return CreatableTopic(
+            name=name,
+            num_partitions=internal.partitions,
+            replication_factor=internal.replication_factor,
+            configs=[
+                CreatableTopicConfig(name=key, value=value)
+                for key, value in internal.configs.items()
+            ],
+        )

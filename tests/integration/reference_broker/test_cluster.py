@@ -77,8 +77,8 @@ async def test_configurations_apply_to_the_broker_and_its_topics() -> None:
         (broker,) = cluster._brokers.values()
         await cluster.create_topic("orders", partitions=-1)
 
-        assert len(broker.replicas.of_topic("orders")) == 5
-        assert broker.replicas.get("orders", 0).log.config.max_message_bytes == 2000
+        assert len(broker.services.replicas.of_topic("orders")) == 5
+        assert broker.services.replicas.get("orders", 0).log.config.max_message_bytes == 2000
 
 
 async def test_a_broker_on_all_addresses_advertises_the_address_that_the_client_used() -> None:

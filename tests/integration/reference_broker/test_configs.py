@@ -72,7 +72,7 @@ async def test_offsets_are_stored_with_the_codec_of_their_topic() -> None:
                 pass
             committed = await client.ask(commit(5), 9)
         (broker,) = cluster._brokers.values()
-        stored = broker.replicas.get("__consumer_offsets", 0).log.read(0, 1 << 20).read()
+        stored = broker.services.replicas.get("__consumer_offsets", 0).log.read(0, 1 << 20).read()
 
     assert committed.topics[0].partitions[0].error_code == ErrorCode.NONE
     assert {each.compression_type for each in read_batches(stored)} == {Compression.LZ4}
@@ -110,4 +110,4 @@ async def test_an_invalid_stored_configuration_does_not_keep_a_broker_from_start
     await change(cluster, "log.retention.ms", "86400000")
 
     assert "num.io.threads='many'" in caplog.text
-    assert broker.config.log_retention_ms == 86400000
+    assert broker.configs.broker.log_retention_ms == 86400000

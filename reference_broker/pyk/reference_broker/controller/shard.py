@@ -17,7 +17,6 @@ from pyk.protocol.messages.metadata_records import (
 )
 from pyk.protocol.schema import Message
 from pyk.reference_broker.coordinator.decision import Decision
-from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
 from .configs import ALL_BROKERS, MIN_INSYNC_REPLICAS, Configs
@@ -27,7 +26,15 @@ from .records import MetadataRecord
 from .topics import TopicDefaults, Topics
 
 if TYPE_CHECKING:
+    from pyk.protocol.messages.allocate_producer_ids import (
+        AllocateProducerIdsRequest,
+        AllocateProducerIdsResponse,
+    )
     from pyk.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+    from pyk.protocol.messages.broker_registration import (
+        BrokerRegistrationRequest,
+        BrokerRegistrationResponse,
+    )
     from pyk.protocol.messages.create_partitions import (
         CreatePartitionsRequest,
         CreatePartitionsResponse,
@@ -42,17 +49,6 @@ if TYPE_CHECKING:
     from .topic_requests import DescribeTopic
 
 PRODUCER_ID_BLOCK_SIZE = 1000
-
-
-@slotted.frozen(kw_only=True)
-class BrokerRegistration:
-    """What a broker tells the controller about itself when it starts."""
-
-    node_id: int
-    incarnation_id: UUID
-    host: str
-    port: int
-    rack: str | None = None
 
 
 class ControllerShard:
@@ -114,8 +110,12 @@ class ControllerShard:
 
     # -- brokers ---------------------------------------------------------------------------------
 
-    def register_broker(self, broker: BrokerRegistration) -> tuple[int, Decision]:
-        """Return the broker's new epoch; a new cluster also agrees on what all brokers share."""
+    def register_broker(
+        self, request: BrokerRegistrationRequest
+    ) -> tuple[BrokerRegistrationResponse, Decision]:
+        """Give the broker a new epoch; a new cluster also agrees on what all brokers share."""
+        from pyk.protocol.messages.broker_registration import BrokerRegistrationResponse
+
         records: list[Message] = []
         if not self.image.features:
             records += [
@@ -125,25 +125,8 @@ class ControllerShard:
             ]
             records.append(self._min_insync_replicas())
         epoch = self.image.record_count + len(records)  # the offset of the registration
-        records.append(
-            RegisterBrokerRecord(
-                broker_id=broker.node_id,
-                incarnation_id=broker.incarnation_id,
-                broker_epoch=epoch,
-                end_points=[BrokerEndpoint(name="PLAINTEXT", host=broker.host, port=broker.port)],
-                features=[
-                    BrokerFeature(
-                        name=feature.name,
-                        min_supported_version=feature.lowest,
-                        max_supported_version=feature.highest,
-                    )
-                    for feature in FEATURES
-                ],
-                rack=broker.rack,
-                fenced=False,
-            )
-        )
-        return epoch, _decision(records)
+        records.append(_registration(request, epoch))
+        return BrokerRegistrationResponse(broker_epoch=epoch), _decision(records)
 
     def begin_leader_epochs(self, node_id: int) -> tuple[None, Decision]:
         """Let a node lead its partitions in a new epoch: it may have lost records that were read.
@@ -167,14 +150,22 @@ class ControllerShard:
             value=str(self._defaults.min_insync_replicas),
         )
 
-    def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> tuple[range, Decision]:
+    def allocate_producer_ids(
+        self, request: AllocateProducerIdsRequest
+    ) -> tuple[AllocateProducerIdsResponse, Decision]:
         """Give a broker the next block of producer ids to hand out."""
+        from pyk.protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
+
         first = self.image.next_producer_id
-        block = range(first, first + PRODUCER_ID_BLOCK_SIZE)
         record = ProducerIdsRecord(
-            broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=block.stop
+            broker_id=request.broker_id,
+            broker_epoch=request.broker_epoch,
+            next_producer_id=first + PRODUCER_ID_BLOCK_SIZE,
         )
-        return block, _decision([record])
+        response = AllocateProducerIdsResponse(
+            producer_id_start=first, producer_id_len=PRODUCER_ID_BLOCK_SIZE
+        )
+        return response, _decision([record])
 
     # -- replay ----------------------------------------------------------------------------------
 
@@ -186,6 +177,31 @@ class ControllerShard:
 
     def loaded(self, moment: Moment) -> list[Decision]:
         return []
+
+    def unloaded(self) -> None:
+        """Do nothing: nobody waits inside the controller."""
+
+
+def _registration(request: BrokerRegistrationRequest, epoch: int) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=request.broker_id,
+        incarnation_id=request.incarnation_id,
+        broker_epoch=epoch,
+        end_points=[
+            BrokerEndpoint(name=each.name, host=each.host, port=each.port)
+            for each in request.listeners
+        ],
+        features=[
+            BrokerFeature(
+                name=feature.name,
+                min_supported_version=feature.min_supported_version,
+                max_supported_version=feature.max_supported_version,
+            )
+            for feature in request.features
+        ],
+        rack=request.rack,
+        fenced=False,
+    )
 
 
 def _decision(records: Iterable[Message]) -> Decision:

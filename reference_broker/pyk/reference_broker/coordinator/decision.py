@@ -1,4 +1,4 @@
-"""What a shard decides upon an event: records to append, and whom to tell once they are safe."""
+"""What a shard decides upon an event: records to append, and what follows once they are safe."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from pyk.protocol.errors import ErrorCode
 from pyk.runtime import slotted
+from pyk.runtime.timers import Moment
 
 
 class ShardRecord(Protocol):
@@ -21,6 +22,21 @@ def _nobody(_: ErrorCode) -> None:
 
 
 @slotted.frozen
+class Action:
+    """Something to be done outside of the shard, such as asking another broker.
+
+    It is done once the records of its decision are committed. ``report`` is an event of the shard:
+    it is given the result, and returns what the shard decides then. An action is lost when the
+    broker ends or the shard is unloaded, so a shard asks again for those that its log leaves open
+    when it is loaded. Whoever carries them out must be able to do so twice.
+    """
+
+    request: Any
+    """What to do, for whoever carries actions out for this kind of shard."""
+    report: Callable[[Any, Moment], Decision]
+
+
+@slotted.frozen
 class Decision:
     """Records to append; ``when_written`` is told how that went.
 
@@ -28,13 +44,14 @@ class Decision:
     they need: each tombstone counts by itself, and what is left is decided again the next time.
     With ``replays`` the shard's state changes by replaying the records once they are in the log.
     Without, the shard has changed already (a classic group's members are soft state), and the
-    records only let a successor catch up.
+    records only let a successor catch up. ``actions`` begin when the records are committed.
     """
 
     records: Sequence[ShardRecord] = ()
     when_written: Callable[[ErrorCode], Any] = _nobody
     replays: bool = True
     is_atomic: bool = True
+    actions: Sequence[Action] = ()
 
 
 NOTHING = Decision()

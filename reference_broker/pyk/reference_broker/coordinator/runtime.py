@@ -1,9 +1,19 @@
 """Runs a shard over its log: appends what it decides, answers when that is safe, and loads it.
 
-The shard decides and the log remembers. A request becomes records; they are appended in one batch,
-change the shard by being replayed, and when the high watermark has passed them they are committed:
-they are published, and the request is answered. Loading is the same replay from the start of the
-log. Replaying changes state and does nothing else, so that it cannot fail halfway.
+The order is always the same:
+
+1. *Decide.* An event makes the shard choose records.
+2. *Commit.* They are appended as one batch and replayed, which changes the shard. They are
+   committed when the high watermark has passed them.
+3. *Publish.* Now others learn of them: ``publish`` is told, the request is answered, and the
+   actions of the decision begin.
+
+Nobody outside sees anything that could still be lost. A decision without records, and a look at the
+state, may rest on records that are not committed yet: so they are answered after those. Kafka does
+the same with decisions; its looks go to an older state instead.
+
+Loading is the same replay from the start of the log. Replaying changes the shard and does nothing
+else, so that it cannot fail halfway.
 """
 
 from __future__ import annotations
@@ -11,7 +21,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from pyk.protocol.errors import ErrorCode, ProtocolError
@@ -20,95 +30,60 @@ from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment, TimerQueue
 
-from .decision import Decision, ShardRecord
+from .decision import NOTHING, Action, Decision, ShardRecord
+from .shard_log import ShardLog, in_batches
+from .shard_timers import ShardTimers
 
 log = logging.getLogger(__name__)
 
-KeyValue = tuple[bytes | None, bytes | None]
 R = TypeVar("R")
-
-BATCH_HEAD_BYTES = 61
-RECORD_HEAD_BYTES = 32
-"""At most: eight fields of variable length, besides key and value."""
-
-
-class ShardLog(Protocol):
-    """The partition under a shard."""
-
-    @property
-    def high_watermark(self) -> int:
-        """Return the offset up to which records cannot be lost any more."""
-
-    def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
-        """Append records as one batch; return the offset after them; raise :class:`ApiError`.
-
-        They are committed when the high watermark has passed them.
-        """
-
-    @property
-    def max_batch_bytes(self) -> int:
-        """Return how large a batch may be."""
-
-    @property
-    def failure(self) -> ErrorCode | None:
-        """Return why the high watermark will never move again, None if it may."""
-
-    def read_all(self) -> Iterator[list[KeyValue]]:
-        """Yield the keys and values of the log, some at a time."""
 
 
 class Shard(Protocol):
     """What the runtime needs of a shard."""
 
-    def decode(self, key: bytes | None, value: bytes | None) -> ShardRecord: ...
+    def decode(self, key: bytes | None, value: bytes | None) -> ShardRecord:
+        """Return the record in a key and a value; raise ``ProtocolError``."""
 
-    def replay(self, record: Any) -> None: ...
+    def replay(self, record: Any) -> None:
+        """Change the state by one record of the log, and do nothing else."""
 
-    def loaded(self, moment: Moment) -> list[Decision]: ...
+    def loaded(self, moment: Moment) -> list[Decision]:
+        """Begin to serve: the log was replayed."""
+
+    def unloaded(self) -> None:
+        """Answer everything that waits with NOT_COORDINATOR: the shard is led elsewhere."""
 
 
 S = TypeVar("S", bound=Shard)
 
 
-class ShardTimers:
-    """Timers of a shard: what is due returns a decision, which is carried out."""
+@slotted.frozen
+class _Written:
+    """Records that are in the log, and what follows when they are committed."""
 
-    def __init__(
-        self,
-        name: Hashable,
-        timers: TimerQueue,
-        moment: Callable[[], Moment],
-        carry_out: Callable[[Decision], None],
-    ) -> None:
-        self._name = name
-        self._timers = timers
-        self._moment = moment
-        self._carry_out = carry_out
-
-    def schedule(
-        self, key: tuple[str, ...], deadline: float, event: Callable[[Moment], Decision]
-    ) -> None:
-        self._timers.schedule(
-            (self._name, key), deadline, lambda _: self._carry_out(event(self._moment()))
-        )
-
-    def cancel(self, key: tuple[str, ...]) -> None:
-        self._timers.cancel((self._name, key))
+    next_offset: int
+    records: Sequence[ShardRecord]
+    decision: Decision = NOTHING
 
 
-def _ignore(_: Sequence[ShardRecord]) -> None:
+def _ignore(_: object) -> None:
     return
 
 
-def _same(error: ErrorCode) -> ErrorCode:
+def same_error(error: ErrorCode) -> ErrorCode:
     return error
+
+
+def nobody_acts(request: Any) -> Deferred[Any]:
+    raise AssertionError(f"nobody carries out actions of this shard: {request}")
 
 
 class ShardRuntime(Generic[S]):
     """One shard, its log and its clock.
 
     ``publish`` is told which records are committed. ``write_error`` says what clients are answered
-    when the log refuses records.
+    when the log refuses records. ``act`` carries out the request of an :class:`Action`.
     """
 
     def __init__(
@@ -120,15 +95,21 @@ class ShardRuntime(Generic[S]):
         new_shard: Callable[[ShardTimers], S],
         *,
         publish: Callable[[Sequence[Any]], object] = _ignore,
-        write_error: Callable[[ErrorCode], ErrorCode] = _same,
+        write_error: Callable[[ErrorCode], ErrorCode] = same_error,
+        act: Callable[[Any], Deferred[Any]] = nobody_acts,
     ) -> None:
         self._name = name
         self._log = shard_log
         self._moment = moment
         self._publish = publish
         self._write_error = write_error
-        self._waiting: deque[tuple[int, Decision]] = deque()
-        self.shard = new_shard(ShardTimers(name, timers, moment, self.carry_out))
+        self._act = act
+        self._waiting: deque[_Written] = deque()
+        self._is_unloaded = False
+        self._timers = ShardTimers(name, timers, moment, self.carry_out)
+        self._shard = new_shard(self._timers)
+
+    # -- the life of a shard -----------------------------------------------------------------------
 
     def load(self) -> Iterator[int]:
         """Replay the log; yield now and then how many records were read, so that others can run."""
@@ -147,18 +128,27 @@ class ShardRuntime(Generic[S]):
         for key, value in latest.items():
             if value is not None:
                 self._replay(key, value)
-        for decision in self.shard.loaded(self._moment()):
+        for decision in self._shard.loaded(self._moment()):
             self.carry_out(decision)
 
     def _replay(self, key: bytes | None, value: bytes | None) -> None:
         try:
-            record = self.shard.decode(key, value)
+            record = self._shard.decode(key, value)
         except ProtocolError as error:
             # A type or version of a newer broker: after a downgrade Kafka skips these, too.
             log.warning("Skipped a record of %s while loading: %s", self._name, error)
             return
-        self.shard.replay(record)
+        self._shard.replay(record)
         self._publish((record,))
+
+    def unload(self) -> None:
+        """Stop serving for good, and send everybody who waits to the next leader."""
+        self._is_unloaded = True
+        self._timers.cancel_all()
+        self._fail_waiting(ErrorCode.NOT_COORDINATOR)
+        self._shard.unloaded()
+
+    # -- events ------------------------------------------------------------------------------------
 
     def ask(
         self,
@@ -166,81 +156,91 @@ class ShardRuntime(Generic[S]):
         on_error: Callable[[ErrorCode], R],
     ) -> Deferred[R]:
         """Let the shard handle one request; return its response, sent once its records are safe."""
-        deferred: Deferred[R] = Deferred()
+        response: Deferred[R] = Deferred()
+        if self._is_unloaded:
+            response.complete(on_error(ErrorCode.NOT_COORDINATOR))
+            return response
         try:
-            answer, decision = event(self.shard, self._moment())
+            answer, decision = event(self._shard, self._moment())
         except ApiError as error:
-            deferred.complete(on_error(error.code))
-            return deferred
+            response.complete(on_error(error.code))
+            return response
 
         def when_written(error: ErrorCode) -> None:
             decision.when_written(error)
-            deferred.complete(on_error(error) if error else answer)
+            response.complete(on_error(error) if error else answer)
 
         self.carry_out(slotted.evolve(decision, when_written=when_written))
-        return deferred
+        return response
 
-    def tell(self, event: Callable[[S, Moment], Decision]) -> None:
-        """Let the shard handle an event whose response it completes itself."""
-        self.carry_out(event(self.shard, self._moment()))
+    def tell(
+        self,
+        event: Callable[[S, Moment], Decision],
+        on_error: Callable[[ErrorCode], object] = _ignore,
+    ) -> None:
+        """Let the shard handle an event whose response it completes itself.
+
+        Calls ``on_error`` instead if the shard was unloaded.
+        """
+        if self._is_unloaded:
+            on_error(ErrorCode.NOT_COORDINATOR)
+        else:
+            self.carry_out(event(self._shard, self._moment()))
+
+    def look(self, view: Callable[[S], R], on_error: Callable[[ErrorCode], R]) -> Deferred[R]:
+        """Return what ``view`` sees of the state, once all of that is committed."""
+        return self.ask(lambda shard, _: (view(shard), NOTHING), on_error)
+
+    # -- decide, commit, publish -------------------------------------------------------------------
 
     def carry_out(self, decision: Decision) -> None:
         """Append the records of a decision, replay them, and tell when they are safe."""
-        if not decision.records:
-            decision.when_written(ErrorCode.NONE)
+        if self._is_unloaded:
+            decision.when_written(ErrorCode.NOT_COORDINATOR)
             return
         try:
-            next_offset = self._write(decision)
+            self._write(decision)
         except ApiError as error:
             log.warning("Could not write to %s: %s", self._name, error)
+            self.high_watermark_moved()  # there may be batches before the one that failed
             decision.when_written(self._write_error(error.code))
             return
-        self._waiting.append((next_offset, decision))
         self.high_watermark_moved()
 
-    def _write(self, decision: Decision) -> int:
-        """Append and replay batch after batch; return the offset after the last."""
-        encoded = [(record, *record.encode()) for record in decision.records]
+    def _write(self, decision: Decision) -> None:
+        """Append and replay batch after batch; what follows waits for the last of them."""
         max_bytes = sys.maxsize if decision.is_atomic else self._log.max_batch_bytes
-        next_offset = 0
-        for batch in _in_batches(encoded, max_bytes):
+        batches = list(in_batches(decision.records, max_bytes))
+        if not batches:
+            settled_at = self._waiting[-1].next_offset if self._waiting else 0
+            self._waiting.append(_Written(settled_at, (), decision))
+        for number, batch in enumerate(batches, 1):
             key_values = [(key, value) for _, key, value in batch]
             next_offset = self._log.append(key_values, self._moment().time_ms)
+            records = [record for record, _, _ in batch]
             if decision.replays:
-                for record, _, _ in batch:
-                    self.shard.replay(record)
-        return next_offset
+                for record in records:
+                    self._shard.replay(record)
+            follows = decision if number == len(batches) else NOTHING
+            self._waiting.append(_Written(next_offset, records, follows))
 
     def high_watermark_moved(self) -> None:
         """Publish and answer what is below the high watermark; fail the rest if the log failed."""
-        while self._waiting and self._waiting[0][0] <= self._log.high_watermark:
-            _, decision = self._waiting.popleft()
-            self._publish(decision.records)
-            decision.when_written(ErrorCode.NONE)
+        while self._waiting and self._waiting[0].next_offset <= self._log.high_watermark:
+            written = self._waiting.popleft()
+            if written.records:
+                self._publish(written.records)
+            written.decision.when_written(ErrorCode.NONE)
+            for action in written.decision.actions:
+                self._begin(action)
         failure = self._log.failure
         if failure is not None:
-            self.close(self._write_error(failure))
+            self._fail_waiting(self._write_error(failure))
 
-    def close(self, error: ErrorCode) -> None:
-        """Answer all that waits with an error: the log is lost, or led elsewhere."""
+    def _fail_waiting(self, error: ErrorCode) -> None:
         while self._waiting:
-            _, decision = self._waiting.popleft()
-            decision.when_written(error)
+            self._waiting.popleft().decision.when_written(error)
 
-
-EncodedRecord = tuple[ShardRecord, bytes | None, bytes | None]
-
-
-def _in_batches(records: Iterable[EncodedRecord], max_bytes: int) -> Iterator[list[EncodedRecord]]:
-    """Yield the records in groups, each of which fits into a batch of ``max_bytes``."""
-    batch: list[EncodedRecord] = []
-    size = BATCH_HEAD_BYTES
-    for record in records:
-        _, key, value = record
-        needed = RECORD_HEAD_BYTES + len(key or b"") + len(value or b"")
-        if batch and size + needed > max_bytes:
-            yield batch
-            batch, size = [], BATCH_HEAD_BYTES
-        batch.append(record)
-        size += needed
-    yield batch
+    def _begin(self, action: Action) -> None:
+        result = self._act(action.request)
+        result.when_done(lambda found: self.tell(lambda _, moment: action.report(found, moment)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
@@ -15,25 +15,30 @@ from pyk.protocol.messages.api_versions import (
     SupportedFeatureKey,
 )
 from pyk.reference_broker.controller.features import FEATURES
+from pyk.reference_broker.controller.image import MetadataImage
 
 from .context import RequestContext
 from .table import SERVED
-
-if TYPE_CHECKING:
-    from pyk.reference_broker.broker import Broker
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_VERSION_WITH_LOWEST_LEVEL_0 = 4
 
 
+class FeatureServices(Protocol):
+    """What ApiVersions uses of its broker."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+
+
 def api_versions(
-    broker: Broker, request: ApiVersionsRequest, context: RequestContext
+    services: FeatureServices, request: ApiVersionsRequest, context: RequestContext
 ) -> ApiVersionsResponse:
     """Return what is served; refuse a client without a valid software name (KIP-511)."""
     software = (request.client_software_name, request.client_software_version)
     if context.version >= 3 and not all(map(_SOFTWARE.fullmatch, software)):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    image = broker.image
+    image = services.image
     return ApiVersionsResponse(
         api_keys=advertised(),
         supported_features=[

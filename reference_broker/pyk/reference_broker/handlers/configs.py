@@ -1,11 +1,10 @@
-"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs."""
+"""DescribeConfigs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.alter_configs import AlterConfigsRequest
 from pyk.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -14,23 +13,29 @@ from pyk.protocol.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from pyk.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from pyk.reference_broker.broker_configs import BrokerConfigs
 from pyk.reference_broker.config import ConfigEntry
 from pyk.reference_broker.controller.configs import ALL_BROKERS
-from pyk.reference_broker.controller.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from pyk.reference_broker.controller.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 from pyk.reference_broker.controller.names import check_topic_name
-from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.errors import ApiError
 
-from .ask_controller import ask_controller
 from .context import RequestContext
 
-if TYPE_CHECKING:
-    from pyk.reference_broker.broker import Broker
+
+class ConfigServices(Protocol):
+    """What DescribeConfigs uses of its broker."""
+
+    @property
+    def node_id(self) -> int: ...
+    @property
+    def image(self) -> MetadataImage: ...
+    @property
+    def configs(self) -> BrokerConfigs: ...
 
 
 def describe_configs(
-    broker: Broker, request: DescribeConfigsRequest, context: RequestContext
+    services: ConfigServices, request: DescribeConfigsRequest, context: RequestContext
 ) -> DescribeConfigsResponse:
     """Describe the configuration of topics and brokers, with where each value comes from."""
     response = DescribeConfigsResponse()
@@ -40,7 +45,7 @@ def describe_configs(
         )
         response.results.append(result)
         try:
-            entries = _entries(broker, resource)
+            entries = _entries(services, resource)
         except ApiError as error:
             result.error_code, result.error_message = error.code, error.message or ""
             continue
@@ -51,25 +56,27 @@ def describe_configs(
     return response
 
 
-def _entries(broker: Broker, resource: DescribeConfigsResource) -> list[ConfigEntry]:
+def _entries(services: ConfigServices, resource: DescribeConfigsResource) -> list[ConfigEntry]:
     name = resource.resource_name
     if resource.resource_type == TOPIC_RESOURCE:
         check_topic_name(name)
-        if name not in broker.image.topics:
+        if name not in services.image.topics:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return broker.describe_topic_config(name)
+        return services.configs.describe_topic(name)
     if resource.resource_type == BROKER_RESOURCE:
         if name and not name.isdigit():
             raise ApiError(
                 ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
             )
-        if name not in (ALL_BROKERS, str(broker.node_id)):
+        if name not in (ALL_BROKERS, str(services.node_id)):
             raise ApiError(
                 ErrorCode.INVALID_REQUEST,
-                f"Unexpected broker id, expected {broker.node_id} or empty string, but received "
+                f"Unexpected broker id, expected {services.node_id} or empty string, but received "
                 f"{name}",
             )
-        return broker.describe_broker_config(only_cluster_wide=name == ALL_BROKERS)
+        if name == ALL_BROKERS:
+            return services.configs.describe_all_brokers()
+        return services.configs.describe_broker()
     raise ApiError(
         ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource.resource_type}"
     )
@@ -90,17 +97,3 @@ def _describe(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeCo
         config_type=entry.definition.type,
         documentation=entry.definition.doc if request.include_documentation else None,
     )
-
-
-def alter_configs(
-    broker: Broker, request: AlterConfigsRequest, context: RequestContext
-) -> HandlerResult:
-    """Replace all that is set for some resources."""
-    return ask_controller(broker, request, lambda shard: shard.replace_configs(request))
-
-
-def incremental_alter_configs(
-    broker: Broker, request: IncrementalAlterConfigsRequest, context: RequestContext
-) -> HandlerResult:
-    """Change single values and leave the others alone (KIP-339)."""
-    return ask_controller(broker, request, lambda shard: shard.alter_configs(request))

@@ -1,8 +1,8 @@
-"""FindCoordinator: which broker coordinates a group."""
+"""FindCoordinator: which broker coordinates a group, or whatever else has a kind of shard."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.find_coordinator import (
@@ -10,43 +10,53 @@ from pyk.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC
-from pyk.reference_broker.coordinator.group.coordinator import partition_for
+from pyk.reference_broker.controller.image import MetadataImage
+from pyk.reference_broker.coordinator.shards import Shards, partition_for
 from pyk.reference_broker.deferred import HandlerResult
+from pyk.reference_broker.topic_creation import TopicCreator
 
 from .context import RequestContext
 
-if TYPE_CHECKING:
-    from pyk.reference_broker.broker import Broker
-
-GROUP, TRANSACTION = 0, 1
+TRANSACTION = 1
 FIRST_VERSION_IN_BATCHES = 4
 NO_TRANSACTIONS = (
     "The reference broker has no transactions; run transactional producers against Apache Kafka."
 )
 
 
+class CoordinatorServices(Protocol):
+    """What FindCoordinator uses of its broker."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+    @property
+    def shards(self) -> Shards: ...
+    @property
+    def topics(self) -> TopicCreator: ...
+
+
 def find_coordinator(
-    broker: Broker, request: FindCoordinatorRequest, context: RequestContext
+    services: CoordinatorServices, request: FindCoordinatorRequest, context: RequestContext
 ) -> HandlerResult:
-    """Return the coordinator of each key; the first request creates the topic of groups."""
-    if request.key_type == GROUP and GROUP_METADATA_TOPIC not in broker.image.topics:
-        created = broker.auto_create_topic(GROUP_METADATA_TOPIC)
-        return created.then(lambda _: _find(broker, request, context))
-    return _find(broker, request, context)
+    """Return the coordinator of each key; the first request creates the internal topic."""
+    kind = services.shards.kind_of_keys(request.key_type)
+    if kind is not None and kind.topic not in services.image.topics:
+        created = services.topics.auto_create(kind.topic)
+        return created.then(lambda _: _find(services, request, context))
+    return _find(services, request, context)
 
 
 def _find(
-    broker: Broker, request: FindCoordinatorRequest, context: RequestContext
+    services: CoordinatorServices, request: FindCoordinatorRequest, context: RequestContext
 ) -> FindCoordinatorResponse:
     if context.version >= FIRST_VERSION_IN_BATCHES:
         return FindCoordinatorResponse(
             coordinators=[
-                _coordinator(broker, context, request.key_type, key)
+                _coordinator(services, context, request.key_type, key)
                 for key in request.coordinator_keys
             ]
         )
-    found = _coordinator(broker, context, request.key_type, request.key)
+    found = _coordinator(services, context, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
         error_message=found.error_message or "NONE",
@@ -56,18 +66,21 @@ def _find(
     )
 
 
-def _coordinator(broker: Broker, context: RequestContext, key_type: int, key: str) -> Coordinator:
-    if key_type == TRANSACTION:
+def _coordinator(
+    services: CoordinatorServices, context: RequestContext, key_type: int, key: str
+) -> Coordinator:
+    kind = services.shards.kind_of_keys(key_type)
+    if kind is None and key_type == TRANSACTION:
         # The one code at which every client gives up at once: librdkafka retries all others.
         return _not_found(key, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
-    if key_type != GROUP:
+    if kind is None:
         message = "This broker coordinates consumer groups only."
         return _not_found(key, ErrorCode.INVALID_REQUEST, message)
-    topic = broker.image.topics.get(GROUP_METADATA_TOPIC)
+    topic = services.image.topics.get(kind.topic)
     if topic is None:
         return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     partition = topic.partitions[partition_for(key, len(topic.partitions))]
-    node = broker.image.brokers.get(partition.leader)
+    node = services.image.brokers.get(partition.leader)
     if node is None:
         return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     host = context.address_of(node.host)

@@ -16,8 +16,8 @@ from .context import RequestContext
 from .table import handler
 
 if TYPE_CHECKING:
-    from pyk.reference_broker.broker import Broker
     from pyk.reference_broker.network.connection import Connection
+    from pyk.reference_broker.services import BrokerServices
 
 log = logging.getLogger(__name__)
 
@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 class Dispatcher:
     """Hands requests to handlers; implements :class:`~..network.connection.RequestHandler`."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, services: BrokerServices) -> None:
+        self._services = services
 
     def handle(self, request: Request, connection: Connection) -> HandlerResult:
         context = RequestContext(
@@ -36,7 +36,7 @@ class Dispatcher:
             local_host=connection.local_host,
         )
         try:
-            result: HandlerResult = handler(request.api_key)(self._broker, request.body, context)
+            result: HandlerResult = handler(request.api_key)(self._services, request.body, context)
         except ConnectionClosedError:
             raise
         except ApiError as error:
@@ -49,10 +49,10 @@ class Dispatcher:
         return result
 
     def requests_begin(self) -> None:
-        self._broker.moved.hold()
+        self._services.waiting.moved.hold()
 
     def requests_end(self) -> None:
-        self._broker.moved.release()
+        self._services.waiting.moved.release()
 
     def refuse(self, error: RequestError) -> Message | None:
         assert error.request is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import (
@@ -15,9 +15,12 @@ from pyk.protocol.messages.fetch import (
     PartitionData,
 )
 from pyk.protocol.schema import Message
+from pyk.reference_broker.broker_configs import BrokerConfigs
+from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Isolation, Partition
+from pyk.reference_broker.replicas import Replicas
 from pyk.reference_broker.storage.errors import (
     LogError,
     NotLeaderError,
@@ -25,13 +28,12 @@ from pyk.reference_broker.storage.errors import (
     StorageError,
 )
 from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.reference_broker.waiting_requests import WaitingRequests
 from pyk.runtime import slotted
+from pyk.runtime.timers import Moment
 
 from .context import RequestContext
-from .fetch_session import FetchContext, FetchedPartition
-
-if TYPE_CHECKING:
-    from pyk.reference_broker.broker import Broker
+from .fetch_session import FetchContext, FetchedPartition, FetchSessions
 
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 READ_COMMITTED = 1
@@ -40,23 +42,40 @@ UNKNOWN_OFFSET = -1
 ReadPartitions = list[tuple[FetchedPartition, PartitionData]]
 
 
-def fetch(broker: Broker, request: FetchRequest, context: RequestContext) -> HandlerResult:
+class FetchServices(Protocol):
+    """What Fetch uses of its broker."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+    @property
+    def replicas(self) -> Replicas: ...
+    @property
+    def configs(self) -> BrokerConfigs: ...
+    @property
+    def fetch_sessions(self) -> FetchSessions: ...
+    @property
+    def waiting(self) -> WaitingRequests: ...
+    def moment(self) -> Moment: ...
+    def note_error(self, error: Exception) -> None: ...
+
+
+def fetch(services: FetchServices, request: FetchRequest, context: RequestContext) -> HandlerResult:
     """Return records at once if there are enough or there is an error, otherwise wait for them."""
     uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
-    moment = broker.moment()
+    moment = services.moment()
     try:
-        what = broker.fetch_sessions.begin(request, uses_topic_ids=uses_topic_ids, now=moment.now)
+        what = services.fetch_sessions.begin(request, uses_topic_ids=uses_topic_ids, now=moment.now)
     except ApiError as error:
         return FetchResponse(error_code=error.code)
-    reader = _Reader(broker, request, what, uses_topic_ids)
+    reader = _Reader(services, request, what, uses_topic_ids)
     read = reader.read()
     if request.max_wait_ms <= 0 or not what.partitions or reader.is_enough(read):
         return reader.response(read)
     deferred: Deferred[Message] = Deferred()
     operation = _DelayedFetch(reader, deferred)
     deadline = moment.after(request.max_wait_ms)
-    waiting = broker.delayed_fetches.watch(operation, reader.keys(), deadline)
-    deferred.when_abandoned(lambda: broker.delayed_fetches.forget(waiting))
+    waiting = services.waiting.fetches.watch(operation, reader.keys(), deadline)
+    deferred.when_abandoned(lambda: services.waiting.fetches.forget(waiting))
     return deferred
 
 
@@ -64,13 +83,17 @@ class _Reader:
     """Reads the partitions of one fetch, as often as it takes."""
 
     def __init__(
-        self, broker: Broker, request: FetchRequest, what: FetchContext, uses_topic_ids: bool
+        self,
+        services: FetchServices,
+        request: FetchRequest,
+        what: FetchContext,
+        uses_topic_ids: bool,
     ) -> None:
-        self._broker = broker
+        self._services = services
         self._request = request
         self._what = what
         self._uses_topic_ids = uses_topic_ids
-        self._max_bytes = min(request.max_bytes, broker.config.fetch_max_bytes)
+        self._max_bytes = min(request.max_bytes, services.configs.broker.fetch_max_bytes)
         # Kafka does not wait for more than it would send.
         self._min_bytes = min(request.min_bytes, self._max_bytes)
         is_committed = request.isolation_level == READ_COMMITTED
@@ -87,7 +110,7 @@ class _Reader:
     def _name(self, fetched: FetchedPartition) -> str | None:
         if not self._uses_topic_ids:
             return fetched.topic
-        topic = self._broker.image.topics_by_id.get(fetched.topic_id)
+        topic = self._services.image.topics_by_id.get(fetched.topic_id)
         return None if topic is None else topic.name
 
     def read(self) -> ReadPartitions:
@@ -117,7 +140,7 @@ class _Reader:
             name = self._name(fetched)
             if name is None:
                 raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
-            partition = self._broker.partition(name, asked.partition)
+            partition = self._services.replicas.get(name, asked.partition)
             diverging = _diverging_epoch(partition, asked)
             if diverging is not None:
                 data = self._data(partition, asked)
@@ -131,7 +154,7 @@ class _Reader:
                 min_one_batch=min_one_batch,
             )
         except (ApiError, LogError) as error:
-            self._broker.note_error(error)
+            self._services.note_error(error)
             return _failed(asked, error, partition)
         data = self._data(partition, asked)
         data.records = read.records
@@ -169,7 +192,7 @@ class _Reader:
         )
 
     def _is_in_older_segment(self, fetched: FetchedPartition) -> bool:
-        partition = self._broker.partition(self._name(fetched) or "", fetched.asked.partition)
+        partition = self._services.replicas.get(self._name(fetched) or "", fetched.asked.partition)
         return partition.is_in_older_segment(fetched.asked.fetch_offset, self._isolation)
 
     def response(self, read: ReadPartitions) -> FetchResponse:
@@ -196,7 +219,7 @@ class _Reader:
             error = StorageError(
                 f"cannot read {self._name(fetched)}-{fetched.asked.partition}: {cause}"
             )
-            self._broker.note_error(error)
+            self._services.note_error(error)
             return _failed(fetched.asked, error, None)
         return data
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from pyk.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -14,16 +12,16 @@ from pyk.protocol.messages.leave_group import (
     MemberResponse,
 )
 from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from pyk.reference_broker.coordinator.decision import NOTHING, Decision
 from pyk.reference_broker.coordinator.group.member import join_error
 from pyk.reference_broker.coordinator.group.membership import Join
+from pyk.reference_broker.coordinator.group.shard import GroupShard
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ApiError
+from pyk.runtime.timers import Moment
 
-from .ask_group import ask_group
+from .ask_group import GroupServices, ask_group, find_group
 from .context import RequestContext
-
-if TYPE_CHECKING:
-    from pyk.reference_broker.broker import Broker
 
 REQUIRES_KNOWN_MEMBER_ID = 4
 NULLABLE_PROTOCOL_NAME = 7
@@ -32,7 +30,9 @@ REQUIRES_PROTOCOL = 5
 LEAVES_IN_BATCHES = 3
 
 
-def join_group(broker: Broker, request: JoinGroupRequest, context: RequestContext) -> HandlerResult:
+def join_group(
+    services: GroupServices, request: JoinGroupRequest, context: RequestContext
+) -> HandlerResult:
     """Handle JoinGroup; the response comes when the join phase ends."""
     deferred: Deferred[JoinGroupResponse] = Deferred()
 
@@ -42,7 +42,7 @@ def join_group(broker: Broker, request: JoinGroupRequest, context: RequestContex
         return response
 
     try:
-        runtime = broker.group(_not_empty(request.group_id))
+        runtime = find_group(services, _not_empty(request.group_id))
     except ApiError as error:
         return for_version(join_error(error.code, request.member_id))
     runtime.tell(
@@ -61,14 +61,16 @@ def join_group(broker: Broker, request: JoinGroupRequest, context: RequestContex
     return deferred.then(for_version)
 
 
-def sync_group(broker: Broker, request: SyncGroupRequest, context: RequestContext) -> HandlerResult:
+def sync_group(
+    services: GroupServices, request: SyncGroupRequest, context: RequestContext
+) -> HandlerResult:
     """Handle SyncGroup: the leader submits the assignments, every member receives its own."""
     deferred: Deferred[SyncGroupResponse] = Deferred()
     has_protocol = request.protocol_type is not None and request.protocol_name is not None
     if context.version >= REQUIRES_PROTOCOL and not has_protocol:
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     try:
-        runtime = broker.group(_not_empty(request.group_id))
+        runtime = find_group(services, _not_empty(request.group_id))
     except ApiError as error:
         return SyncGroupResponse(error_code=error.code)
     runtime.tell(lambda shard, moment: shard.membership.sync(request, deferred, moment))
@@ -76,27 +78,32 @@ def sync_group(broker: Broker, request: SyncGroupRequest, context: RequestContex
 
 
 def heartbeat(
-    broker: Broker, request: HeartbeatRequest, context: RequestContext
-) -> HeartbeatResponse:
+    services: GroupServices, request: HeartbeatRequest, context: RequestContext
+) -> HandlerResult:
     """Handle Heartbeat: prolong the session, and tell the member of a rebalance."""
-    try:
-        runtime = broker.group(_not_empty(request.group_id))
-    except ApiError as error:
+    if not request.group_id:
+        return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+
+    def beat(shard: GroupShard, moment: Moment) -> tuple[ErrorCode, Decision]:
+        code = shard.membership.heartbeat(
+            request.group_id,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id,
+            moment,
+        )
+        return code, NOTHING
+
+    def respond(code: ErrorCode) -> HeartbeatResponse:
         # While groups are loaded no session expires, so the member may go on.
-        is_loading = error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        return HeartbeatResponse(error_code=ErrorCode.NONE if is_loading else error.code)
-    code = runtime.shard.membership.heartbeat(
-        request.group_id,
-        request.member_id,
-        request.group_instance_id,
-        request.generation_id,
-        broker.moment(),
-    )
-    return HeartbeatResponse(error_code=code)
+        is_loading = code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return HeartbeatResponse(error_code=ErrorCode.NONE if is_loading else code)
+
+    return ask_group(services, request.group_id, beat).then(respond)
 
 
 def leave_group(
-    broker: Broker, request: LeaveGroupRequest, context: RequestContext
+    services: GroupServices, request: LeaveGroupRequest, context: RequestContext
 ) -> HandlerResult:
     """Leave a group, or remove others from it."""
     if not request.group_id:
@@ -122,7 +129,7 @@ def leave_group(
         )
 
     return ask_group(
-        broker,
+        services,
         request.group_id,
         lambda shard, moment: shard.leave_group(request.group_id, leavers, moment),
     ).then(respond)

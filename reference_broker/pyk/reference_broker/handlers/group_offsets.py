@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
@@ -34,15 +33,11 @@ from pyk.protocol.messages.offset_fetch import (
 from pyk.reference_broker.controller.image import TopicImage
 from pyk.reference_broker.coordinator.group.offsets import GroupOffsets, OffsetToCommit
 from pyk.reference_broker.coordinator.group.records import CommittedOffset
-from pyk.reference_broker.coordinator.group.shard import OffsetResults
-from pyk.reference_broker.deferred import HandlerResult
-from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.coordinator.group.shard import GroupShard, OffsetResults
+from pyk.reference_broker.deferred import Deferred, HandlerResult, gather
 
-from .ask_group import ask_group
+from .ask_group import GroupServices, ask_group, look_at_group
 from .context import RequestContext
-
-if TYPE_CHECKING:
-    from pyk.reference_broker.broker import Broker
 
 FIRST_VERSION_WITH_TOPIC_IDS = 10
 FIRST_VERSION_WITH_GROUPS = 8
@@ -51,12 +46,12 @@ NO_OFFSET = CommittedOffset(offset=-1, commit_timestamp_ms=-1)
 
 
 def offset_commit(
-    broker: Broker, request: OffsetCommitRequest, context: RequestContext
+    services: GroupServices, request: OffsetCommitRequest, context: RequestContext
 ) -> HandlerResult:
     """Commit the offsets of partitions that exist."""
     uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
     topics = [
-        _topic(broker, topic.name, topic.topic_id, uses_topic_ids=uses_topic_ids)
+        _topic(services, topic.name, topic.topic_id, uses_topic_ids=uses_topic_ids)
         for topic in request.topics
     ]
     offsets = list(_offsets_to_commit(request.topics, topics))
@@ -73,7 +68,7 @@ def offset_commit(
         return respond({})
     member = (request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)
     return ask_group(
-        broker,
+        services,
         request.group_id,
         lambda shard, moment: shard.commit_offsets(
             request.group_id,
@@ -87,12 +82,12 @@ def offset_commit(
 
 
 def _topic(
-    broker: Broker, name: str, topic_id: UUID, *, uses_topic_ids: bool
+    services: GroupServices, name: str, topic_id: UUID, *, uses_topic_ids: bool
 ) -> TopicImage | ErrorCode:
     """Return a topic, or the error if it does not exist."""
     if uses_topic_ids:
-        return broker.image.topics_by_id.get(topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
-    return broker.image.topics.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return services.image.topics_by_id.get(topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
+    return services.image.topics.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def _offsets_to_commit(
@@ -134,77 +129,88 @@ def _commit_result(
 
 
 def offset_fetch(
-    broker: Broker, request: OffsetFetchRequest, context: RequestContext
-) -> OffsetFetchResponse:
+    services: GroupServices, request: OffsetFetchRequest, context: RequestContext
+) -> HandlerResult:
     """Return committed offsets, -1 where there is none."""
     if context.version >= FIRST_VERSION_WITH_GROUPS:
         uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
-        groups = [_fetch_group(broker, g, uses_topic_ids=uses_topic_ids) for g in request.groups]
-        return OffsetFetchResponse(groups=groups)
+        groups = [_fetch_group(services, g, uses_topic_ids=uses_topic_ids) for g in request.groups]
+        return gather(groups).then(lambda found: OffsetFetchResponse(groups=found))
     topics = request.topics
-    group = _fetch_group(
-        broker,
-        OffsetFetchRequestGroup(
-            group_id=request.group_id,
-            topics=None
-            if topics is None
-            else [
-                OffsetFetchRequestTopics(name=each.name, partition_indexes=each.partition_indexes)
-                for each in topics
-            ],
-        ),
-        uses_topic_ids=False,
+    group = OffsetFetchRequestGroup(
+        group_id=request.group_id,
+        topics=None
+        if topics is None
+        else [
+            OffsetFetchRequestTopics(name=each.name, partition_indexes=each.partition_indexes)
+            for each in topics
+        ],
     )
-    return _single_group(group, request, context)
+    return _fetch_group(services, group, uses_topic_ids=False).then(
+        lambda found: _single_group(found, request, context)
+    )
 
 
 def _fetch_group(
-    broker: Broker, group: OffsetFetchRequestGroup, *, uses_topic_ids: bool
-) -> OffsetFetchResponseGroup:
-    answered = OffsetFetchResponseGroup(group_id=group.group_id)
-    try:
-        offsets = broker.group(group.group_id).shard.committed_offsets(group.group_id)
-    except ApiError as error:
-        answered.error_code = error.code
-        return answered
-    if group.topics is None:
-        answered.topics = list(_all_offsets(broker, offsets, uses_topic_ids=uses_topic_ids))
-        return answered
-    for topic in group.topics:
-        name, code = topic.name, ErrorCode.NONE
-        if uses_topic_ids:
-            found = broker.image.topics_by_id.get(topic.topic_id)
-            name = found.name if found else ""
-            code = ErrorCode.NONE if found else ErrorCode.UNKNOWN_TOPIC_ID
-        known = _of_topic(broker, offsets, name)
-        answered.topics.append(
-            OffsetFetchResponseTopics(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=[
-                    _fetched(number, known.get(number, NO_OFFSET), code)
-                    for number in topic.partition_indexes
-                ],
-            )
-        )
-    return answered
+    services: GroupServices, group: OffsetFetchRequestGroup, *, uses_topic_ids: bool
+) -> Deferred[OffsetFetchResponseGroup]:
+    def view(shard: GroupShard) -> list[OffsetFetchResponseTopics]:
+        offsets = shard.committed_offsets(group.group_id)
+        if group.topics is None:
+            return list(_all_offsets(services, offsets, uses_topic_ids=uses_topic_ids))
+        return [
+            _topic_offsets(services, offsets, topic, uses_topic_ids=uses_topic_ids)
+            for topic in group.topics
+        ]
+
+    def respond(topics: list[OffsetFetchResponseTopics] | ErrorCode) -> OffsetFetchResponseGroup:
+        if isinstance(topics, ErrorCode):
+            return OffsetFetchResponseGroup(group_id=group.group_id, error_code=topics)
+        return OffsetFetchResponseGroup(group_id=group.group_id, topics=topics)
+
+    return look_at_group(services, group.group_id, view).then(respond)
 
 
-def _of_topic(broker: Broker, offsets: GroupOffsets, name: str) -> Mapping[int, CommittedOffset]:
+def _topic_offsets(
+    services: GroupServices,
+    offsets: GroupOffsets,
+    topic: OffsetFetchRequestTopics,
+    *,
+    uses_topic_ids: bool,
+) -> OffsetFetchResponseTopics:
+    name, code = topic.name, ErrorCode.NONE
+    if uses_topic_ids:
+        found = services.image.topics_by_id.get(topic.topic_id)
+        name = found.name if found else ""
+        code = ErrorCode.NONE if found else ErrorCode.UNKNOWN_TOPIC_ID
+    known = _of_topic(services, offsets, name)
+    return OffsetFetchResponseTopics(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=[
+            _fetched(number, known.get(number, NO_OFFSET), code)
+            for number in topic.partition_indexes
+        ],
+    )
+
+
+def _of_topic(
+    services: GroupServices, offsets: GroupOffsets, name: str
+) -> Mapping[int, CommittedOffset]:
     """Return a topic's offsets, without those of a deleted one that had its name."""
     found = offsets.get(name, {})
-    topic_id = broker.image.topic_id(name)
+    topic_id = services.image.topic_id(name)
     if topic_id is None:
         return found
     return {number: each for number, each in found.items() if each.belongs_to(topic_id)}
 
 
 def _all_offsets(
-    broker: Broker, offsets: GroupOffsets, *, uses_topic_ids: bool
+    services: GroupServices, offsets: GroupOffsets, *, uses_topic_ids: bool
 ) -> Iterator[OffsetFetchResponseTopics]:
     for name in offsets:
-        topic = broker.image.topics.get(name)
-        partitions = _of_topic(broker, offsets, name)
+        topic = services.image.topics.get(name)
+        partitions = _of_topic(services, offsets, name)
         if not partitions or (topic is None and uses_topic_ids):
             continue
         answered = OffsetFetchResponseTopics(
@@ -264,7 +270,7 @@ def _single_group(
 
 
 def offset_delete(
-    broker: Broker, request: OffsetDeleteRequest, context: RequestContext
+    services: GroupServices, request: OffsetDeleteRequest, context: RequestContext
 ) -> HandlerResult:
     """Delete committed offsets of topics that the group is not subscribed to."""
     if not request.group_id:
@@ -273,11 +279,11 @@ def offset_delete(
         (topic.name, partition.partition_index)
         for topic in request.topics
         for partition in topic.partitions
-        if topic.name in broker.image.topics
+        if topic.name in services.image.topics
     ]
 
     return ask_group(
-        broker, request.group_id, lambda shard, _: shard.delete_offsets(request.group_id, known)
+        services, request.group_id, lambda shard, _: shard.delete_offsets(request.group_id, known)
     ).then(lambda results: _delete_response(request, results))
 
 

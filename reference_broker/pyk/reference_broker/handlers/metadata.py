@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Set as AbstractSet
+from typing import Protocol
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_cluster import (
@@ -27,14 +28,13 @@ from pyk.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from pyk.protocol.schema import ZERO_UUID
-from pyk.reference_broker.controller.image import PartitionImage, TopicImage
-from pyk.reference_broker.controller.names import INTERNAL_TOPICS, check_topic_name
+from pyk.reference_broker.broker_configs import BrokerConfigs
+from pyk.reference_broker.controller.image import MetadataImage, PartitionImage, TopicImage
+from pyk.reference_broker.controller.names import check_topic_name
 from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.topic_creation import TopicCreator
 
 from .context import NO_OPERATIONS, RequestContext
-
-if TYPE_CHECKING:
-    from pyk.reference_broker.broker import Broker
 
 # Bits of ACL operations: without an authorizer everybody may do everything.
 TOPIC_OPERATIONS = 0b1101_1111_1000
@@ -43,14 +43,33 @@ FIRST_VERSION_WITH_TOPIC_IDS = 12
 BROKERS, CONTROLLERS = 1, 2
 
 
-def metadata(broker: Broker, request: MetadataRequest, context: RequestContext) -> MetadataResponse:
+class MetadataServices(Protocol):
+    """What requests about the cluster use of their broker."""
+
+    @property
+    def node_id(self) -> int: ...
+    @property
+    def cluster_id(self) -> str: ...
+    @property
+    def image(self) -> MetadataImage: ...
+    @property
+    def configs(self) -> BrokerConfigs: ...
+    @property
+    def internal_topics(self) -> AbstractSet[str]: ...
+    @property
+    def topics(self) -> TopicCreator: ...
+
+
+def metadata(
+    services: MetadataServices, request: MetadataRequest, context: RequestContext
+) -> MetadataResponse:
     """Describe topics, and create those that do not exist if the request allows it."""
-    image = broker.image
+    image = services.image
     wants_all = request.topics is None or (context.version == 0 and not request.topics)
     topics = (
-        [_topic(topic) for topic in image.topics.values()]
+        [_topic(services, topic) for topic in image.topics.values()]
         if wants_all
-        else list(_named_topics(broker, request, context))
+        else list(_named_topics(services, request, context))
     )
     if request.include_topic_authorized_operations:
         for topic in topics:
@@ -67,48 +86,50 @@ def metadata(broker: Broker, request: MetadataRequest, context: RequestContext) 
             for each in image.brokers.values()
             if not each.is_fenced
         ],
-        cluster_id=broker.cluster_id,
-        controller_id=broker.node_id,
+        cluster_id=services.cluster_id,
+        controller_id=services.node_id,
         topics=topics,
         cluster_authorized_operations=CLUSTER_OPERATIONS if wants_operations else NO_OPERATIONS,
     )
 
 
 def _named_topics(
-    broker: Broker, request: MetadataRequest, context: RequestContext
+    services: MetadataServices, request: MetadataRequest, context: RequestContext
 ) -> Iterator[MetadataResponseTopic]:
-    image = broker.image
+    image = services.image
     missing: list[str] = []
     for wanted in {(each.topic_id, each.name): each for each in request.topics or ()}.values():
         if wanted.topic_id.int:
-            yield _topic_by_id(broker, wanted, context)
+            yield _topic_by_id(services, wanted, context)
         elif wanted.name is None:
             yield MetadataResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name="")
         elif wanted.name in image.topics:
-            yield _topic(image.topics[wanted.name])
+            yield _topic(services, image.topics[wanted.name])
         else:
             missing.append(wanted.name)
-    may_create = request.allow_auto_topic_creation and broker.config.auto_create_topics_enable
-    yield from _create_missing(broker, missing, may_create=may_create)
+    may_create = (
+        request.allow_auto_topic_creation and services.configs.broker.auto_create_topics_enable
+    )
+    yield from _create_missing(services, missing, may_create=may_create)
 
 
 def _topic_by_id(
-    broker: Broker, wanted: MetadataRequestTopic, context: RequestContext
+    services: MetadataServices, wanted: MetadataRequestTopic, context: RequestContext
 ) -> MetadataResponseTopic:
     if context.version < FIRST_VERSION_WITH_TOPIC_IDS:
         return MetadataResponseTopic(
             error_code=ErrorCode.INVALID_REQUEST, name=wanted.name or "", topic_id=wanted.topic_id
         )
-    topic = broker.image.topics_by_id.get(wanted.topic_id)
+    topic = services.image.topics_by_id.get(wanted.topic_id)
     if topic is not None:
-        return _topic(topic)
+        return _topic(services, topic)
     return MetadataResponseTopic(
         error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=wanted.topic_id
     )
 
 
 def _create_missing(
-    broker: Broker, names: Iterable[str], *, may_create: bool
+    services: MetadataServices, names: Iterable[str], *, may_create: bool
 ) -> Iterator[MetadataResponseTopic]:
     """Create topics, but answer like Kafka that they are unknown: their leaders come later."""
     for name in names:
@@ -116,19 +137,22 @@ def _create_missing(
         try:
             check_topic_name(name)
             if may_create:
-                broker.auto_create_topic(name)
+                services.topics.auto_create(name)
         except ApiError as error:
             code = error.code
         yield MetadataResponseTopic(
-            error_code=code, name=name, topic_id=ZERO_UUID, is_internal=name in INTERNAL_TOPICS
+            error_code=code,
+            name=name,
+            topic_id=ZERO_UUID,
+            is_internal=name in services.internal_topics,
         )
 
 
-def _topic(topic: TopicImage) -> MetadataResponseTopic:
+def _topic(services: MetadataServices, topic: TopicImage) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
-        is_internal=topic.name in INTERNAL_TOPICS,
+        is_internal=topic.name in services.internal_topics,
         partitions=[
             MetadataResponsePartition(
                 error_code=_leader_error(partition),
@@ -148,7 +172,7 @@ def _leader_error(partition: PartitionImage) -> ErrorCode:
 
 
 def describe_cluster(
-    broker: Broker, request: DescribeClusterRequest, context: RequestContext
+    services: MetadataServices, request: DescribeClusterRequest, context: RequestContext
 ) -> DescribeClusterResponse:
     """Describe the brokers of the cluster."""
     if request.endpoint_type not in (BROKERS, CONTROLLERS):
@@ -165,8 +189,8 @@ def describe_cluster(
     wants_operations = request.include_cluster_authorized_operations
     return DescribeClusterResponse(
         endpoint_type=BROKERS,
-        cluster_id=broker.cluster_id,
-        controller_id=broker.node_id,
+        cluster_id=services.cluster_id,
+        controller_id=services.node_id,
         brokers=[
             DescribeClusterBroker(
                 broker_id=each.node_id,
@@ -175,7 +199,7 @@ def describe_cluster(
                 rack=each.rack,
                 is_fenced=each.is_fenced,
             )
-            for each in broker.image.brokers.values()
+            for each in services.image.brokers.values()
             if request.include_fenced_brokers or not each.is_fenced
         ],
         cluster_authorized_operations=CLUSTER_OPERATIONS if wants_operations else NO_OPERATIONS,
@@ -183,14 +207,14 @@ def describe_cluster(
 
 
 def describe_topic_partitions(
-    broker: Broker, request: DescribeTopicPartitionsRequest, context: RequestContext
+    services: MetadataServices, request: DescribeTopicPartitionsRequest, context: RequestContext
 ) -> DescribeTopicPartitionsResponse:
     """Describe topics in order of their names, some partitions at a time (KIP-966)."""
     cursor = request.cursor
-    names = sorted({topic.name for topic in request.topics} or broker.image.topics)
+    names = sorted({topic.name for topic in request.topics} or services.image.topics)
     if cursor is not None:
         names = [name for name in names if name >= cursor.topic_name]
-    limit = broker.config.max_request_partition_size_limit
+    limit = services.configs.broker.max_request_partition_size_limit
     remaining = max(1, min(request.response_partition_limit, limit))
     response = DescribeTopicPartitionsResponse()
     for name in names:
@@ -199,7 +223,7 @@ def describe_topic_partitions(
             break
         starts_at = cursor is not None and cursor.topic_name == name
         first = cursor.partition_index if cursor is not None and starts_at else 0
-        described, following = _topic_partitions(broker, name, first, remaining)
+        described, following = _topic_partitions(services, name, first, remaining)
         response.topics.append(described)
         remaining -= len(described.partitions)
         if following is not None:
@@ -209,10 +233,10 @@ def describe_topic_partitions(
 
 
 def _topic_partitions(
-    broker: Broker, name: str, first: int, limit: int
+    services: MetadataServices, name: str, first: int, limit: int
 ) -> tuple[DescribeTopicPartitionsResponseTopic, int | None]:
     """Return a topic with at most ``limit`` partitions, and the number of the next one."""
-    topic = broker.image.topics.get(name)
+    topic = services.image.topics.get(name)
     if topic is None:
         try:
             check_topic_name(name)
@@ -227,7 +251,7 @@ def _topic_partitions(
     described = DescribeTopicPartitionsResponseTopic(
         name=name,
         topic_id=topic.topic_id,
-        is_internal=name in INTERNAL_TOPICS,
+        is_internal=name in services.internal_topics,
         topic_authorized_operations=TOPIC_OPERATIONS,
         partitions=[
             DescribeTopicPartitionsResponsePartition(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Set as AbstractSet
+from typing import Protocol
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.delete_records import (
@@ -27,15 +28,12 @@ from pyk.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
-from pyk.reference_broker.controller.names import INTERNAL_TOPICS
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import EARLIEST_TIMESTAMP, MAX_TIMESTAMP, Isolation
+from pyk.reference_broker.replicas import Replicas
 from pyk.reference_broker.storage.errors import LogError
 
 from .context import RequestContext
-
-if TYPE_CHECKING:
-    from pyk.reference_broker.broker import Broker
 
 READ_COMMITTED = 1
 EARLIEST_LOCAL_TIMESTAMP = -4
@@ -49,8 +47,17 @@ _SINCE_VERSION = {
 }
 
 
+class LogServices(Protocol):
+    """What requests about logs use of their broker."""
+
+    @property
+    def replicas(self) -> Replicas: ...
+    @property
+    def internal_topics(self) -> AbstractSet[str]: ...
+
+
 def list_offsets(
-    broker: Broker, request: ListOffsetsRequest, context: RequestContext
+    services: LogServices, request: ListOffsetsRequest, context: RequestContext
 ) -> ListOffsetsResponse:
     """Return offsets by timestamp, and where logs start and end."""
     is_committed = request.isolation_level == READ_COMMITTED
@@ -68,7 +75,7 @@ def list_offsets(
             try:
                 if times[topic.name, asked.partition_index] > 1:
                     raise ApiError(ErrorCode.INVALID_REQUEST)
-                found = _list_offset(broker, topic.name, asked, isolation, context.version)
+                found = _list_offset(services, topic.name, asked, isolation, context.version)
             except (ApiError, LogError) as error:
                 found = ListOffsetsPartitionResponse(error_code=error.code)
             found.partition_index = asked.partition_index
@@ -77,13 +84,17 @@ def list_offsets(
 
 
 def _list_offset(
-    broker: Broker, topic: str, asked: ListOffsetsPartition, isolation: Isolation, version: int
+    services: LogServices,
+    topic: str,
+    asked: ListOffsetsPartition,
+    isolation: Isolation,
+    version: int,
 ) -> ListOffsetsPartitionResponse:
     timestamp = asked.timestamp
     is_known = timestamp >= EARLIEST_PENDING_UPLOAD_TIMESTAMP
     if not is_known or version < _SINCE_VERSION.get(timestamp, 0):
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
-    partition = broker.partition(topic, asked.partition_index)
+    partition = services.replicas.get(topic, asked.partition_index)
     if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
         partition.check_leader_epoch(asked.current_leader_epoch)
         return ListOffsetsPartitionResponse()  # nothing is ever tiered
@@ -102,7 +113,7 @@ def _list_offset(
 
 
 def offset_for_leader_epoch(
-    broker: Broker, request: OffsetForLeaderEpochRequest, context: RequestContext
+    services: LogServices, request: OffsetForLeaderEpochRequest, context: RequestContext
 ) -> OffsetForLeaderEpochResponse:
     """Return where the records of leader epochs end."""
     response = OffsetForLeaderEpochResponse()
@@ -110,13 +121,15 @@ def offset_for_leader_epoch(
         answered = OffsetForLeaderTopicResult(topic=topic.topic)
         response.topics.append(answered)
         for asked in topic.partitions:
-            answered.partitions.append(_epoch_end(broker, topic.topic, asked))
+            answered.partitions.append(_epoch_end(services, topic.topic, asked))
     return response
 
 
-def _epoch_end(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+def _epoch_end(
+    services: LogServices, topic: str, asked: OffsetForLeaderPartition
+) -> EpochEndOffset:
     try:
-        partition = broker.partition(topic, asked.partition)
+        partition = services.replicas.get(topic, asked.partition)
         end = partition.end_offset_of_epoch(
             asked.leader_epoch, current_leader_epoch=asked.current_leader_epoch
         )
@@ -128,7 +141,7 @@ def _epoch_end(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> E
 
 
 def delete_records(
-    broker: Broker, request: DeleteRecordsRequest, context: RequestContext
+    services: LogServices, request: DeleteRecordsRequest, context: RequestContext
 ) -> DeleteRecordsResponse:
     """Move the start of logs forward."""
     response = DeleteRecordsResponse()
@@ -136,17 +149,17 @@ def delete_records(
         answered = DeleteRecordsTopicResult(name=topic.name)
         response.topics.append(answered)
         for asked in topic.partitions:
-            answered.partitions.append(_delete_records(broker, topic.name, asked))
+            answered.partitions.append(_delete_records(services, topic.name, asked))
     return response
 
 
 def _delete_records(
-    broker: Broker, topic: str, asked: DeleteRecordsPartition
+    services: LogServices, topic: str, asked: DeleteRecordsPartition
 ) -> DeleteRecordsPartitionResult:
     result = DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=-1)
     try:
-        partition = broker.partition(topic, asked.partition_index)
-        if topic in INTERNAL_TOPICS:
+        partition = services.replicas.get(topic, asked.partition_index)
+        if topic in services.internal_topics:
             raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         if not partition.log.config.deletes_old_segments:
             raise ApiError(ErrorCode.POLICY_VIOLATION)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Set as AbstractSet
+from typing import Protocol
+from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.produce import (
@@ -25,10 +27,11 @@ from pyk.protocol.records.layout import (
     TRANSACTIONAL,
 )
 from pyk.protocol.schema import Message
-from pyk.reference_broker.controller.names import INTERNAL_TOPICS
+from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ApiError, ConnectionClosedError
 from pyk.reference_broker.partition import Partition
+from pyk.reference_broker.replicas import Replicas
 from pyk.reference_broker.storage.batch_validation import parse_single_batch
 from pyk.reference_broker.storage.errors import (
     LogError,
@@ -36,20 +39,36 @@ from pyk.reference_broker.storage.errors import (
     UnsupportedCompressionTypeError,
 )
 from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.reference_broker.waiting_requests import WaitingRequests
 from pyk.runtime import slotted
+from pyk.runtime.timers import Moment
 
 from .context import RequestContext
 from .error_responses import error_response
-
-if TYPE_CHECKING:
-    from pyk.reference_broker.broker import Broker
 
 FIRST_VERSION_WITH_ZSTD = 7
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 ALL_REPLICAS = -1
 
 
-def produce(broker: Broker, request: ProduceRequest, context: RequestContext) -> HandlerResult:
+class ProduceServices(Protocol):
+    """What Produce uses of its broker."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+    @property
+    def replicas(self) -> Replicas: ...
+    @property
+    def internal_topics(self) -> AbstractSet[str]: ...
+    @property
+    def waiting(self) -> WaitingRequests: ...
+    def moment(self) -> Moment: ...
+    def note_error(self, error: Exception) -> None: ...
+
+
+def produce(
+    services: ProduceServices, request: ProduceRequest, context: RequestContext
+) -> HandlerResult:
     """Append each partition's batch on its own; errors are per partition."""
     if request.acks not in (0, 1, ALL_REPLICAS):
         return _answer(request, _refuse(request, ErrorCode.INVALID_REQUIRED_ACKS))
@@ -63,12 +82,12 @@ def produce(broker: Broker, request: ProduceRequest, context: RequestContext) ->
         answered = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
         response.responses.append(answered)
         for data in topic.partition_data:
-            result, unsafe = _append(broker, topic, data, request.acks, context)
+            result, unsafe = _append(services, topic, data, request.acks, context)
             answered.partition_responses.append(result)
             if unsafe is not None:
                 waiting.append(unsafe)
     if waiting and request.acks != 0:
-        return _wait(broker, request, response, waiting)
+        return _wait(services, request, response, waiting)
     return _answer(request, response)
 
 
@@ -105,7 +124,7 @@ def _answer(request: ProduceRequest, response: Message) -> Message | None:
 
 
 def _append(
-    broker: Broker,
+    services: ProduceServices,
     topic: TopicProduceData,
     data: PartitionProduceData,
     acks: int,
@@ -116,9 +135,9 @@ def _append(
     partition: Partition | None = None
     try:
         uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
-        name = broker.topic_name(topic.topic_id) if uses_topic_ids else topic.name
-        partition = broker.partition(name, data.index)
-        if name in INTERNAL_TOPICS:
+        name = _topic_name(services, topic.topic_id) if uses_topic_ids else topic.name
+        partition = services.replicas.get(name, data.index)
+        if name in services.internal_topics:
             raise ApiError(
                 ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}"
             )
@@ -127,13 +146,20 @@ def _append(
             _check_not_zstd(records, partition.topic_partition)
         appended = partition.append(records, needs_all_replicas=acks == ALL_REPLICAS)
     except (ApiError, LogError) as error:
-        broker.note_error(error)
+        services.note_error(error)
         return _failed(result, error, partition), None
     result.base_offset = appended.base_offset
     result.log_append_time_ms = appended.log_append_time_ms
     result.log_start_offset = appended.log_start_offset
     waiting = _WaitingPartition(partition, appended.last_offset + 1, acks == ALL_REPLICAS, result)
     return result, None if waiting.try_complete() else waiting
+
+
+def _topic_name(services: ProduceServices, topic_id: UUID) -> str:
+    topic = services.image.topics_by_id.get(topic_id)
+    if topic is None:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+    return topic.name
 
 
 def _check_not_zstd(records: bytes | memoryview, partition: TopicPartition) -> None:
@@ -227,14 +253,14 @@ class _DelayedProduce:
 
 
 def _wait(
-    broker: Broker,
+    services: ProduceServices,
     request: ProduceRequest,
     response: ProduceResponse,
     waiting: list[_WaitingPartition],
 ) -> HandlerResult:
     deferred: Deferred[Message] = Deferred()
     operation = _DelayedProduce(response, waiting, deferred)
-    deadline = broker.moment().after(request.timeout_ms)
+    deadline = services.moment().after(request.timeout_ms)
     # Kept when the client disconnects: the entry ends with the high watermark or the deadline.
-    broker.delayed_produces.watch(operation, [each.key for each in waiting], deadline)
+    services.waiting.produces.watch(operation, [each.key for each in waiting], deadline)
     return deferred

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_producers import (
@@ -15,15 +15,23 @@ from pyk.protocol.messages.describe_producers import (
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.producer_ids import ProducerIds
+from pyk.reference_broker.replicas import Replicas
 
 from .context import RequestContext
 
-if TYPE_CHECKING:
-    from pyk.reference_broker.broker import Broker
+
+class ProducerServices(Protocol):
+    """What requests about producers use of their broker."""
+
+    @property
+    def replicas(self) -> Replicas: ...
+    @property
+    def producer_ids(self) -> ProducerIds: ...
 
 
 def init_producer_id(
-    broker: Broker, request: InitProducerIdRequest, context: RequestContext
+    services: ProducerServices, request: InitProducerIdRequest, context: RequestContext
 ) -> HandlerResult:
     """Give a producer an id that nobody had before, at epoch 0.
 
@@ -33,30 +41,30 @@ def init_producer_id(
     if request.transactional_id is not None:
         # There are no transactions here: see FindCoordinator.
         return InitProducerIdResponse(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    return broker.producer_ids.next_id(
+    return services.producer_ids.next_id(
         lambda producer_id: InitProducerIdResponse(producer_id=producer_id, producer_epoch=0),
         lambda code: InitProducerIdResponse(error_code=code),
     )
 
 
 def describe_producers(
-    broker: Broker, request: DescribeProducersRequest, context: RequestContext
+    services: ProducerServices, request: DescribeProducersRequest, context: RequestContext
 ) -> DescribeProducersResponse:
     """Return which producers have written to partitions recently (KIP-664)."""
     return DescribeProducersResponse(
         topics=[
             TopicResponse(
                 name=topic.name,
-                partitions=[_producers(broker, topic.name, n) for n in topic.partition_indexes],
+                partitions=[_producers(services, topic.name, n) for n in topic.partition_indexes],
             )
             for topic in request.topics
         ]
     )
 
 
-def _producers(broker: Broker, topic: str, number: int) -> PartitionResponse:
+def _producers(services: ProducerServices, topic: str, number: int) -> PartitionResponse:
     try:
-        partition = broker.partition(topic, number)
+        partition = services.replicas.get(topic, number)
     except ApiError as error:
         return PartitionResponse(
             partition_index=number, error_code=error.code, error_message=error.message

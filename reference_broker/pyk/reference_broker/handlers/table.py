@@ -16,7 +16,7 @@ from pyk.protocol.versions import VersionRange
 from pyk.runtime import slotted
 
 Handler = Callable[..., Any]
-"""Called with the broker, the request and its context."""
+"""Called with the services of the broker, the request and its context."""
 
 
 @slotted.frozen
@@ -47,16 +47,16 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.DESCRIBE_GROUPS: _api("0-6", "groups.describe_groups"),
     ApiKey.LIST_GROUPS: _api("0-5", "groups.list_groups"),
     ApiKey.API_VERSIONS: _api("0-4", "api_versions.api_versions"),
-    ApiKey.CREATE_TOPICS: _api("2-7", "topics.create_topics"),
+    ApiKey.CREATE_TOPICS: _api("2-7", "forwarding.forward"),
     ApiKey.DELETE_TOPICS: _api("1-6", "topics.delete_topics"),
     ApiKey.DELETE_RECORDS: _api("0-2", "offsets.delete_records"),
     ApiKey.INIT_PRODUCER_ID: _api("0-5", "producers.init_producer_id"),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _api("2-4", "offsets.offset_for_leader_epoch"),
     ApiKey.DESCRIBE_CONFIGS: _api("1-4", "configs.describe_configs"),
-    ApiKey.ALTER_CONFIGS: _api("0-2", "configs.alter_configs"),
-    ApiKey.CREATE_PARTITIONS: _api("0-3", "topics.create_partitions"),
+    ApiKey.ALTER_CONFIGS: _api("0-2", "forwarding.forward"),
+    ApiKey.CREATE_PARTITIONS: _api("0-3", "forwarding.forward"),
     ApiKey.DELETE_GROUPS: _api("0-2", "groups.delete_groups"),
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: _api("0-1", "configs.incremental_alter_configs"),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _api("0-1", "forwarding.forward"),
     ApiKey.OFFSET_DELETE: _api("0", "group_offsets.offset_delete"),
     ApiKey.DESCRIBE_CLUSTER: _api("0-2", "metadata.describe_cluster"),
     ApiKey.DESCRIBE_PRODUCERS: _api("0", "producers.describe_producers"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from pyk.protocol.messages.create_partitions import CreatePartitionsAssignment
 from pyk.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic
 from pyk.protocol.messages.delete_topics import DeleteTopicState
@@ -318,8 +319,10 @@ def test_a_topic_of_the_same_name_is_another_topic() -> None:
 def test_producer_ids_are_given_out_in_blocks_and_never_twice() -> None:
     controllers = Controllers()
 
-    first = controllers.ask(lambda shard: shard.allocate_producer_ids(0, 0))
+    request = AllocateProducerIdsRequest(broker_id=0, broker_epoch=0)
+    first = controllers.ask(lambda shard: shard.allocate_producer_ids(request))
     controllers.restart()
-    second = controllers.ask(lambda shard: shard.allocate_producer_ids(0, 0))
+    second = controllers.ask(lambda shard: shard.allocate_producer_ids(request))
 
-    assert (first, second) == (range(1000), range(1000, 2000))
+    assert (first.producer_id_start, first.producer_id_len) == (0, 1000)
+    assert (second.producer_id_start, second.producer_id_len) == (1000, 1000)

@@ -83,7 +83,7 @@ def test_an_id_that_was_handed_out_can_leave() -> None:
     told = groups.join()
 
     assert groups.leave((told.response.member_id, None)) == [ErrorCode.NONE]
-    assert len(groups.timers) == 0
+    assert groups.deadlines == 0
     assert groups.join(told.response.member_id).error is ErrorCode.UNKNOWN_MEMBER_ID
 
 

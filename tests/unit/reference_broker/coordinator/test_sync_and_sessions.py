@@ -242,14 +242,22 @@ def test_a_group_over_a_lowered_maximum_rebalances_when_it_is_loaded() -> None:
 
 def test_waiting_members_get_not_coordinator_when_their_coordinator_moves() -> None:
     groups = Groups()
-    (leader, _), (follower, _) = groups.join_dynamic(), groups.join_dynamic()
+    _, (follower, _) = groups.join_dynamic(), groups.join_dynamic()
     groups.advance(6)
     synced = groups.sync(follower, 1)
-    groups.shard.membership.unload()
-    assert synced.error is ErrorCode.NOT_COORDINATOR
 
+    groups.runtime.unload()
+
+    assert synced.error is ErrorCode.NOT_COORDINATOR
+    assert len(groups.timers) == 0
+
+
+def test_members_that_rejoin_get_not_coordinator_when_their_coordinator_moves() -> None:
+    groups = Groups()
+    leader, _ = groups.stable(2)
     rejoined = groups.join(leader, topics=["other"])
-    groups.shard.membership.unload()
+
+    groups.runtime.unload()
 
     assert rejoined.error is ErrorCode.NOT_COORDINATOR
     assert len(groups.timers) == 0
@@ -258,9 +266,9 @@ def test_waiting_members_get_not_coordinator_when_their_coordinator_moves() -> N
 def test_a_group_that_is_deleted_leaves_no_deadline_behind() -> None:
     groups = Groups()
     groups.join()
-    assert len(groups.timers) == 1
+    assert groups.deadlines == 1
 
     _, decision = groups.shard.delete_groups([GROUP])
     groups.runtime.carry_out(decision)
 
-    assert len(groups.timers) == 0
+    assert groups.deadlines == 0

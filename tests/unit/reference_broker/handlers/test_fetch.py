@@ -35,7 +35,7 @@ def ask(broker: Broker, offset: int = 0, **more: Any) -> Any:
     )
     fields = {"max_wait_ms": WAIT_MS, "min_bytes": 1, "session_epoch": -1, **more}
     fields.setdefault("topics", [FetchTopic(topic=TOPIC, partitions=[asked])])
-    return fetch(broker, FetchRequest(**fields), context())
+    return fetch(broker.services, FetchRequest(**fields), context())
 
 
 def answered(reply: Any) -> Any:
@@ -52,7 +52,7 @@ def offsets(partition: Any) -> list[int]:
 
 def fill(broker: Broker, *sizes: int) -> None:
     for size in sizes:
-        broker.partition(TOPIC, 0).append(batch(bytes(size)))
+        broker.services.replicas.get(TOPIC, 0).append(batch(bytes(size)))
 
 
 @virtual_time
@@ -67,7 +67,7 @@ async def test_fetch_max_bytes_of_the_broker_limits_a_fetch() -> None:
 async def test_a_consumer_reads_up_to_the_high_watermark() -> None:
     async with running_broker() as broker:
         fill(broker, 10)
-        replica = LaggingReplica(broker.partition(TOPIC, 0))
+        replica = LaggingReplica(broker.services.replicas.get(TOPIC, 0))
         fill(broker, 10)
 
         assert offsets(answered(ask(broker))) == [0]
@@ -84,7 +84,7 @@ async def test_a_consumer_reads_up_to_the_high_watermark() -> None:
 async def test_a_waiting_fetch_that_meets_a_bug_is_answered_and_the_others_are_too(caplog) -> None:
     async with running_broker() as broker:
         waiting = [ask(broker), ask(broker)]
-        partition = broker.partition(TOPIC, 0)
+        partition = broker.services.replicas.get(TOPIC, 0)
         read = partition.read
 
         def read_later(*_: object, **__: object) -> None:
@@ -130,10 +130,10 @@ async def test_a_waiting_fetch_is_answered_as_soon_as_the_append_is_handled() ->
         reply = ask(broker)
         assert isinstance(reply, Deferred)
 
-        broker.moved.hold()
+        broker.services.waiting.moved.hold()
         fill(broker, 10)
         assert not reply.is_done
-        broker.moved.release()
+        broker.services.waiting.moved.release()
 
         assert reply.is_done
 
@@ -149,9 +149,9 @@ async def test_a_disk_that_fails_a_waiting_fetch_does_not_fail_the_request_that_
         waiting = ask(node.broker)
         filesystem.on("read", "*.log").after(reads_before).once().fail()
 
-        node.broker.moved.hold()
+        node.broker.services.waiting.moved.hold()
         fill(node.broker, 1)
-        node.broker.moved.release()
+        node.broker.services.waiting.moved.release()
 
         replies: list[Any] = []
         waiting.when_done(replies.append)
@@ -162,11 +162,11 @@ async def test_a_disk_that_fails_a_waiting_fetch_does_not_fail_the_request_that_
 async def test_a_fetch_that_nobody_waits_for_any_more_is_forgotten() -> None:
     async with running_broker() as broker:
         reply = ask(broker)
-        assert len(broker.delayed_fetches) == 1
+        assert len(broker.services.waiting.fetches) == 1
 
         reply.abandon()
 
-        assert len(broker.delayed_fetches) == 0
+        assert len(broker.services.waiting.fetches) == 0
 
 
 @virtual_time
@@ -209,7 +209,7 @@ async def test_a_diverged_log_is_told_where_it_diverges(
 ) -> None:
     async with running_broker() as broker:
         fill(broker, 10)
-        broker.partition(TOPIC, 0).become_leader(5, (0,), (0,))
+        broker.services.replicas.get(TOPIC, 0).become_leader(5, (0,), (0,))
         fill(broker, 10)
 
         told = answered(ask(broker, offset, partition_last_fetched_epoch=epoch, min_bytes=1))
@@ -237,7 +237,7 @@ async def test_only_a_leader_in_the_clients_epoch_reports_divergence() -> None:
 async def test_a_response_holds_the_offsets_of_the_partition() -> None:
     async with running_broker() as broker:
         fill(broker, 10, 10, 10)
-        broker.partition(TOPIC, 0).delete_records(1)
+        broker.services.replicas.get(TOPIC, 0).delete_records(1)
 
         uncommitted = answered(ask(broker, 1))
         committed = answered(ask(broker, 1, isolation_level=READ_COMMITTED))
@@ -251,7 +251,7 @@ async def test_a_response_holds_the_offsets_of_the_partition() -> None:
 @virtual_time
 async def test_a_refusal_names_the_new_leader() -> None:
     async with running_broker() as broker:
-        broker.partition(TOPIC, 0).resign(7, 3)
+        broker.services.replicas.get(TOPIC, 0).resign(7, 3)
 
         refused = answered(ask(broker))
 

@@ -45,7 +45,8 @@ def ask(
     """Ask for topics, by names or as they are; for all if none is given."""
     wanted = [MetadataRequestTopic(name=each) if isinstance(each, str) else each for each in topics]
     options: dict[str, Any] = {"allow_auto_topic_creation": False} | more
-    return metadata(broker, MetadataRequest(topics=wanted or None, **options), context(version))
+    request = MetadataRequest(topics=wanted or None, **options)
+    return metadata(broker.services, request, context(version))
 
 
 def names(response: MetadataResponse) -> list[str | None]:
@@ -63,7 +64,7 @@ def only(response: MetadataResponse) -> MetadataResponseTopic:
 
 async def create(broker: Broker, *topics: str) -> None:
     for name in topics:
-        broker.auto_create_topic(name)
+        broker.services.topics.auto_create(name)
 
 
 def lose_leader(broker: Broker, number: int) -> None:
@@ -90,11 +91,11 @@ async def test_all_topics_are_described_if_none_is_named() -> None:
         await create(broker, "payments")
 
         assert names(ask(broker)) == [TOPIC, "payments"]
-        assert names(metadata(broker, MetadataRequest(topics=[]), context(0))) == [
+        assert names(metadata(broker.services, MetadataRequest(topics=[]), context(0))) == [
             TOPIC,
             "payments",
         ]
-        assert names(metadata(broker, MetadataRequest(topics=[]), context(1))) == []
+        assert names(metadata(broker.services, MetadataRequest(topics=[]), context(1))) == []
 
 
 @virtual_time
@@ -253,8 +254,8 @@ async def test_a_broker_that_listens_on_all_addresses_is_where_the_client_reache
             version=12, client_id="test", client_host="/memory", local_host="10.0.0.5"
         )
 
-        in_metadata = metadata(broker, MetadataRequest(), reached_at)
-        described = describe_cluster(broker, DescribeClusterRequest(), reached_at)
+        in_metadata = metadata(broker.services, MetadataRequest(), reached_at)
+        described = describe_cluster(broker.services, DescribeClusterRequest(), reached_at)
 
         assert [each.host for each in in_metadata.brokers] == ["10.0.0.5"]
         assert [each.host for each in described.brokers] == ["10.0.0.5"]
@@ -265,9 +266,9 @@ async def test_describe_cluster_lists_fenced_brokers_only_if_asked() -> None:
     async with running_broker() as broker:
         fence(broker, 7)
 
-        plain = describe_cluster(broker, DescribeClusterRequest(), context(2))
+        plain = describe_cluster(broker.services, DescribeClusterRequest(), context(2))
         with_fenced = describe_cluster(
-            broker, DescribeClusterRequest(include_fenced_brokers=True), context(2)
+            broker.services, DescribeClusterRequest(include_fenced_brokers=True), context(2)
         )
 
         assert [each.broker_id for each in plain.brokers] == [broker.node_id]
@@ -276,7 +277,7 @@ async def test_describe_cluster_lists_fenced_brokers_only_if_asked() -> None:
             (7, True),
         ]
         assert plain.controller_id == broker.node_id
-        assert plain.cluster_id == broker.cluster_id
+        assert plain.cluster_id == broker.services.cluster_id
 
 
 @pytest.mark.parametrize(
@@ -294,7 +295,7 @@ async def test_describe_cluster_refuses_other_endpoints(
     async with running_broker() as broker:
         request = DescribeClusterRequest(endpoint_type=endpoint_type)
 
-        response = describe_cluster(broker, request, context(2))
+        response = describe_cluster(broker.services, request, context(2))
 
         assert response.error_code == code
         assert response.error_message
@@ -306,8 +307,8 @@ async def test_describe_cluster_tells_authorized_operations_to_those_who_ask() -
     async with running_broker() as broker:
         asked = DescribeClusterRequest(include_cluster_authorized_operations=True)
 
-        silent = describe_cluster(broker, DescribeClusterRequest(), context(2))
-        told = describe_cluster(broker, asked, context(2))
+        silent = describe_cluster(broker.services, DescribeClusterRequest(), context(2))
+        told = describe_cluster(broker.services, asked, context(2))
 
         assert silent.cluster_authorized_operations == NO_OPERATIONS
         assert told.cluster_authorized_operations == CLUSTER_OPERATIONS
@@ -342,7 +343,7 @@ def describe(
         response_partition_limit=limit,
         cursor=cursor,
     )
-    return describe_topic_partitions(broker, request, context(0))
+    return describe_topic_partitions(broker.services, request, context(0))
 
 
 @virtual_time

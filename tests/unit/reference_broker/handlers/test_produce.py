@@ -44,7 +44,7 @@ def send(
         timeout_ms=timeout_ms,
         topic_data=[TopicProduceData(name=TOPIC, partition_data=data)],
     )
-    return produce(broker, request, context(version))
+    return produce(broker.services, request, context(version))
 
 
 async def answer(reply: Any) -> list[Any]:
@@ -66,7 +66,7 @@ async def codes(reply: Any) -> list[int]:
 @virtual_time
 async def test_acks_all_is_answered_when_the_high_watermark_has_passed() -> None:
     async with running_broker() as broker:
-        replica = LaggingReplica(broker.partition(TOPIC, 0))
+        replica = LaggingReplica(broker.services.replicas.get(TOPIC, 0))
         reply = send(broker)
         await asyncio.sleep(1)
         assert isinstance(reply, Deferred)
@@ -80,7 +80,7 @@ async def test_acks_all_is_answered_when_the_high_watermark_has_passed() -> None
 @virtual_time
 async def test_a_waiting_produce_that_meets_a_bug_is_answered_as_unknown(caplog) -> None:
     async with running_broker() as broker:
-        partition = broker.partition(TOPIC, 0)
+        partition = broker.services.replicas.get(TOPIC, 0)
         replica = LaggingReplica(partition)
         reply = send(broker)
 
@@ -97,7 +97,7 @@ async def test_a_waiting_produce_that_meets_a_bug_is_answered_as_unknown(caplog)
 @virtual_time
 async def test_acks_1_does_not_wait_for_the_high_watermark() -> None:
     async with running_broker() as broker:
-        LaggingReplica(broker.partition(TOPIC, 0))
+        LaggingReplica(broker.services.replicas.get(TOPIC, 0))
 
         assert isinstance(send(broker, acks=1), ProduceResponse)
 
@@ -105,7 +105,7 @@ async def test_acks_1_does_not_wait_for_the_high_watermark() -> None:
 @virtual_time
 async def test_acks_all_waits_for_every_partition() -> None:
     async with running_broker(partitions=2) as broker:
-        first, second = (LaggingReplica(broker.partition(TOPIC, n)) for n in range(2))
+        first, second = (LaggingReplica(broker.services.replicas.get(TOPIC, n)) for n in range(2))
         reply = send(broker, 0, 1)
 
         first.catch_up()
@@ -119,10 +119,10 @@ async def test_acks_all_waits_for_every_partition() -> None:
 @virtual_time
 async def test_a_leader_that_resigns_does_not_acknowledge_what_waits() -> None:
     async with running_broker() as broker:
-        LaggingReplica(broker.partition(TOPIC, 0))
+        LaggingReplica(broker.services.replicas.get(TOPIC, 0))
         reply = send(broker)
 
-        broker.partition(TOPIC, 0).resign(7, 1)
+        broker.services.replicas.get(TOPIC, 0).resign(7, 1)
 
         assert await codes(reply) == [E.NOT_LEADER_OR_FOLLOWER]
 
@@ -130,11 +130,11 @@ async def test_a_leader_that_resigns_does_not_acknowledge_what_waits() -> None:
 @virtual_time
 async def test_a_batch_that_is_replicated_stays_so_while_another_waits() -> None:
     async with running_broker(partitions=2) as broker:
-        first, second = (LaggingReplica(broker.partition(TOPIC, n)) for n in range(2))
+        first, second = (LaggingReplica(broker.services.replicas.get(TOPIC, n)) for n in range(2))
         reply = send(broker, 0, 1)
         first.catch_up()
         await asyncio.sleep(1)
-        broker.partition(TOPIC, 0).resign(7, 1)
+        broker.services.replicas.get(TOPIC, 0).resign(7, 1)
         await asyncio.sleep(1)
 
         second.catch_up()
@@ -145,7 +145,7 @@ async def test_a_batch_that_is_replicated_stays_so_while_another_waits() -> None
 @virtual_time
 async def test_a_batch_that_is_not_replicated_in_time_is_unknown() -> None:
     async with running_broker(partitions=2) as broker:
-        first, _ = (LaggingReplica(broker.partition(TOPIC, n)) for n in range(2))
+        first, _ = (LaggingReplica(broker.services.replicas.get(TOPIC, n)) for n in range(2))
         reply = send(broker, 0, 1, timeout_ms=500)
         first.catch_up()
         await asyncio.sleep(0.4)
@@ -154,7 +154,7 @@ async def test_a_batch_that_is_not_replicated_in_time_is_unknown() -> None:
         await asyncio.sleep(0.2)
 
         assert await codes(reply) == [E.NONE, E.REQUEST_TIMED_OUT]
-        assert broker.partition(TOPIC, 1).log_end_offset == 1
+        assert broker.services.replicas.get(TOPIC, 1).log_end_offset == 1
 
 
 @virtual_time
@@ -178,7 +178,7 @@ async def test_zstd_needs_a_producer_that_knows_it() -> None:
 async def test_a_response_holds_the_base_offset_and_the_log_start_offset() -> None:
     async with running_broker(topic_configs={"message.timestamp.type": "LogAppendTime"}) as broker:
         await answer(send(broker, records=batch(b"one", b"two")))
-        broker.partition(TOPIC, 0).delete_records(1)
+        broker.services.replicas.get(TOPIC, 0).delete_records(1)
         await asyncio.sleep(5)
 
         (partition,) = await answer(send(broker))
@@ -203,7 +203,7 @@ async def test_a_refusal_names_the_records_and_gives_no_offset() -> None:
 @virtual_time
 async def test_a_refusal_names_the_new_leader() -> None:
     async with running_broker() as broker:
-        broker.partition(TOPIC, 0).resign(7, 3)
+        broker.services.replicas.get(TOPIC, 0).resign(7, 3)
 
         (refused,) = await answer(send(broker))
 

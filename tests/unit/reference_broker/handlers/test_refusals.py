@@ -21,7 +21,7 @@ from support.running_brokers import TOPIC, context, error_codes, running_broker
 def delete_all_records(broker: Broker, topic: str) -> list[int]:
     asked = DeleteRecordsPartition(partition_index=0, offset=-1)
     request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=topic, partitions=[asked])])
-    return error_codes(delete_records(broker, request, context(2)), "topics", "partitions")
+    return error_codes(delete_records(broker.services, request, context(2)), "topics", "partitions")
 
 
 @virtual_time
@@ -33,7 +33,7 @@ async def test_records_of_a_compacted_topic_cannot_be_deleted() -> None:
 @virtual_time
 async def test_records_of_an_internal_topic_cannot_be_deleted() -> None:
     async with running_broker() as broker:
-        broker.auto_create_topic("__consumer_offsets")
+        broker.services.topics.auto_create("__consumer_offsets")
 
         assert delete_all_records(broker, "__consumer_offsets") == [
             ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -51,7 +51,7 @@ async def test_a_broker_that_may_not_delete_topics_refuses_to(
     async with running_broker(delete_topic_enable=False) as broker:
         request = DeleteTopicsRequest(topic_names=[TOPIC])
 
-        response = delete_topics(broker, request, context(version))
+        response = delete_topics(broker.services, request, context(version))
 
         assert [each.error_code for each in response.responses] == [code]
         assert TOPIC in broker.image.topics

@@ -14,13 +14,14 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.join_group import JoinGroupRequest
 from pyk.protocol.messages.sync_group import SyncGroupRequest
 from pyk.reference_broker.coordinator.decision import NOTHING, Decision
+from pyk.reference_broker.coordinator.shard_timers import ShardTimers
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
 from .classic_group import ClassicGroup, GroupState
 from .member import Member, Protocols, join_error
-from .rebalance import GroupConfig, Rebalancer, ShardTimers
+from .rebalance import GroupConfig, Rebalancer
 from .records import empty_group_record, group_record
 from .responses import (
     DeferredJoin,
@@ -334,7 +335,6 @@ class GroupMembership:
     def unload(self) -> None:
         """Send all members elsewhere: this broker has stopped coordinating their groups."""
         for group in self._groups.values():
-            self._rebalancer.forget(group)
             for member in list(group.members.values()):
                 member.complete_join(join_error(ErrorCode.NOT_COORDINATOR, member.member_id))
                 if member.awaiting_sync is not None:

@@ -25,6 +25,7 @@ class OffsetConfig:
     """The broker configuration that committed offsets obey."""
 
     retention_ms: int = 7 * 24 * 3600 * 1000
+    check_interval_ms: int = 600_000
     metadata_max_bytes: int = 4096
 
 

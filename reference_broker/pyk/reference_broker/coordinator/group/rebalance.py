@@ -9,12 +9,11 @@ the same time are removed, which begins the next rebalance.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Protocol
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.sync_group import SyncGroupResponse
 from pyk.reference_broker.coordinator.decision import NOTHING, Decision
+from pyk.reference_broker.coordinator.shard_timers import ShardTimers
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
@@ -24,8 +23,6 @@ from .records import group_record
 from .responses import joined
 
 log = logging.getLogger(__name__)
-
-TimedEvent = Callable[[Moment], Decision]
 
 
 @slotted.frozen(kw_only=True)
@@ -37,14 +34,6 @@ class GroupConfig:
     max_size: int = 2_147_483_647
     initial_rebalance_delay_ms: int = 3_000
     new_member_join_timeout_ms: int = 300_000
-
-
-class ShardTimers(Protocol):
-    """Deadlines of a shard; what is due returns a decision like any other event."""
-
-    def schedule(self, key: tuple[str, ...], deadline: float, event: TimedEvent) -> None: ...
-
-    def cancel(self, key: tuple[str, ...]) -> None: ...
 
 
 class Rebalancer:

@@ -21,13 +21,14 @@ from pyk.protocol.messages.group_records import (
 )
 from pyk.reference_broker.coordinator.decision import Decision
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
+from pyk.reference_broker.coordinator.shard_timers import ShardTimers
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime.timers import Moment
 
 from .classic_group import NO_GENERATION, ClassicGroup, GroupState
 from .membership import GroupMembership
 from .offsets import GroupOffsets, OffsetConfig, OffsetStore, OffsetToCommit
-from .rebalance import GroupConfig, ShardTimers
+from .rebalance import GroupConfig
 from .records import (
     committed_offset,
     group_from_record,
@@ -48,6 +49,8 @@ class GroupShard:
         new_uuid: Callable[[], UUID],
     ) -> None:
         self.groups: dict[str, ClassicGroup] = {}
+        self._timers = timers
+        self._check_interval_ms = offset_config.check_interval_ms
         self.offsets = OffsetStore(offset_config)
         self.membership = GroupMembership(self.groups, group_config, timers, new_uuid)
 
@@ -171,6 +174,20 @@ class GroupShard:
         if value is not None:
             self.groups[group_id] = group_from_record(group_id, value)
 
+    # -- coming and going ------------------------------------------------------------------------
+
     def loaded(self, moment: Moment) -> list[Decision]:
-        """Begin the sessions of all members that were read from the log."""
+        """Begin the sessions of all members that were read from the log, and expire offsets."""
+        self._schedule_expiry(moment)
         return [self.membership.group_loaded(group, moment) for group in self.groups.values()]
+
+    def unloaded(self) -> None:
+        """Send all members elsewhere: this broker has stopped coordinating their groups."""
+        self.membership.unload()
+
+    def _schedule_expiry(self, moment: Moment) -> None:
+        def expire(moment: Moment) -> Decision:
+            self._schedule_expiry(moment)
+            return self.expire_offsets(moment)
+
+        self._timers.schedule(("offset expiry",), moment.after(self._check_interval_ms), expire)

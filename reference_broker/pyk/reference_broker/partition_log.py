@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.records import Compression, RecordBatchBuilder, RecordBatchError, read_batches
-from pyk.reference_broker.coordinator.runtime import KeyValue
+from pyk.reference_broker.coordinator.shard_log import KeyValue
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.storage import AppendOrigin, LogError, StorageError
@@ -17,7 +17,7 @@ MAX_BATCH_BYTES = 64 << 20
 
 
 class PartitionLog:
-    """A :class:`~.coordinator.runtime.ShardLog` over a partition that this broker leads."""
+    """A :class:`~.coordinator.shard_log.ShardLog` over a partition that this broker leads."""
 
     def __init__(self, partition: Partition, compression: Compression = Compression.NONE) -> None:
         self._partition = partition

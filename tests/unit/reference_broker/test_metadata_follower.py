@@ -11,7 +11,8 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from pyk.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.handlers.topics import create_topics, delete_topics
+from pyk.reference_broker.handlers.forwarding import forward
+from pyk.reference_broker.handlers.topics import delete_topics
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.virtual_time import virtual_time
@@ -23,33 +24,33 @@ from support.running_brokers import context, running_broker
 async def test_a_topic_of_many_partitions_is_opened_turn_by_turn() -> None:
     async with running_broker() as broker:
         topic = CreatableTopic(name="wide", num_partitions=500, replication_factor=1)
-        create_topics(broker, CreateTopicsRequest(topics=[topic]), context(7))
+        forward(broker.services, CreateTopicsRequest(topics=[topic]), context(7))
         while "wide" not in broker.image.topics:
             await asyncio.sleep(0)
 
-        assert 0 < len(broker.replicas.of_topic("wide")) < 100
+        assert 0 < len(broker.services.replicas.of_topic("wide")) < 100
         with pytest.raises(ApiError) as refused:
-            broker.partition("wide", 499)
+            broker.services.replicas.get("wide", 499)
         assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
         await asyncio.sleep(1)
-        assert len(broker.replicas.of_topic("wide")) == 500
-        assert broker.partition("wide", 499).is_leader
+        assert len(broker.services.replicas.of_topic("wide")) == 500
+        assert broker.services.replicas.get("wide", 499).is_leader
 
 
 @virtual_time
 async def test_a_topic_that_is_deleted_before_it_is_open_leaves_nothing() -> None:
     async with running_broker() as broker:
         topic = CreatableTopic(name="wide", num_partitions=500, replication_factor=1)
-        create_topics(broker, CreateTopicsRequest(topics=[topic]), context(7))
+        forward(broker.services, CreateTopicsRequest(topics=[topic]), context(7))
         while "wide" not in broker.image.topics:
             await asyncio.sleep(0)
         gone = DeleteTopicState(name="wide")
-        delete_topics(broker, DeleteTopicsRequest(topics=[gone]), context(6))
+        delete_topics(broker.services, DeleteTopicsRequest(topics=[gone]), context(6))
 
         await asyncio.sleep(1)
 
-        assert broker.replicas.of_topic("wide") == []
+        assert broker.services.replicas.of_topic("wide") == []
         assert "wide" not in {each.topic for each in broker._logs.stored_partitions()}
 
 
@@ -58,14 +59,14 @@ async def test_a_topic_of_many_partitions_is_deleted_turn_by_turn() -> None:
     async with running_broker(partitions=500) as broker:
         stored = broker._logs.stored_partitions
         gone = DeleteTopicState(name="orders")
-        delete_topics(broker, DeleteTopicsRequest(topics=[gone]), context(6))
+        delete_topics(broker.services, DeleteTopicsRequest(topics=[gone]), context(6))
         while "orders" in broker.image.topics:
             await asyncio.sleep(0)
 
-        assert broker.replicas.of_topic("orders") == []
+        assert broker.services.replicas.of_topic("orders") == []
         assert 400 < len([each for each in stored() if each.topic == "orders"]) < 500
         with pytest.raises(ApiError) as refused:
-            broker.partition("orders", 499)
+            broker.services.replicas.get("orders", 499)
         assert refused.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
         await asyncio.sleep(1)
@@ -75,7 +76,7 @@ async def test_a_topic_of_many_partitions_is_deleted_turn_by_turn() -> None:
 @virtual_time
 async def test_create_topic_returns_when_its_partitions_are_open() -> None:
     async with running_broker(partitions=300) as broker:
-        assert len(broker.replicas.of_topic("orders")) == 300
+        assert len(broker.services.replicas.of_topic("orders")) == 300
 
 
 @virtual_time
@@ -86,7 +87,7 @@ async def test_a_topic_of_a_full_disk_is_opened_soon_after_there_is_room() -> No
         await node.create("orders")
         await asyncio.sleep(95)
         with pytest.raises(ApiError) as refused:
-            node.broker.partition("orders", 0)
+            node.broker.services.replicas.get("orders", 0)
         assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
 
         full.heal()

@@ -1,0 +1,84 @@
+"""The configuration that a broker runs with: what it was given, and what was altered since."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Container, Mapping
+
+from .config import (
+    BrokerConfig,
+    BrokerConfigLayers,
+    ConfigEntry,
+    ConfigValue,
+    LogConfig,
+    parse_topic_configs,
+    stored_broker_configs,
+)
+from .controller.configs import ALL_BROKERS
+from .controller.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+
+log = logging.getLogger(__name__)
+
+
+class BrokerConfigs:
+    """The configuration of one broker and of its topics, as of the metadata image."""
+
+    def __init__(self, layers: BrokerConfigLayers, image: MetadataImage) -> None:
+        self._layers = layers
+        self._image = image
+        self._listeners: list[Callable[[BrokerConfig], object]] = []
+        self._log_configs: dict[frozenset[tuple[str, str]], LogConfig] = {}
+        self.broker: BrokerConfig = layers.broker_config()
+        self._warn_of_ineffective()
+
+    def when_changed(self, listener: Callable[[BrokerConfig], object]) -> None:
+        """Call ``listener`` whenever the configuration of the broker has changed."""
+        self._listeners.append(listener)
+
+    def set_static(self, **values: ConfigValue) -> None:
+        """Set what only the running broker knows, such as its port; underscores stand for dots."""
+        self._layers.static |= {name.replace("_", "."): value for name, value in values.items()}
+
+    def update(self) -> None:
+        """Take over what the metadata image says, and tell the listeners; it can be repeated."""
+        known = set(self._layers.ineffective())
+        node = str(self.broker.node_id)
+        for_all = self._image.config(BROKER_RESOURCE, ALL_BROKERS)
+        self._layers.dynamic_default = stored_broker_configs(for_all)
+        self._layers.dynamic = stored_broker_configs(self._image.config(BROKER_RESOURCE, node))
+        self._warn_of_ineffective(known)
+        self.broker = self._layers.broker_config()
+        self._log_configs.clear()  # the defaults may have changed
+        for listener in self._listeners:
+            listener(self.broker)
+
+    def log_config(self, topic: str) -> LogConfig:
+        """Return the effective configuration of a topic; topics with the same one share it."""
+        own = self._image.config(TOPIC_RESOURCE, topic)
+        key = frozenset(own.items())
+        config = self._log_configs.get(key)
+        if config is None:
+            config = self._layers.log_config(parse_topic_configs(own))
+            self._log_configs[key] = config
+        return config
+
+    def describe_topic(self, topic: str) -> list[ConfigEntry]:
+        """Return all configurations of a topic, with where each value comes from."""
+        return self.describe_topic_with(self._image.config(TOPIC_RESOURCE, topic))
+
+    def describe_topic_with(self, own: Mapping[str, str]) -> list[ConfigEntry]:
+        """Return all configurations of a topic that has ``own`` values of its own."""
+        return self._layers.describe_topic(parse_topic_configs(own))
+
+    def describe_broker(self) -> list[ConfigEntry]:
+        """Return all configurations of this broker, with where each value comes from."""
+        return self._layers.describe_broker()
+
+    def describe_all_brokers(self) -> list[ConfigEntry]:
+        """Return the configurations that were altered for all brokers of the cluster."""
+        return self._layers.describe_all_brokers()
+
+    def _warn_of_ineffective(self, known: Container[str] = ()) -> None:
+        for name in self._layers.ineffective():
+            if name not in known:
+                log.warning("Configuration %s has no effect in the reference broker", name)

@@ -1,0 +1,46 @@
+"""How a broker talks to the controller: by Kafka's requests, wherever the controller is.
+
+The controller of a one-node cluster runs in the same process. The channel to it takes and gives the
+same messages as a connection would: nothing but requests reaches the controller, and nothing but
+responses comes back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.schema import Message
+
+from .controller.requests import decide
+from .controller.shard import ControllerShard
+from .coordinator.runtime import ShardRuntime
+from .deferred import Deferred
+
+
+class ControllerChannel(Protocol):
+    """The way to the active controller."""
+
+    def send(self, request: Message) -> Deferred[Any]:
+        """Send a request; return its response, which comes when what it decides is committed.
+
+        Never fails: the response says so if the controller could not decide, or not write.
+        """
+
+
+class LocalControllerChannel:
+    """The way to a controller in this process."""
+
+    def __init__(self, controller: ShardRuntime[ControllerShard]) -> None:
+        self._controller = controller
+
+    def send(self, request: Message) -> Deferred[Any]:
+        """See :class:`ControllerChannel`."""
+        asked: Any = request
+
+        def refused(code: ErrorCode) -> Message:
+            from .handlers.error_responses import error_response
+
+            return error_response(asked.api_key, request, code)
+
+        return self._controller.ask(lambda shard, _: decide(shard, request), refused)

@@ -1,0 +1,79 @@
+"""Groups as a kind of shard: ``__consumer_offsets`` and what runs over its partitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.config import BrokerConfig
+from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC
+from pyk.reference_broker.coordinator.shard_kind import InternalTopic, ShardEnvironment, ShardKind
+
+if TYPE_CHECKING:
+    from .shard import GroupShard
+
+
+def offsets_topic(config: BrokerConfig) -> InternalTopic:
+    """Return how ``__consumer_offsets`` is created."""
+    return InternalTopic(
+        partitions=config.offsets_topic_num_partitions,
+        replication_factor=config.offsets_topic_replication_factor,
+        configs={
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": str(config.offsets_topic_segment_bytes),
+        },
+        compression_codec=config.offsets_topic_compression_codec,
+    )
+
+
+def new_group_shard(environment: ShardEnvironment) -> GroupShard:
+    """Return the groups of one partition, as the broker is configured."""
+    from .offsets import OffsetConfig
+    from .rebalance import GroupConfig
+    from .shard import GroupShard
+
+    config = environment.config
+    return GroupShard(
+        GroupConfig(
+            min_session_timeout_ms=config.group_min_session_timeout_ms,
+            max_session_timeout_ms=config.group_max_session_timeout_ms,
+            max_size=config.group_max_size,
+            initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
+        ),
+        OffsetConfig(
+            retention_ms=config.offsets_retention_minutes * 60_000,
+            check_interval_ms=config.offsets_retention_check_interval_ms,
+            metadata_max_bytes=config.offset_metadata_max_bytes,
+        ),
+        environment.timers,
+        environment.new_uuid,
+    )
+
+
+def group_write_error(error: ErrorCode) -> ErrorCode:
+    """Return what clients are answered when records of groups could not be written, as in Kafka."""
+    if error in (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.REQUEST_TIMED_OUT,
+    ):
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR):
+        return ErrorCode.NOT_COORDINATOR
+    if error in (
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.INVALID_FETCH_SIZE,
+    ):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return error
+
+
+GROUPS = ShardKind(
+    topic=GROUP_METADATA_TOPIC,
+    key_type=0,
+    internal_topic=offsets_topic,
+    new_shard=new_group_shard,
+    write_error=group_write_error,
+)

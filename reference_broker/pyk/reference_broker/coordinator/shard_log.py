@@ -1,0 +1,61 @@
+"""What a shard needs of the log under it, and how large decisions are split into batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from pyk.protocol.errors import ErrorCode
+
+from .decision import ShardRecord
+
+KeyValue = tuple[bytes | None, bytes | None]
+EncodedRecord = tuple[ShardRecord, bytes | None, bytes | None]
+
+BATCH_HEAD_BYTES = 61
+RECORD_HEAD_BYTES = 32
+"""At most: eight fields of variable length, besides key and value."""
+
+
+class ShardLog(Protocol):
+    """The partition under a shard."""
+
+    @property
+    def high_watermark(self) -> int:
+        """Return the offset up to which records cannot be lost any more."""
+
+    def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
+        """Append records as one batch; return the offset after them; raise :class:`ApiError`.
+
+        They are committed when the high watermark has passed them.
+        """
+
+    @property
+    def max_batch_bytes(self) -> int:
+        """Return how large a batch may be."""
+
+    @property
+    def failure(self) -> ErrorCode | None:
+        """Return why the high watermark will never move again, None if it may."""
+
+    def read_all(self) -> Iterator[list[KeyValue]]:
+        """Yield the keys and values of the log, some at a time."""
+
+
+def in_batches(records: Iterable[ShardRecord], max_bytes: int) -> Iterator[list[EncodedRecord]]:
+    """Yield the encoded records in groups, each of which fits into a batch of ``max_bytes``.
+
+    A record that is larger has a batch of its own: the log refuses it.
+    """
+    batch: list[EncodedRecord] = []
+    size = BATCH_HEAD_BYTES
+    for record in records:
+        key, value = record.encode()
+        needed = RECORD_HEAD_BYTES + len(key or b"") + len(value or b"")
+        if batch and size + needed > max_bytes:
+            yield batch
+            batch, size = [], BATCH_HEAD_BYTES
+        batch.append((record, key, value))
+        size += needed
+    if batch:
+        yield batch

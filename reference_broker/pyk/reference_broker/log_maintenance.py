@@ -1,0 +1,31 @@
+"""Carry out the maintenance of all logs when it is due."""
+
+from __future__ import annotations
+
+from pyk.runtime.timers import TimerQueue
+
+from .metadata_follower import MetadataFollower
+from .storage import LogManager
+
+
+class LogMaintenance:
+    """Retention, flushes and checkpoints, from :meth:`schedule` until the timers are closed."""
+
+    def __init__(self, logs: LogManager, follower: MetadataFollower, timers: TimerQueue) -> None:
+        self._logs = logs
+        self._follower = follower
+        self._timers = timers
+
+    def schedule(self) -> None:
+        """Wait until the next task is due."""
+        self._timers.schedule("maintenance", self._logs.next_due(), self._run)
+
+    def _run(self, _: float) -> None:
+        self._follower.follow_unused(then=self._maintain)
+
+    def _maintain(self) -> None:
+        try:
+            for task in self._logs.due():
+                self._logs.perform(task)
+        finally:
+            self.schedule()

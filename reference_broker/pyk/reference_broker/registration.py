@@ -1,0 +1,56 @@
+"""A broker registers with the controller: from then on clients see it."""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import UUID
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.broker_registration import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    Feature,
+    Listener,
+)
+
+from .controller.features import FEATURES
+from .controller_channel import ControllerChannel
+from .storage import StorageError
+
+
+async def register(
+    controller: ControllerChannel,
+    *,
+    cluster_id: str,
+    node_id: int,
+    incarnation_id: UUID,
+    host: str,
+    port: int,
+    rack: str | None,
+) -> int:
+    """Tell the controller where clients reach this broker; return the broker's new epoch.
+
+    Raises ``StorageError`` if the controller could not write that down.
+    """
+    request = BrokerRegistrationRequest(
+        broker_id=node_id,
+        cluster_id=cluster_id,
+        incarnation_id=incarnation_id,
+        listeners=[Listener(name="PLAINTEXT", host=host, port=port)],
+        features=[
+            Feature(
+                name=feature.name,
+                min_supported_version=feature.lowest,
+                max_supported_version=feature.highest,
+            )
+            for feature in FEATURES
+        ],
+        rack=rack,
+    )
+    registered: asyncio.Future[BrokerRegistrationResponse] = asyncio.Future()
+    controller.send(request).when_done(registered.set_result)
+    response = await registered
+    if response.error_code:
+        code = ErrorCode(response.error_code)
+        raise StorageError(f"the controller cannot register node {node_id}: {code.name}")
+    return response.broker_epoch

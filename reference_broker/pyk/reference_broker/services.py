@@ -1,0 +1,82 @@
+"""What a running broker offers to those that handle its requests."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pyk.runtime.clock import Clock
+from pyk.runtime.timers import Moment
+
+from .broker_configs import BrokerConfigs
+from .controller.image import MetadataImage
+from .controller.names import INTERNAL_TOPICS
+from .controller_channel import ControllerChannel
+from .coordinator.shards import Shards
+from .network.limits import LogLimiter
+from .producer_ids import ProducerIds
+from .replicas import Replicas
+from .storage import StorageError
+from .topic_creation import TopicCreator
+from .waiting_requests import WaitingRequests
+
+if TYPE_CHECKING:
+    from .handlers.fetch_session import FetchSessions
+
+log = logging.getLogger(__name__)
+
+
+class BrokerServices:
+    """All services of one broker, of which each handler sees those that it declares.
+
+    A handler's first argument is a ``Protocol`` with the services that it uses, so its signature
+    says what it can touch, and a test may give it just that.
+    """
+
+    def __init__(
+        self,
+        *,
+        node_id: int,
+        cluster_id: str,
+        clock: Clock,
+        moment: Callable[[], Moment],
+        new_session_id: Callable[[], int],
+        image: MetadataImage,
+        configs: BrokerConfigs,
+        replicas: Replicas,
+        shards: Shards,
+        controller: ControllerChannel,
+        waiting: WaitingRequests,
+    ) -> None:
+        self.node_id = node_id
+        self.cluster_id = cluster_id
+        self.image = image
+        self.configs = configs
+        self.replicas = replicas
+        self.shards = shards
+        self.internal_topics = INTERNAL_TOPICS | set(shards.kinds)
+        self.controller = controller
+        self.topics = TopicCreator(controller, configs, shards.kinds)
+        self.producer_ids = ProducerIds(controller, node_id)
+        self.waiting = waiting
+        self.moment = moment
+        self.time_ms = clock.time_ms
+        self._new_session_id = new_session_id
+        self._disk_errors = LogLimiter(log, clock.now)
+
+    @cached_property
+    def fetch_sessions(self) -> FetchSessions:
+        """All fetch sessions, made with the first fetch: a broker must start fast."""
+        from .handlers.fetch_session import FetchSessions
+
+        return FetchSessions(
+            self.configs.broker.max_incremental_fetch_session_cache_slots,
+            self._new_session_id,
+        )
+
+    def note_error(self, error: Exception) -> None:
+        """Log that a partition could not be read or written, if the disk is to blame."""
+        if isinstance(error, StorageError):
+            self._disk_errors.warning("%s", error.message)

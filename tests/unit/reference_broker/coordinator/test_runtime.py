@@ -1,0 +1,277 @@
+"""What runs a shard over its log: decide, commit, publish, in this order and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.coordinator.decision import NOTHING, Action, Decision
+from pyk.reference_broker.coordinator.runtime import ShardRuntime
+from pyk.reference_broker.coordinator.shard_timers import ShardTimers
+from pyk.reference_broker.deferred import Deferred
+from pyk.runtime import slotted
+from pyk.runtime.timers import Moment, TimerQueue
+from support.groups import MemoryShardLog
+
+
+@slotted.frozen
+class Word:
+    text: str
+
+    def encode(self) -> tuple[bytes | None, bytes | None]:
+        return None, self.text.encode()
+
+
+class Words:
+    """A shard that remembers words, and writes down what happens to it."""
+
+    def __init__(self, timers: ShardTimers, events: list[str]) -> None:
+        self.timers = timers
+        self.words: list[str] = []
+        self._events = events
+
+    def add(self, *words: str, **more: Any) -> tuple[str, Decision]:
+        self._events.append("decide")
+        return "added", Decision([Word(word) for word in words], **more)
+
+    def decode(self, key: bytes | None, value: bytes | None) -> Word:
+        return Word((value or b"").decode())
+
+    def replay(self, record: Word) -> None:
+        self._events.append(f"replay {record.text}")
+        self.words.append(record.text)
+
+    def loaded(self, moment: Moment) -> list[Decision]:
+        return []
+
+    def unloaded(self) -> None:
+        self._events.append("unloaded")
+
+
+class Running:
+    """A runtime over a log in memory; ``events`` is what happened, in order."""
+
+    def __init__(self, log: MemoryShardLog | None = None) -> None:
+        self.log = log or MemoryShardLog()
+        self.events: list[str] = []
+        self.timers = TimerQueue(lambda _: None)
+        self.asked: list[tuple[Any, Deferred[Any]]] = []
+        self.runtime = ShardRuntime(
+            "words",
+            self.log,
+            self.timers,
+            lambda: Moment(0, 0),
+            lambda timers: Words(timers, self.events),
+            publish=self._publish,
+            act=self._act,
+        )
+
+    def _publish(self, records: Sequence[Word]) -> None:
+        self.events.append(f"publish {' '.join(each.text for each in records)}")
+
+    def _act(self, request: Any) -> Deferred[Any]:
+        self.events.append(f"act {request}")
+        result: Deferred[Any] = Deferred()
+        self.asked.append((request, result))
+        return result
+
+    def add(self, *words: str, **more: Any) -> list[Any]:
+        """Add words; return the answers, of which there is one as soon as it may be given."""
+        answers: list[Any] = []
+        answer = self.runtime.ask(lambda shard, _: shard.add(*words, **more), lambda code: code)
+        answer.when_done(lambda value: (self.events.append("answer"), answers.append(value)))
+        return answers
+
+    def look(self) -> list[Any]:
+        seen: list[Any] = []
+        look = self.runtime.look(lambda shard: list(shard.words), lambda code: code)
+        look.when_done(seen.append)
+        return seen
+
+    def commit_all(self) -> None:
+        self.log.is_held = False
+        self.runtime.high_watermark_moved()
+
+
+def test_a_shard_decides_then_commits_then_publishes_then_answers_then_acts() -> None:
+    running = Running()
+    running.log.hold()
+
+    running.add("one", actions=[Action("send it on", lambda result, moment: NOTHING)])
+    running.commit_all()
+
+    assert running.events == [
+        "decide",
+        "replay one",
+        "publish one",
+        "answer",
+        "act send it on",
+    ]
+
+
+def test_nothing_is_published_answered_or_done_before_it_is_committed() -> None:
+    running = Running()
+    running.log.hold()
+
+    answers = running.add("one", actions=[Action("send", lambda result, moment: NOTHING)])
+
+    assert running.events == ["decide", "replay one"]
+    assert answers == []
+
+
+def test_a_look_waits_for_what_it_sees_to_be_committed() -> None:
+    running = Running()
+    running.add("one")
+    running.log.hold()
+    running.add("two")
+
+    seen = running.look()
+    assert seen == []
+
+    running.commit_all()
+    assert seen == [["one", "two"]]
+
+
+def test_a_look_at_what_is_committed_is_answered_at_once() -> None:
+    running = Running()
+    running.add("one")
+
+    assert running.look() == [["one"]]
+
+
+def test_a_decision_without_records_is_answered_after_those_it_may_rest_on() -> None:
+    running = Running()
+    running.log.hold()
+    first = running.add("one")
+    second = running.add()
+    assert (first, second) == ([], [])
+
+    running.commit_all()
+
+    assert (first, second) == (["added"], ["added"])
+
+
+def test_a_refused_append_changes_nothing() -> None:
+    running = Running()
+    running.log.fails_with = ErrorCode.KAFKA_STORAGE_ERROR
+
+    assert running.add("one") == [ErrorCode.KAFKA_STORAGE_ERROR]
+
+    running.log.fails_with = None
+    assert running.look() == [[]]
+    assert "publish one" not in running.events
+
+
+def test_a_decision_that_need_not_be_atomic_is_split_into_batches_that_fit() -> None:
+    running = Running()
+    running.log.max_batch_bytes = 200
+
+    answers = running.add("a" * 60, "b" * 60, "c", is_atomic=False)
+
+    # 61 bytes of header, then 32 and the text for each record.
+    assert [len(batch) for batch in running.log.batches] == [1, 2]
+    assert answers == ["added"]
+
+
+def test_an_atomic_decision_is_one_batch_however_large() -> None:
+    running = Running()
+    running.log.max_batch_bytes = 200
+
+    running.add("a" * 200, "b" * 200)
+
+    assert [len(batch) for batch in running.log.batches] == [2]
+
+
+def test_batches_before_one_that_fails_are_published_and_the_failure_is_answered() -> None:
+    running = Running()
+    running.log.max_batch_bytes = 200
+    running.log.fails_after(1, ErrorCode.KAFKA_STORAGE_ERROR)
+
+    answers = running.add("a" * 100, "b" * 100, is_atomic=False)
+
+    assert answers == [ErrorCode.KAFKA_STORAGE_ERROR]
+    assert "publish " + "a" * 100 in running.events
+    assert running.look() == [["a" * 100]]
+
+
+def test_the_result_of_an_action_is_reported_to_the_shard_and_written() -> None:
+    running = Running()
+
+    def report(result: str, moment: Moment) -> Decision:
+        return Decision([Word(f"heard {result}")])
+
+    running.add("one", actions=[Action("send", report)])
+    assert running.look() == [["one"]]
+
+    [(request, result)] = running.asked
+    result.complete("yes")
+
+    assert request == "send"
+    assert running.look() == [["one", "heard yes"]]
+    assert len(running.log) == 2
+
+
+def test_an_action_that_ends_after_its_shard_is_unloaded_changes_nothing() -> None:
+    running = Running()
+    report = Action("send", lambda result, moment: Decision([Word("late")]))
+    running.add("one", actions=[report])
+    running.runtime.unload()
+
+    running.asked[0][1].complete("yes")
+
+    assert len(running.log) == 1
+
+
+def test_an_unloaded_shard_sends_everybody_who_waits_elsewhere() -> None:
+    running = Running()
+    running.log.hold()
+    written, seen = running.add("one"), running.look()
+
+    running.runtime.unload()
+
+    assert (written, seen) == ([ErrorCode.NOT_COORDINATOR], [ErrorCode.NOT_COORDINATOR])
+    assert "publish one" not in running.events
+    assert running.events[-1] == "unloaded"
+
+
+def test_an_unloaded_shard_decides_nothing_more() -> None:
+    running = Running()
+    running.runtime.unload()
+    refused: list[ErrorCode] = []
+
+    assert running.add("one") == [ErrorCode.NOT_COORDINATOR]
+    assert running.look() == [ErrorCode.NOT_COORDINATOR]
+    running.runtime.tell(lambda shard, _: pytest.fail("handled"), refused.append)
+    assert refused == [ErrorCode.NOT_COORDINATOR]
+    assert len(running.log) == 0
+
+
+def test_nothing_that_an_unloaded_shard_has_scheduled_happens() -> None:
+    running = Running()
+    running.runtime.tell(
+        lambda shard, _: (
+            shard.timers.schedule(("later",), 5.0, lambda moment: Decision([Word("late")]))
+            or NOTHING
+        )
+    )
+
+    running.runtime.unload()
+    running.timers.advance(10.0)
+
+    assert len(running.log) == 0
+
+
+def test_a_shard_is_loaded_from_what_another_one_wrote() -> None:
+    before = Running()
+    before.add("one", "two")
+
+    after = Running(before.log)
+    for _ in after.runtime.load():
+        pass
+
+    assert after.look() == [["one", "two"]]
+    assert after.events == ["replay one", "publish one", "replay two", "publish two"]
+    assert len(after.log) == 2, "replaying writes nothing"
