@@ -111,9 +111,6 @@ class Partition:
     def add_listener(self, listener: Callable[[Partition], None]) -> None:
         self._listeners.append(listener)
 
-    def remove_listener(self, listener: Callable[[Partition], None]) -> None:
-        self._listeners.remove(listener)
-
     def become_leader(
         self, leader_epoch: int, replicas: tuple[int, ...], in_sync_replicas: tuple[int, ...]
     ) -> None:

@@ -9,15 +9,14 @@ waits for the leader's assignment by SyncGroup. ``Stable`` gives each member tha
 from __future__ import annotations
 
 import enum
-from collections import Counter
 
 from pyk.protocol.errors import ErrorCode, ProtocolError
-from pyk.protocol.messages.join_group import JoinGroupResponseMember
 from pyk.protocol.messages.sync_group import SyncGroupResponse
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
-from .member import Member, Protocols, join_error
+from .member import Member, join_error
+from .protocol_vote import select_protocol
 from .subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
 
 NO_GENERATION = -1
@@ -176,37 +175,13 @@ class ClassicGroup:
         self.leader_id = joined.member_id
         return True
 
-    # -- protocols -------------------------------------------------------------------------------
-
-    def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Return whether a member with these protocols can be in the group."""
-        if not self.members:
-            return bool(protocol_type and protocols)
-        return self.protocol_type == protocol_type and any(
-            name in self._candidates() for name, _ in protocols
-        )
-
-    def select_protocol(self) -> str:
-        """Return the protocol with most votes among those that all members support."""
-        candidates = self._candidates()
-        if not candidates:
-            raise AssertionError(f"members of group {self.group_id!r} have no protocol in common")
-        votes = Counter(member.vote(candidates) for member in self.members.values())
-        return votes.most_common(1)[0][0]
-
-    def _candidates(self) -> set[str]:
-        support = Counter(
-            name for member in self.members.values() for name in set(member.protocol_names)
-        )
-        return {name for name, count in support.items() if count == len(self.members)}
-
     # -- generations -----------------------------------------------------------------------------
 
     def begin_next_generation(self, time_ms: int) -> None:
         """End the join phase: the members that are left form the next generation."""
         self.generation_id += 1
         self.pending_sync.clear()
-        self.protocol_name = self.select_protocol() if self.members else None
+        self.protocol_name = select_protocol(self.members.values()) if self.members else None
         self.update_topics()
         self.move_to(GroupState.COMPLETING_REBALANCE if self.members else GroupState.EMPTY, time_ms)
 
@@ -233,45 +208,3 @@ class ClassicGroup:
         if self.protocol_type is None:
             return False
         return self.uses_consumer_protocol if self.topics is None else topic in self.topics
-
-    def join_members(self) -> list[JoinGroupResponseMember]:
-        """Return what the leader is told about all members."""
-        assert self.protocol_name is not None
-        return [
-            JoinGroupResponseMember(
-                member_id=member.member_id,
-                group_instance_id=member.group_instance_id,
-                metadata=member.metadata(self.protocol_name),
-            )
-            for member in self.members.values()
-        ]
-
-    # -- checks of offset requests ---------------------------------------------------------------
-
-    def check_offset_commit(
-        self, member_id: str, group_instance_id: str | None, generation_id: int
-    ) -> None:
-        """Raise unless this member, or an administrator of an empty group, may commit now."""
-        if generation_id < 0 and self.state is GroupState.EMPTY:
-            return
-        if generation_id >= 0 or member_id or group_instance_id is not None:
-            self.check_member(member_id, group_instance_id)
-            if generation_id != self.generation_id:
-                raise ApiError(ErrorCode.ILLEGAL_GENERATION)
-        elif self.state is not GroupState.EMPTY:
-            raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
-        if self.state is GroupState.COMPLETING_REBALANCE:
-            raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
-
-    def check_offset_delete(self) -> None:
-        """Raise unless offsets may be deleted.
-
-        Those of a consumer group may at any time, those of others only while the group is empty.
-        """
-        if self.state is not GroupState.EMPTY and not self.uses_consumer_protocol:
-            raise ApiError(ErrorCode.NON_EMPTY_GROUP)
-
-    def check_delete(self) -> None:
-        """Raise unless the group may be deleted."""
-        if self.state is not GroupState.EMPTY:
-            raise ApiError(ErrorCode.NON_EMPTY_GROUP)

@@ -20,7 +20,9 @@ from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
 from .classic_group import ClassicGroup, GroupState
+from .group_checks import supports
 from .member import Member, Protocols, join_error
+from .protocol_vote import select_protocol
 from .rebalance import GroupConfig, Rebalancer
 from .records import empty_group_record, group_record
 from .responses import (
@@ -111,7 +113,7 @@ class GroupMembership:
         if not self._has_room(group, member_id):
             group.remove(member_id)
             return join.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID)
-        if not group.supports(request.protocol_type, join.protocols):
+        if not supports(group, request.protocol_type, join.protocols):
             return join.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         if member_id == UNKNOWN_MEMBER_ID:
             return self._join_new(group, join)
@@ -210,7 +212,7 @@ class GroupMembership:
             return self._rebalancer.prepare_rebalance(group, reason, join.moment)
         if not group.is_in(GroupState.STABLE):
             return self._rebalancer.complete_join_if_all_joined(group, join.moment)
-        if group.select_protocol() != group.protocol_name:
+        if select_protocol(group.members.values()) != group.protocol_name:
             reason = f"static member {new_member_id} changes the protocol"
             return self._rebalancer.prepare_rebalance(group, reason, join.moment)
         return _keep_generation(group, member, join, leader_before)

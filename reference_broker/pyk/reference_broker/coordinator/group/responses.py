@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.join_group import JoinGroupResponse
+from pyk.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from pyk.protocol.messages.sync_group import SyncGroupResponse
 from pyk.reference_broker.coordinator.decision import NOTHING, Decision
 from pyk.reference_broker.deferred import Deferred
@@ -32,8 +32,21 @@ def joined(group: ClassicGroup, member: Member, *, tells_members: bool) -> JoinG
         protocol_name=group.protocol_name,
         leader=group.leader_id or "",
         member_id=member.member_id,
-        members=group.join_members() if tells_members else [],
+        members=_members(group) if tells_members else [],
     )
+
+
+def _members(group: ClassicGroup) -> list[JoinGroupResponseMember]:
+    """Return what the leader is told about all members."""
+    assert group.protocol_name is not None
+    return [
+        JoinGroupResponseMember(
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            metadata=member.metadata(group.protocol_name),
+        )
+        for member in group.members.values()
+    ]
 
 
 def synced(group: ClassicGroup, member: Member) -> SyncGroupResponse:

@@ -26,6 +26,7 @@ from pyk.reference_broker.errors import ApiError
 from pyk.runtime.timers import Moment
 
 from .classic_group import NO_GENERATION, ClassicGroup, GroupState
+from .group_checks import check_delete, check_offset_commit, check_offset_delete
 from .membership import GroupMembership
 from .offsets import GroupOffsets, OffsetConfig, OffsetStore, OffsetToCommit
 from .rebalance import GroupConfig
@@ -73,7 +74,7 @@ class GroupShard:
         member_id, instance_id, generation_id = member
         group = self.groups.get(group_id)
         if group is not None:
-            group.check_offset_commit(member_id, instance_id, generation_id)
+            check_offset_commit(group, member_id, instance_id, generation_id)
             self.membership.keep_alive(group, member_id, moment)
         elif generation_id > NO_GENERATION:
             # Version 9 brought an error of its own for this (KIP-848).
@@ -92,7 +93,7 @@ class GroupShard:
     ) -> tuple[OffsetResults, Decision]:
         """Delete committed offsets, except of topics that the group is subscribed to."""
         group = self._group(group_id)
-        group.check_offset_delete()
+        check_offset_delete(group)
         results, records = self.offsets.delete(group, partitions)
         return results, Decision(tuple(records))
 
@@ -133,7 +134,7 @@ class GroupShard:
         records: list[CoordinatorRecord] = []
         for group_id in dict.fromkeys(group_ids):
             try:
-                self._group(group_id).check_delete()
+                check_delete(self._group(group_id))
             except ApiError as error:
                 results[group_id] = error.code
                 continue
