@@ -80,8 +80,7 @@ def load_log(
         log_end_offset = repair.run(recovery_point, log_start_offset, was_shut_down_cleanly)
         recovery_point = min(recovery_point, repair.first_changed)
     if not len(segments):
-        preallocate_bytes = config.max_segment_bytes if config.preallocate else 0
-        segments.create(log_start_offset, now_ms, preallocate_bytes)
+        _begin(segments, log_start_offset, now_ms, config)
     log_start_offset = max(log_start_offset, segments.first.base_offset)
     leader_epochs.truncate_from_end(log_end_offset)
     leader_epochs.truncate_from_start(log_start_offset)
@@ -99,6 +98,12 @@ def load_log(
     )
     loaded.snapshots.keep(segments.base_offsets)
     return loaded
+
+
+def _begin(segments: LogSegments, offset: int, now_ms: int, config: LogConfig) -> None:
+    """Create the first segment of a log."""
+    preallocate_bytes = config.max_segment_bytes if config.preallocate else 0
+    segments.create(offset, now_ms, preallocate_bytes)
 
 
 def restore_producers(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from typing import get_type_hints
 
 import pytest
 
@@ -10,6 +11,8 @@ from pyk.protocol.registry import request_class, response_class
 from pyk.reference_broker.handlers.api_versions import advertised
 from pyk.reference_broker.handlers.error_responses import error_response
 from pyk.reference_broker.handlers.table import SERVED, handler
+from pyk.runtime.virtual_time import virtual_time
+from support.running_brokers import running_broker
 
 SERVED_VERSIONS = list(
     chain.from_iterable(
@@ -53,3 +56,21 @@ def test_every_version_has_an_error_response(api_key: ApiKey, version: int) -> N
     for body in (request, None):
         response = error_response(api_key, body, ErrorCode.UNKNOWN_SERVER_ERROR, version)
         response_class(api_key).decode(response.encode(version), version)
+
+
+@pytest.mark.parametrize("key", sorted(SERVED), ids=lambda key: key.api_name)
+@virtual_time
+async def test_a_broker_offers_every_service_that_a_handler_declares(key: ApiKey) -> None:
+    declared = get_type_hints(handler(key))["services"]
+    wanted = {name for each in declared.__mro__ for name in vars(each) if not name.startswith("_")}
+
+    async with running_broker() as broker:
+        assert wanted
+        assert all(hasattr(broker.services, name) for name in wanted)
+
+
+@pytest.mark.parametrize("key", sorted(SERVED), ids=lambda key: key.api_name)
+def test_no_handler_is_given_more_than_a_protocol_of_services(key: ApiKey) -> None:
+    declared = get_type_hints(handler(key))["services"]
+
+    assert getattr(declared, "_is_protocol", False)
