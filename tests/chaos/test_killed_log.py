@@ -1,4 +1,4 @@
-"""A process that appends and is killed, without warning, in the middle of it."""
+"""A process that is killed while it appends to a log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ while True:
 
 
 def append_until_killed(directory: str, acknowledgements: int) -> int:
-    """Return the log end offset that was acknowledged last before the kill."""
+    """Return the last log end offset that was acknowledged before the kill."""
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, directory],
         stdout=subprocess.PIPE,

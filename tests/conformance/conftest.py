@@ -1,4 +1,4 @@
-"""The brokers of the scenarios: ours always, Apache Kafka of one and three nodes when asked for.
+"""Brokers of the scenarios: the reference broker, and on request Apache Kafka with 1 and 3 nodes.
 
 The reference broker runs on one node: clusters of several are not in this release.
 """
@@ -47,7 +47,7 @@ def _apache_kafka_can_run() -> None:
 
 @pytest.fixture
 def topic(kafka: Kafka, request: pytest.FixtureRequest) -> str:
-    """A fresh topic with three partitions."""
+    """A new topic with three partitions."""
     return make_topic(kafka, request.node.originalname, partitions=3)
 
 

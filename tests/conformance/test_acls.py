@@ -1,4 +1,4 @@
-"""Clients that Apache Kafka's authorizer refuses say so, and go on once they are allowed."""
+"""Clients raise while Apache Kafka's authorizer denies access, and work once it is allowed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def bootstrap() -> Iterator[str]:
 
 
 def change_acl(bootstrap: str, change: str, principal: str, operation: str) -> None:
-    """Add or remove what says who may do, or must not do, something with the topic."""
+    """Add or remove ACLs of the topic."""
     run_tool(
         "AclCommand", "--bootstrap-server", bootstrap, change, "--force", "--topic", TOPIC,
         principal, "User:*", "--operation", operation,
@@ -76,7 +76,7 @@ def test_a_consumer_raises_while_reading_is_denied_and_works_once_it_is_allowed(
         values: list[bytes | None] = []
 
         def reads(value: bytes) -> bool:
-            # What was refused before it was allowed may be told after that.
+            # An earlier refusal may be raised after access was allowed.
             with contextlib.suppress(TopicAuthorizationFailedError):
                 values.extend(record.value for record in consumer.poll(0.5))
             return value in values

@@ -1,4 +1,4 @@
-"""The admin client's calls, each with what a broker says when it refuses."""
+"""Calls of the admin client, and the errors that brokers refuse them with."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def filled(kafka: Kafka, topic: str) -> str:
-    """A topic with ten records in its first two partitions, one each millisecond from 1000 on."""
+    """A topic with ten records in its first two partitions, one per millisecond from 1000 on."""
     with Producer(kafka.bootstrap) as producer:
         for number in range(10):
             producer.send(topic, b"%d" % number, partition=number % 2, timestamp_ms=1_000 + number)

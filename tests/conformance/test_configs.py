@@ -1,4 +1,4 @@
-"""What brokers say of their configuration: ours lists what Apache Kafka lists."""
+"""Configurations of brokers: the reference broker describes those that Apache Kafka describes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def client(kafka: Kafka) -> AsyncIterator[RawClient]:
 
 
 async def describe(client: RawClient, broker: str = "0", *names: str) -> dict[str, Any]:
-    """Return what a broker, or all of them for "", say of these names, all if none is given."""
+    """Describe configurations (default: all) of a broker, or of the whole cluster for ""."""
     asked = DescribeConfigsResource(
         resource_type=BROKER, resource_name=broker, configuration_keys=list(names) or None
     )
@@ -41,7 +41,7 @@ async def describe(client: RawClient, broker: str = "0", *names: str) -> dict[st
 
 
 async def change(client: RawClient, broker: str, name: str, value: str | None) -> None:
-    """Set a configuration and wait until the broker says so; None takes it back."""
+    """Set a configuration, or reset it for None, and wait until the broker describes the change."""
     config = alter.AlterableConfig(
         name=name, config_operation=DELETE if value is None else SET, value=value
     )
@@ -129,7 +129,7 @@ async def test_synonyms_are_described_only_on_request_also_for_the_cluster_wide_
 async def test_min_insync_replicas_is_a_cluster_wide_default(
     kafka: Kafka, client: RawClient
 ) -> None:
-    """Kafka does so when a cluster is made: with KIP-966 brokers may not differ in it."""
+    """Kafka sets it when it formats a cluster: with KIP-966 brokers must not differ in it."""
     described = (await describe(client))["min.insync.replicas"]
 
     value = str(kafka.min_insync_replicas)

@@ -1,4 +1,4 @@
-"""``pyk dump-log`` prints what Kafka's own tool prints, line for line."""
+"""``pyk dump-log`` prints the same lines as Kafka's own tool."""
 
 from __future__ import annotations
 

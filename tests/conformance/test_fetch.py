@@ -1,4 +1,4 @@
-"""How much a fetch is answered with, and when: ours does what Apache Kafka does."""
+"""How many batches a fetch returns, and when it is answered: as with Apache Kafka."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def fill(client: RawClient, topic: str, *, partition: int = 0, size: int, 
 
 
 def fetch_all(topic: str, partitions: int, *, max_bytes: int, **more: int) -> FetchRequest:
-    """Fetch partitions from their start; version 12, with topic names."""
+    """Fetch partitions from their start in version 12, which has topic names."""
     asked = [
         FetchPartition(partition=number, fetch_offset=0, partition_max_bytes=1 << 20)
         for number in range(partitions)
@@ -44,7 +44,7 @@ def fetch_all(topic: str, partitions: int, *, max_bytes: int, **more: int) -> Fe
 
 
 async def batch_counts(client: RawClient, request: FetchRequest) -> list[int]:
-    """Return how many whole batches each partition was answered with, at once."""
+    """Return how many complete batches each partition got."""
     client.send(request, 12)
     fetched = await client.receive(timeout=10)
     partitions = sorted(fetched.responses[0].partitions, key=lambda each: each.partition_index)

@@ -1,4 +1,4 @@
-"""Consumer groups: sharing, joining, leaving, and committing what was finished."""
+"""Consumer groups: sharing partitions, joining, leaving, and committing finished records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STRATEGIES = ["range", "roundrobin", "cooperative-sticky"]
 
 
 class Member:
-    """A consumer in a thread of its own that remembers what it read."""
+    """A consumer in its own thread that keeps the values it read."""
 
     def __init__(self, bootstrap: str, topic: str, group: str, **config: object) -> None:
         self._stop = threading.Event()

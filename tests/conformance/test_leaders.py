@@ -1,4 +1,4 @@
-"""Partitions that several nodes lead are read side by side, whatever one of them does."""
+"""Partitions that several nodes lead are read concurrently, also while one node is slow or down."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_slow_application_gets_records_of_all_partitions(kafka: Kafka) -> None
         max_partition_fetch_bytes=50_000, fetch_max_bytes=100_000,
     ) as consumer:  # fmt: skip
         consumer.assign([TopicPartition(topic, number) for number in range(PARTITIONS)])
-        # A node may answer late: records of each partition are there before one is read.
+        # A node may answer late, so wait until records of every partition are buffered.
         eventually(lambda: consumer.stats().buffered_bytes >= 250_000)
         read_from = Counter[int]()
         while read_from.total() < 3_000:
@@ -48,7 +48,7 @@ def test_all_partitions_are_read_after_a_node_was_killed(kafka: Kafka) -> None:
         read_from = Counter[int]()
 
         def has_read(count: int) -> bool:
-            # An outage that lasts is told; reading goes on by itself.
+            # A long outage raises; reading continues afterwards.
             with contextlib.suppress(KafkaError):
                 read_from.update(record.partition for record in consumer.poll(0.5))
             return read_from == dict.fromkeys(range(PARTITIONS), count)

@@ -1,4 +1,4 @@
-"""What is produced is what is consumed: every codec, every part of a record, in order, once."""
+"""Produced records are consumed once, in order and unchanged, with every codec."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.record_batches import record as encoded
 
 
 def consume(bootstrap: str, topic: str, count: int, **config: object) -> list[object]:
-    """Return the first ``count`` records of a topic, whatever partition they are in."""
+    """Return the first ``count`` records of a topic, from all partitions."""
     records: list[object] = []
     with Consumer(
         bootstrap,
@@ -129,7 +129,7 @@ async def test_records_are_counted_whatever_offset_deltas_their_producer_wrote(
     partitions = [result.responses[0].partition_responses[0] for result in results]
     assert [(each.error_code, each.base_offset) for each in partitions] == [(0, 1), (0, 4)]
     assert bytes(stored[16 : len(sent)]) == sent[16:]
-    # Java's consumer passes over a record whose offset delta does not rise: ours returns them all.
+    # Java's consumer skips a record whose offset delta does not increase: pyk returns every record.
     assert [(each.offset, each.value) for each in consume(kafka.bootstrap, topic, 7)] == [
         (0, b"first"), (1, b"0"), (2, b"1"), (3, b"2"), (4, b"0"), (5, b"1"), (6, b"2")
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Apache Kafka and the reference broker can read, and continue, each other's log files."""
+"""Apache Kafka and the reference broker read and append to each other's log files."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def produce(kafka: ApacheKafka, values: list[bytes]) -> None:
 
 
 def consume(kafka: ApacheKafka, count: int) -> list[bytes]:
-    """Read this many values with Kafka's own consumer, from the first one on."""
+    """Read the first values with Kafka's own consumer."""
     printed = run_tool(
         "consumer.ConsoleConsumer", "--bootstrap-server", kafka.bootstrap, "--topic", ORDERS.topic,
         "--from-beginning", "--max-messages", str(count), "--timeout-ms", "20000",

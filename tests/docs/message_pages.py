@@ -1,7 +1,7 @@
 """The reference of messages, ``docs/messages/``, written from the classes.
 
-``PYTHONPATH=tests python -m docs.message_pages`` writes all pages anew. A message of a module that
-no family names stands on the page of the others, so that a new one needs no more than that command.
+``PYTHONPATH=tests python -m docs.message_pages`` writes all pages again. Messages of a module that
+no family names are on the page of the others, so that a new message needs only that command.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def pages() -> dict[str, str]:
 
 
 def write_pages() -> None:
-    """Write all pages anew and remove those of families that are gone."""
+    """Write all pages, and remove those of deleted families."""
     written = pages()
     FOLDER.mkdir(exist_ok=True)
     for path in FOLDER.glob("*.md"):
@@ -164,7 +164,7 @@ def _page(family: Family, modules: dict[str, list[str]]) -> str:
 
 
 def _section(module: str, names: list[str]) -> str:
-    """Return what one module describes: an API, or records that belong together."""
+    """Return the section of one module: an API, or related records."""
     classes = [message_class(name) for name in names]
     lines = [f"## {_title(module)}", "", *_paragraphs(_about(module)), ""]
     if (api := _api(module)) is not None:
@@ -240,7 +240,7 @@ def _default(field: Field) -> str:
 
 
 def _changes(module: str, classes: list[type[Message]]) -> list[str]:
-    """Return the table of what each version has that the one before it had not."""
+    """Return the table of what each version adds."""
     lowest, highest = classes[0].versions.lowest, classes[0].versions.highest
     if lowest == highest:
         return []
@@ -419,13 +419,13 @@ def _literal(node: ast.stmt) -> str | None:
 
 
 def _about(module: str) -> str:
-    """Return what a module says of itself, without the name of its API in front."""
+    """Return the docstring of a module without the leading name of its API."""
     text = _tree(module)[""].removeprefix(f"{_title(module)}: ")
     return text[0].upper() + text[1:]
 
 
 def _text(docstring: str) -> str:
-    """Return a docstring as one line of Markdown that may stand in a table."""
+    """Return a docstring as one line of Markdown for a table."""
     text = re.sub(r":\w+:`~?([^`]*)`", r"`\1`", " ".join(docstring.split()))
     return text.replace("``", "`").replace("|", "\\|")
 

@@ -1,4 +1,4 @@
-"""The page of options is written from the tables: run this file to write it again."""
+"""The page of options is generated from the tables: run this file to write it again."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def row(option: Option) -> str:
 
 
 def section(title: str, config: type[ClientConfig], without: type[ClientConfig] | None) -> str:
-    """Return the options of a client that differ from those of all clients."""
+    """Return the section of the options that only this client has."""
     common = without.options() if without else {}
     rows = [row(one) for name, one in config.options().items() if common.get(name) != one]
     return f"\n## {title}\n\n{HEAD}{''.join(rows)}"
 
 
 def names_without_effect() -> str:
-    """Return the configurations of Kafka that are taken without effect, by the reason."""
+    """Return Kafka's configurations that are accepted without effect, by the reason."""
     names: dict[str, list[str]] = {}
     for name, reason in WITHOUT_EFFECT.items():
         names.setdefault(reason, []).append(f"`{name.replace('_', '.')}`")

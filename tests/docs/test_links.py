@@ -1,4 +1,4 @@
-"""Every link from one page of the repository to another file, or to a heading, leads there."""
+"""Every link of a page of the repository leads to an existing file or heading."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Every Python snippet of the README and the guide runs as it stands, page by page.
+"""Every Python snippet of the README and the guide runs unchanged, page by page.
 
 The snippets of a page share one namespace, as they would in a reader's session. ``localhost:9092``
-stands for a broker, which is the page's own. A snippet under the comment ``<!-- not run -->`` shows
-something that no test can do, and says why in words beside it.
+stands for a broker of the page's own. A snippet under the comment ``<!-- not run -->`` shows
+something that no test can do, and the text beside it says why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NEEDS_SPARK = {"spark.md"}
 
 
 def snippets(page: Path) -> list[tuple[int, str]]:
-    """Return ``(first line, code)`` of each snippet that is to be run."""
+    """Return ``(first line, code)`` of each snippet to run."""
     text = page.read_text()
     return [
         (text.count("\n", 0, found.start(2)), found.group(2))
@@ -47,7 +47,7 @@ def run(page: Path, bootstrap: str) -> None:
 
 @pytest.fixture(autouse=True)
 def log_level_is_kept() -> Iterator[None]:
-    """Give pyk's logger its level back: a page shows how to log every request."""
+    """Restore the level of pyk's logger: a page shows how to log every request."""
     logger = logging.getLogger("pyk")
     level = logger.level
     yield

@@ -1,4 +1,4 @@
-"""Every program in ``examples`` runs, and does what its first lines say."""
+"""Every program in ``examples`` runs, and does what its docstring says."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def example(name: str) -> ModuleType:
-    """Import an example as a program of its own would be."""
+    """Import an example as if it were a program of its own."""
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

@@ -1,7 +1,7 @@
 """The facts of Kafka's protocol as data, and the golden vectors of messages.
 
-They are read from ``../shared/protocol`` where that exists, else from the copies beside this file,
-which hold no more than the messages that pyk has. After a message was added,
+They are read from ``../shared/protocol`` where that exists, otherwise from the copies beside this
+file, which hold only the messages that pyk has. After a message was added,
 ``PYTHONPATH=tests python -m golden.protocol_facts`` brings the copies up to date.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from pyk.protocol import known_messages
 
-Facts: TypeAlias = Any  # JSON as it stands in the definitions
+Facts: TypeAlias = Any  # JSON as in the definitions
 
 FOLDER = Path(__file__).parent
 SHARED = FOLDER.parents[2] / "shared" / "protocol"
@@ -47,7 +47,7 @@ def large_messages() -> Facts:
 
 @cache
 def message_vectors(name: str) -> list[Facts]:
-    """Return the golden vectors of one message, none for those that only the large ones cover."""
+    """Return the golden vectors of one message; [] if only the large messages cover it."""
     if SHARED.exists():
         path = SHARED / "vectors" / "messages" / f"{name}.jsonl"
         lines = path.read_text("utf-8").split("\n") if path.exists() else []
@@ -76,18 +76,18 @@ def _copy(name: str) -> Any:
 
 
 def copied_messages() -> set[str]:
-    """Return the names of the messages whose facts stand in the copies."""
+    """Return the names of the messages whose facts are in the copies."""
     return {schema["name"] for schema in _copy("facts.json.gz")["messages"]}
 
 
 def messages_with_copied_vectors() -> set[str]:
-    """Return the names of the messages of which vectors stand in the copies."""
+    """Return the names of the messages whose vectors are in the copies."""
     large = _copy("facts.json.gz")["large"]["vectors"]
     return {*_copied_vectors(), *(vector["message"] for vector in large)}
 
 
 def copy_shared_facts() -> None:
-    """Write the copies anew from ``../shared/protocol``."""
+    """Write the copies again from ``../shared/protocol``."""
     names = known_messages()
     facts = {
         "messages": [schemas()[name] for name in names],

@@ -1,4 +1,4 @@
-"""What Java's client-side assignors gave for 90 random groups."""
+"""Assignments of Java's client-side assignors for 90 random groups."""
 
 from __future__ import annotations
 

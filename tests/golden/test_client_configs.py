@@ -1,7 +1,7 @@
 """A properties file of a Java client configures pyk's clients.
 
 ``client_configs.json`` holds the configurations of Kafka 4.3.1's producer, consumer and admin
-clients with their defaults as text, as its ``ConfigDef`` lists them; null where there is none.
+clients with their defaults as str, as its ``ConfigDef`` lists them; null without a default.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ VALUES = {
     "key.deserializer": "org.apache.kafka.common.serialization.StringDeserializer",
     "value.deserializer": "org.apache.kafka.common.serialization.ByteArrayDeserializer",
 }
-# Without transactions a transactional id cannot be taken: what it promises would not hold.
+# A transactional id is refused, since pyk has no transactions.
 REFUSED = {"transactional.id"}
 
 
 def properties(client: str) -> dict[str, str]:
-    """Return all configurations of a client of Kafka with its defaults, or a value that fits."""
+    """Return all configurations of a Kafka client with their defaults, or valid values."""
     return {
         name: VALUES.get(name, default if default is not None else "something")
         for name, default in KAFKA[client].items()

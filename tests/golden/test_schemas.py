@@ -1,4 +1,4 @@
-"""Our message classes, API keys and error codes against Kafka's definitions."""
+"""Message classes, API keys and error codes match Kafka's definitions."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from pyk.protocol.fields import ArrayKind, Kind, StructKind
 from support.table_codec import contains, default_of, fields_at, json_name, versions_of
 
 SECRETS = {"auth_bytes", "hmac", "salt", "salted_password", "server_key", "stored_key"}
-WITHOUT_VECTORS = {"SubscriptionInfoData"}  # it belongs to Kafka Streams, which wrote none
+WITHOUT_VECTORS = {"SubscriptionInfoData"}  # of Kafka Streams, for which there are no vectors
 RENAMED = {("StreamsGroupCurrentMemberAssignmentValue", "TaskIds"): "CurrentTaskIds"}
 
 
 class Row(NamedTuple):
-    """What one field is at one version."""
+    """The facts of one field at one version."""
 
     path: str
     kind: str
@@ -202,9 +202,9 @@ def _their_defaults(
 
 
 def _class_name(schema: Facts, kind: str) -> str:
-    """Return what we call a type.
+    """Return the name of a type in pyk.
 
-    Where two messages of a module each have a struct of their own under one name, ours says whose.
+    Where two messages of a module have different structs of one name, the name in pyk has a prefix.
     """
     name = kind.removeprefix("[]")
     if (schema["name"], name) in RENAMED:

@@ -1,4 +1,4 @@
-"""Peers that speak badly, slowly or not at all: they lose their connection, and nobody notices."""
+"""Peers that send malformed bytes, are slow or send nothing: only their connection is closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names, numbers and values that do not mean well: typed errors, and no file outside the data."""
+"""Hostile names, numbers and values: typed errors, and no file outside the data directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Record batches that lie: refused with Kafka's error, and the log is byte for byte what it was."""
+"""Invalid record batches are refused with Kafka's error, and leave the log unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def client(tmp_path: Path) -> AsyncIterator[RawClient]:
 
 
 def changed(at: int, data: bytes, records: bytes = b"") -> bytes:
-    """Return a good batch with other bytes at a position, its CRC as before."""
+    """Return a valid batch with other bytes at a position and an unchanged CRC."""
     good = records or batch(b"one", b"two")
     return good[:at] + data + good[at + len(data) :]
 

@@ -1,7 +1,7 @@
-"""Requests that lie about themselves: a broker answers with a typed error or closes, never fails.
+"""Malformed requests: a broker answers with a typed error or closes the connection.
 
-Every API in every version that is served gets a request with something in each field, in which each
-byte in turn is replaced by what counts and lengths do not like, and which is cut at each byte.
+Every supported version of every API gets a request with a value in each field. Each byte in turn is
+replaced by values that make counts and lengths invalid, and the request is truncated at each byte.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Victim:
         self.handled = 0
 
     def take(self, frame: bytes) -> None:
-        """Handle a frame as a connection does; let nothing pass but what closes it."""
+        """Handle a frame as a connection does; suppress only the errors that close a connection."""
         protocol = ServerConnection(SERVED)
         try:
             request = protocol.receive(memoryview(frame))

@@ -1,4 +1,4 @@
-"""Compressed data from a broken or hostile peer, bombs among it: errors, in bounded memory."""
+"""Compressed data from a broken or hostile peer: typed errors in bounded memory."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_lz4_frames_that_kafka_refuses_are_corrupt(data: bytes) -> None:
 
 
 def test_a_good_lz4_frame_is_read_after_a_bad_one() -> None:
-    cut = independent_lz4(GOOD * 40)[:-6]  # it declares how much is to come
+    cut = independent_lz4(GOOD * 40)[:-6]  # its header declares the size of the content
     without_size = bytes(lz4.frame.compress(GOOD, block_linked=False, store_size=False))
 
     with pytest.raises(CorruptRecordError, match="not valid lz4 data"):

@@ -1,4 +1,4 @@
-"""Fetch and group answers that mean harm: typed errors, in time, and the other partitions go on."""
+"""Hostile fetch and group responses raise typed errors in time, and other partitions are read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from support.consuming import P0, FetchingCluster, fetching, make_consumer, read
 
 
 def resealed(data: bytearray) -> bytearray:
-    """Make the checksum right again, so that what is wrong is not that."""
+    """Correct the checksum, so that only the other damage remains."""
     data[17:21] = crc32c(data[21:]).to_bytes(4, "big")
     return data
 
@@ -143,7 +143,7 @@ async def test_an_invalid_batch_length_raises_without_fetching_endlessly(length)
 
 @virtual_time
 async def test_offsets_that_jump_far_ahead_do_not_reset_the_position():
-    # The base offset is not covered by the checksum: what it says ahead of reading is only a guess.
+    # The checksum does not cover the base offset, so an offset to fetch from must not rely on it.
     async with fetching(auto_offset_reset="latest") as (cluster, consumer):
         cluster.append([b"a"])
         liar = batch(1, [b"b"])
@@ -185,7 +185,7 @@ async def test_an_empty_batch_is_skipped():
 
 
 class GroupScript:
-    """Answers of a coordinator to one member."""
+    """Responses of a coordinator to one member."""
 
     def __init__(self, cluster: FetchingCluster) -> None:
         self.join = JoinGroupResponse(

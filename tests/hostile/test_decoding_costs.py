@@ -1,7 +1,7 @@
-"""What it costs to decode bytes of a peer that means harm: steps and memory, never seconds.
+"""The cost of decoding bytes of a hostile peer, in steps and memory, not in seconds.
 
-A step is a line of Python that was run. Four times the bytes may cost four times as much, and what
-is only claimed, by a length or a count, may cost nothing.
+A step is a line of Python that ran. Four times the bytes may cost four times as much. A length or a
+count beyond the bytes that follow may cost nothing.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ NAMES = known_messages()
 PLAIN = PlainForm("pyk.protocol.records")
 
 ELEMENTS = 30
-ROUNDED = 1.25  # lists grow by more than they need
+ROUNDED = 1.25  # lists allocate more than they need
 KEPT_BYTES = 80 * 72  # freed lists that Python keeps: they do not count when used again
-ERROR_BYTES = 8 * 1024  # what an error takes, traceback included
+ERROR_BYTES = 8 * 1024  # of an error with its traceback
 BYTES_PER_BYTE = 64  # a struct of three bytes becomes an object with room for all its fields
 
 TAGS = b"".join(varint(tag) + b"\0" for tag in range(200, 3200))
@@ -128,7 +128,7 @@ def _first_and_last_version(name: str) -> Iterator[Sample]:
 
 
 def _with_elements(sample: Sample, elements: int) -> Iterator[bytes]:
-    """Return the sample with so many elements instead of one, in each of its arrays in turn."""
+    """Return samples in which one array has ``count`` elements instead of one, for each array."""
     for number, piece in enumerate(sample.pieces):
         if piece.role in ("classic count", "compact count"):
             is_compact = piece.role == "compact count"
@@ -157,7 +157,7 @@ def read_or_refuse(data: bytes) -> Any:
 
 def steps(work: Callable[[], Any]) -> int:
     """Return how many lines of Python ``work`` runs."""
-    work()  # what is made on first use is no part of it
+    work()  # create lazily created objects before measuring
     count = 0
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
@@ -175,16 +175,16 @@ def steps(work: Callable[[], Any]) -> int:
 
 
 def takes_at_most(limit: float, work: Callable[[], Any]) -> bool:
-    """Tell whether ``work`` has that many bytes at once, at most.
+    """Return whether ``work`` allocates at most so many bytes at a time.
 
-    Threads that earlier tests left behind are measured with it: one time of several is proof.
+    Threads of earlier tests are measured, too: one measurement within the limit is enough.
     """
     return any(peak_memory(work) <= limit for _ in range(5))
 
 
 def peak_memory(work: Callable[[], Any]) -> int:
-    """Return the bytes that ``work`` had at once, its result included."""
-    work()  # what is made on first use is no part of it
+    """Return the peak of the bytes that ``work`` allocated, with its result."""
+    work()  # create lazily created objects before measuring
     tracemalloc.start()
     try:
         result = work()

@@ -1,4 +1,4 @@
-"""What the fuzzer begins with, and what it once found, does no harm: tried without a fuzzer."""
+"""Run the seeds and the kept inputs of the fuzzer without a fuzzer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of magic 0 and 1 from a peer that is broken or hostile: a typed error, bounded memory."""
+"""Batches of magic 0 and 1 from a broken or hostile peer: typed errors in bounded memory."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Malformed bytes that real peers could send, one by one.
 
-Kafka 4.3.1 takes several of these for something else, or crashes; pyk refuses them.
+Kafka 4.3.1 misreads several of these, or crashes; pyk refuses them.
 """
 
 from __future__ import annotations

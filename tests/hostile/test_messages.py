@@ -1,7 +1,7 @@
-"""Bytes that are no message: every piece of every message of every version, broken once.
+"""Malformed messages: every piece of every message in every version, broken once.
 
-Whatever the bytes, decoding ends in a message or in a ProtocolError; which of them, and with what
-words, is known for every kind of damage.
+Decoding any bytes returns a message or raises a ProtocolError. For every kind of damage, the test
+knows which of them, and the words of the error.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def test_random_damage_results_in_a_message_or_a_protocol_error(name: str) -> No
 
 
 def _error(cls: type[Message], version: int, data: bytes) -> str:
-    """Return what the error for these bytes says, nothing if there is none."""
+    """Return the message of the error for these bytes, "" without an error."""
     try:
         cls.decode(data, version)
     except MalformedMessageError as error:

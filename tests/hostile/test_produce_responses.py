@@ -1,4 +1,4 @@
-"""A producer beside brokers whose answers are wrong, malformed or not from this world."""
+"""A producer whose brokers send wrong or malformed responses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INT32 = st.integers(-(1 << 31), (1 << 31) - 1)
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 TEXT = st.text(max_size=20)
 ORDERS = uuid5(NAMESPACE, "orders")
-WRITTEN = (0, 46)  # nobody can tell these from the truth
+WRITTEN = (0, 46)  # success and a duplicate: a producer has to believe both
 
 partitions = st.builds(
     PartitionProduceResponse,

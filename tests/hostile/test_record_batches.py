@@ -1,6 +1,6 @@
-"""Batches from a peer that is broken or hostile: a typed error, in bounded memory, every time.
+"""Batches from a broken or hostile peer: typed errors in bounded memory.
 
-The rows follow what was measured of Apache Kafka. Where it is lax or crashes, pyk refuses; where it
+The cases follow measurements of Apache Kafka. Where it is lax or crashes, pyk refuses; where it
 accepts on purpose, pyk accepts.
 """
 
@@ -35,12 +35,12 @@ MIB = 1024 * 1024
 
 
 def with_length(length: int) -> bytes:
-    """Return a record of 7 bytes and a value of none, whose length field says ``length``."""
+    """Return a record of 7 bytes with a null value, whose length field is ``length``."""
     return encode_varint(length) + record(0, value=None)[1:]
 
 
 def body(*parts: bytes) -> bytes:
-    """Return a record made of ``parts`` behind the attributes, with the right length."""
+    """Return a record of ``parts`` after the attributes, with the correct length."""
     content = b"\x00" + b"".join(parts)
     return encode_varint(len(content)) + content
 

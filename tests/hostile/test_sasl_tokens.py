@@ -1,6 +1,6 @@
 """Decode malformed SASL tokens, and tokens that another parser reads in another way.
 
-A case says so where Kafka 4.3.1 treats the token differently; pyk refuses all of them.
+Cases note where Kafka 4.3.1 treats the token differently; pyk refuses all of them.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def test_no_error_and_no_cause_of_one_repeats_a_secret(
 
 # -- malformed tokens, format by format ------------------------------------------------------------
 
-# By what is wrong: the token, and words of the error.
+# By the kind of damage: the token, and words of the error.
 MalformedTokens = dict[str, tuple[bytes, str]]
 
 

@@ -1,4 +1,4 @@
-"""Bytes that somebody made to hurt: in a produce request, and in the files of a log."""
+"""Hostile bytes in a produce request and in the files of a log."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NAMES = [
 
 
 def with_true_crc(data):
-    """Return the batch with the CRC that its bytes have: its maker knows how."""
+    """Return the batch with the correct CRC, as an attacker would send it."""
     changed = bytearray(data)
     fields = (changed[43:51], changed[51:53], changed[53:57])
     restamp(changed, *(int.from_bytes(field, signed=True) for field in fields))
@@ -43,7 +43,7 @@ def with_true_crc(data):
 
 
 def check_that_log_is_whole(log):
-    """Every stored batch can be read, and its offsets are those that were given."""
+    """Check that every stored batch is readable and has the assigned offsets."""
     expected = 0
     for stored in read_batches(log.read(0, 1 << 24).read()):
         assert stored.base_offset == expected

@@ -1,4 +1,4 @@
-"""A broker in a process of its own, for clients that other people made."""
+"""A broker in its own process, for clients of other projects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def bootstrap(broker: BrokerProcess) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # What these clients leave open is theirs.
+    # These clients may leave sockets open: do not fail for that.
     for item in items:
         if "interop" in item.path.parts:
             item.add_marker(
@@ -33,6 +33,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def collect_what_clients_left() -> Iterator[None]:
-    """Let the warnings about it come while they are ignored."""
+    """Collect garbage while the warnings about it are ignored."""
     yield
     gc.collect()

@@ -1,4 +1,4 @@
-"""aiokafka against our broker."""
+"""aiokafka with the reference broker."""
 
 from __future__ import annotations
 

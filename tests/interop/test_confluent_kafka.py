@@ -1,4 +1,4 @@
-"""confluent-kafka (librdkafka) against our broker."""
+"""confluent-kafka (librdkafka) with the reference broker."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def produce(bootstrap: str, topic: str, **config: Any) -> None:
 
 
 def consume(bootstrap: str, topic: str, group: str, members: int = 1, **config: Any) -> list[bytes]:
-    """Read the topic as a group of so many members until everything is there."""
+    """Read all values of the topic as a group of so many members."""
     found: list[bytes] = []
     lock, done = threading.Lock(), threading.Event()
 

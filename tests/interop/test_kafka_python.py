@@ -1,4 +1,4 @@
-"""kafka-python against our broker."""
+"""kafka-python with the reference broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Apache Kafka's command-line tools, and so its Java clients, against our broker."""
+"""Apache Kafka's command-line tools, and so its Java clients, with the reference broker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = [
 
 
 def tool(name: str, bootstrap: str, *arguments: str, **options: object) -> str:
-    """Run a tool and return what it printed; fail with all of that if it complains."""
+    """Run a tool and return its output; fail with that output if it reports an error."""
     printed = run_tool(name, "--bootstrap-server", bootstrap, *arguments, **options)
     assert "Exception" not in printed, printed
     return printed

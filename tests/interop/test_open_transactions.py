@@ -1,4 +1,4 @@
-"""A committed reader behind a transaction that librdkafka holds open, on Apache Kafka."""
+"""A read_committed consumer and a transaction that librdkafka holds open, on Apache Kafka."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bootstrap() -> Iterator[str]:
 
 
 def begin_transaction(bootstrap: str, topic: str) -> Any:
-    """Write one record in a transaction that stays open."""
+    """Produce one record in a transaction that stays open."""
     producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap, "transactional.id": topic})
     producer.init_transactions(30)
     producer.begin_transaction()

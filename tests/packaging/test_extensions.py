@@ -1,4 +1,4 @@
-"""What is compiled is current, and a machine without a compiler still gets a package."""
+"""Compiled modules are current, and a machine without a compiler still gets a package."""
 
 from __future__ import annotations
 

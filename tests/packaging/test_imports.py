@@ -1,4 +1,4 @@
-"""Importing a part loads that part, not the suite."""
+"""Importing a part loads only that part."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 
 def modules_after(statement: str) -> set[str]:
-    """Return the modules that a fresh interpreter holds after a statement."""
+    """Return the modules of a new interpreter after a statement."""
     program = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""Laws of every assignor, whatever members claim: stale generations, doubles, nonsense."""
+"""Laws of every assignor, with any claims of members: old generations, duplicates, nonsense."""
 
 from __future__ import annotations
 

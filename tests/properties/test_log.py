@@ -1,4 +1,4 @@
-"""A log against a list, through every kind of stop."""
+"""A log holds the same values as a list after every kind of stop."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VALUES = st.lists(st.binary(max_size=30), min_size=1, max_size=5)
 
 
 class LogAgainstList(RuleBasedStateMachine):
-    """The list holds all values ever appended; ``start`` is the first that can still be read."""
+    """The list holds all appended values; ``start`` is the first offset that can still be read."""
 
     @initialize(config=CONFIGS, page_bytes=st.sampled_from([64, 4096]))
     def begin(self, config: LogConfig, page_bytes: int) -> None:
@@ -109,7 +109,7 @@ class LogAgainstList(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def truncate(self, data: st.DataObject) -> None:
-        """Truncation is told in offsets of whole batches, as followers do it."""
+        """Truncate at the boundary of a batch, as followers do."""
         stored = list(read_batches(self.log.read(self.start, 1 << 20).read()))
         ends = [each.next_offset for each in stored if each.base_offset >= self.start]
         if not ends:
@@ -160,7 +160,7 @@ class LogAgainstList(RuleBasedStateMachine):
         self.forget_producer()
 
     def find_producer(self) -> None:
-        """Find that the log knows the producer still, unless its records were deleted."""
+        """Check that the log still knows the producer, unless its records were deleted."""
         entry = self.log.producers.get(PRODUCER)
         if entry is not None:
             assert entry.last_sequence + 1 == self.next_sequence
@@ -169,7 +169,7 @@ class LogAgainstList(RuleBasedStateMachine):
             self.forget_producer()
 
     def forget_producer(self) -> None:
-        """Continue where the log says that the producer is."""
+        """Continue with the sequence number that the log has for the producer."""
         entry = self.log.producers.get(PRODUCER)
         self.next_sequence = entry.last_sequence + 1 if entry is not None else 0
         self.last_sent = None
@@ -197,7 +197,7 @@ TestLogAgainstList.settings = settings(max_examples=150, stateful_step_count=30)
 
 
 def filled(filesystem: Any, batches: list[list[bytes]], **config: Any) -> list[tuple[int, int]]:
-    """Append all batches, then kill; return (size, end offset) of the log after each."""
+    """Append all batches, then crash; return (size, end offset) of the log after each."""
     log = open_log(filesystem, **config)
     places = [(0, 0)]
     for sent in batches:
@@ -266,7 +266,7 @@ def test_a_torn_write_loses_only_records_that_were_not_acknowledged(
         filesystem.heal()
         memory.crash(loses_unflushed=False)
         log = open_log(filesystem, segment_bytes=400)
-        # A batch that arrived whole may be there, though nobody was told.
+        # A batch that was written completely may be there although it was not acknowledged.
         assert values(log)[: len(acknowledged)] == acknowledged
     else:
         assert values(log) == acknowledged

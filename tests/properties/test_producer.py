@@ -45,12 +45,12 @@ ERRORS_WITHOUT_APPEND = [
 ]
 
 
-# -- what happens: bursts of records, and brokers that fail ----------------------------------------
+# -- events: bursts of records, and brokers that fail ----------------------------------------------
 
 
 @attrs.frozen
 class Burst:
-    """Records that are sent to one partition one after the other, and the pause after them."""
+    """Records that are sent to one partition in a row, and the pause after them."""
 
     partition: int
     records: int
@@ -59,7 +59,7 @@ class Burst:
 
 @attrs.frozen
 class Fault:
-    """What a broker does with one produce request."""
+    """How a broker handles one produce request."""
 
     name: str
     produce: Callable[[ProducingCluster, ProduceRequest], Any] = attrs.field(repr=False)
@@ -242,7 +242,7 @@ async def send_while_brokers_fail(
 
 
 def answer_with(cluster: ProducingCluster, faults: list[Fault]) -> None:
-    """Let the brokers treat the next produce requests like this, one each, and the rest well."""
+    """Handle each of the next produce requests with one of these faults, and the rest correctly."""
 
     def answer(fault: Fault) -> Answer:
         return lambda request: fault.produce(cluster, request)
@@ -287,7 +287,7 @@ def assert_written_once_at_most(written: list[bytes]) -> None:
 
 
 def assert_written_as_reported(record: SentRecord, written: list[bytes]) -> None:
-    """An acknowledged record is at its offset; one that definitely failed is nowhere."""
+    """Check that an acknowledged record is at its offset and a definitely failed one is missing."""
     if isinstance(record.outcome, RecordMetadata):
         assert record.value in written
         assert record.outcome.offset in (-1, written.index(record.value))

@@ -1,4 +1,4 @@
-"""Laws of record batches: what is written is read, whatever it is and however it is taken."""
+"""Laws of record batches: decoding returns the encoded records, in spans of any size."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ INT32 = st.integers(-(1 << 31), (1 << 31) - 1)
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 MAYBE_BYTES = st.none() | st.binary(max_size=300)
 HEADERS = st.lists(st.tuples(st.text(max_size=20), MAYBE_BYTES), max_size=3).map(tuple)
-# Differences of these timestamps fit an int64, whichever of them comes first.
+# Differences of these timestamps fit an int64, in any order.
 TIMESTAMPS = st.integers(-(1 << 62), (1 << 62) - 1)
 SOURCES = st.lists(
     st.tuples(TIMESTAMPS, MAYBE_BYTES, MAYBE_BYTES, HEADERS), min_size=1, max_size=20
@@ -119,7 +119,7 @@ def test_records_of_a_damaged_batch_are_never_read(
 ) -> None:
     good = batch_of(sources, codec)
     bad = bytearray(good)
-    # The place of a batch is not covered by its CRC.
+    # The CRC does not cover the base offset of a batch.
     position = choice.draw(st.sampled_from([8, 9, 10, 11, *range(16, len(good))]))
     bad[position] ^= choice.draw(st.integers(1, 255))
 

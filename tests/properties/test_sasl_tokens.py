@@ -1,4 +1,4 @@
-"""Laws of SASL tokens: what is written is read, and a password is proved by itself alone."""
+"""Laws of SASL tokens: decoding inverts encoding, and only the same password is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of planning: no offset is read twice or left out, and a stream always moves on."""
+"""Laws of planning: every offset is read once, and a stream always advances."""
 
 from __future__ import annotations
 

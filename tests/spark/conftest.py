@@ -1,4 +1,4 @@
-"""One broker for all tests of a process, and fresh topics."""
+"""One broker for all tests of a process, and new topics."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def make_topic(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> Callabl
 
 @pytest.fixture
 def topic(make_topic: Callable[..., Topic]) -> Topic:
-    """A fresh topic with three partitions."""
+    """A new topic with three partitions."""
     return make_topic()

@@ -1,4 +1,4 @@
-"""What Java itself says of the patterns that are translated to Python's."""
+"""Java matches the patterns that pyk translates to Python's syntax."""
 
 from __future__ import annotations
 

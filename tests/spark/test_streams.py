@@ -1,4 +1,4 @@
-"""Streaming reads through a Spark session: nothing left out, nothing twice, restarts included."""
+"""Streaming reads through a Spark session: every record once, also after restarts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
 
 @attrs.define
 class Seen:
-    """The values of each batch, by batch id; a batch that is run again is seen again."""
+    """The values of each batch, by batch id; a batch that runs again is in it twice."""
 
     batches: list[tuple[int, list[bytes]]] = attrs.field(factory=list)
     failing: bool = False

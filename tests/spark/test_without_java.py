@@ -1,4 +1,4 @@
-"""Spark on a machine without Java: the one that the extra brings."""
+"""Spark on a machine without Java uses the one that the extra installs."""
 
 from __future__ import annotations
 

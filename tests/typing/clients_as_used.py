@@ -1,4 +1,4 @@
-"""How programs use the clients. Lines that end in ``# wrong`` must not pass the type checker."""
+"""Programs that use the clients. The type checker must refuse the lines that end in ``# wrong``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The type hints of the clients accept what is right and refuse what is wrong."""
+"""The type hints of the clients accept correct calls and refuse wrong ones."""
 
 from __future__ import annotations
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from .engine import HAS_ATHERIS, harm_of
 from .targets import CORPORA, TARGETS, corpus_name
 
-FOLDER = Path(".fuzz")  # what earlier runs found worth keeping; without it all begin with the seeds
-MOST_LINES = 60  # of what a target that failed has printed
+FOLDER = Path(".fuzz")  # inputs that earlier runs kept; without it, targets start with seeds
+MOST_LINES = 60  # of the output of a target that failed
 
 
 def main(minutes: float, names: list[str]) -> int:
-    """Return the exit status: 1 if an input did harm, 2 if a target could not be run."""
+    """Return the exit status: 1 if an input did harm, 2 if a target could not run."""
     if not HAS_ATHERIS:
         print("== fuzz: atheris is not to be had for this Python: damaging seeds blindly instead")
     shares = sum(TARGETS[name].share for name in names)
@@ -42,7 +42,7 @@ def fuzz(name: str, seconds: int) -> subprocess.CompletedProcess[str]:
 
 
 def report(name: str, done: subprocess.CompletedProcess[str]) -> int:
-    """Print what came of a target, and return its part of the exit status."""
+    """Print the result of a target, and return its part of the exit status."""
     harm = harm_of(FOLDER / corpus_name(name))
     inputs = re.findall(r"number_of_executed_units: (\d+)", done.stdout)
     places = re.findall(r"cov: (\d+)", done.stdout)

@@ -1,13 +1,13 @@
 """Fuzz one target: ``python -m hostile.fuzz.engine TARGET FOLDER SECONDS``.
 
-With atheris the fuzzer sees which code an input reaches, and goes on from inputs that reach more;
-those stay in FOLDER. Without it, inputs are damaged blindly. An input that does harm ends the run:
-it is in ``FOLDER.harm`` then, and the exit status is not 0.
+With atheris the fuzzer sees which code an input reaches, continues from inputs that reach more, and
+keeps those in FOLDER. Without atheris, inputs are damaged at random. An input that does harm ends
+the run: it is then in ``FOLDER.harm``, and the exit status is not 0.
 """
 
 from __future__ import annotations
 
-# Nothing of pyk is imported up here: atheris has to see that, and is told so further down.
+# Do not import pyk here: atheris has to instrument these imports, see `guided`.
 import hashlib
 import os
 import sys
@@ -22,7 +22,7 @@ from typing import Any
 
 HAS_ATHERIS = find_spec("atheris") is not None
 STARTED = time.monotonic()
-SLOWEST_SECONDS = 10  # for one input
+SLOWEST_SECONDS = 10  # time limit for one input
 MOST_MEBIBYTES = 1024
 
 
@@ -32,7 +32,7 @@ def main(name: str, folder: Path, seconds: int) -> None:
 
 
 def guided(name: str, folder: Path, seconds: int) -> None:
-    """Let atheris run; it ends the process."""
+    """Run atheris, which ends the process."""
     import atheris
 
     if not name.startswith("compiled_"):
@@ -62,7 +62,7 @@ def guided(name: str, folder: Path, seconds: int) -> None:
 
 
 def _use_plain_form() -> None:
-    """Make imports find the sources of modules that may be compiled: there atheris can look in."""
+    """Import hot modules from their sources, which atheris can instrument."""
     protocol = find_spec("pyk.protocol")
     assert protocol is not None
     for place in protocol.submodule_search_locations or ():
@@ -109,7 +109,7 @@ def seeds_of(name: str) -> list[bytes]:
 
 
 def harm_of(folder: Path) -> Path:
-    """Return where the input that did harm is written to."""
+    """Return the path to which an input that did harm is written."""
     return folder.with_suffix(".harm")
 
 

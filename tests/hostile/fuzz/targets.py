@@ -1,7 +1,7 @@
-"""What is fuzzed. A target takes any bytes at all, and raises if they did harm.
+"""Targets of the fuzzer. A target accepts any bytes, and raises if they did harm.
 
-Harm is any exception but a ``ProtocolError``, and any value that is not what the bytes say. Seeds
-are bytes that make sense; ``corpora/NAME.txt`` has those that once did harm, or nearly.
+Harm is any exception except a ``ProtocolError``, and any value that differs from the bytes. Seeds
+are valid bytes; ``corpora/NAME.txt`` has inputs that did harm in the past, or nearly did.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ from support.table_codec import Reader, varint
 
 Mutate: TypeAlias = Callable[[bytes, int], bytes]
 
-COMPILED = "compiled_"  # begins the names of targets that are not tried in the plain form
+COMPILED = "compiled_"  # prefix of targets that do not run in the plain form
 CORPORA = Path(__file__).parent / "corpora"
-LONGEST = 4096  # bytes of an input
+LONGEST = 4096  # limit for the bytes of an input
 MOST_DECOMPRESSED = 1 << 20
 CORRELATION_ID = 7
 ASKED = [(ApiVersionsRequest(), 3), (MetadataRequest(), 12), (FetchRequest(), 12)]
@@ -70,12 +70,12 @@ class Target(NamedTuple):
 
 
 def corpus_name(name: str) -> str:
-    """Return the name of a target's corpus: both forms of a module have the same."""
+    """Return the name of a target's corpus, which both forms of a module share."""
     return name.removeprefix(COMPILED)
 
 
 def corpus(name: str) -> list[bytes]:
-    """Return the inputs that are kept: a line for each, as Python writes bytes."""
+    """Return the inputs of a corpus file, which has one bytes literal per line."""
     path = CORPORA / f"{corpus_name(name)}.txt"
     lines = path.read_text("ascii").splitlines() if path.exists() else []
     return [ast.literal_eval(line) for line in lines if line.startswith("b")]
@@ -107,7 +107,7 @@ def mutate_message(data: bytes, chance: Random, mutate: Mutate) -> bytes:
 
 
 def message_seeds() -> Iterator[bytes]:
-    """Return the newest version of each; the others come by changing the line in front."""
+    """Return every message in its newest version; mutating the first line gives other ones."""
     for name in known_messages():
         newest = _newest(name)
         yield f"{name} {newest.version}\n".encode() + newest.data
@@ -124,10 +124,10 @@ def _versions() -> dict[bytes, tuple[type[Message], int]]:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)  # in which one NaN is like another
+    return json.dumps(value, sort_keys=True)  # in which all NaN are equal
 
 
-# Frames: what a server is asked, and what a client is answered.
+# Frames: requests to a server, and responses to a client.
 
 
 def receive_frame(frame: bytes) -> None:
@@ -160,7 +160,7 @@ def _served() -> dict[ApiKey, Any]:
     return {key: request_class(key).versions for key in apis}
 
 
-# What lies in records and byte fields behind a type and a version.
+# Values of records and byte fields that begin with a type and a version.
 
 
 def read_persisted(data: bytes) -> None:
@@ -189,7 +189,7 @@ def persisted_seeds() -> Iterator[bytes]:
                 yield sample.data
 
 
-# Record batches: as they come, and with CRCs that fit, for nothing else gets past them.
+# Record batches: with any CRC, and with correct CRCs, without which nothing else is decoded.
 
 
 def read_records(data: bytes) -> None:
@@ -202,7 +202,7 @@ def read_records_in_both_forms(data: bytes) -> None:
 
 
 def with_right_crcs(data: bytes) -> bytes:
-    """Return the batches with the CRC that belongs to each, as far as there are whole ones."""
+    """Return the data with the correct CRC in every complete batch."""
     repaired, position = bytearray(data), 0
     while len(data) - position >= 61:
         end = position + 12 + int.from_bytes(data[position + 8 : position + 12], signed=True)
@@ -220,7 +220,7 @@ def record_seeds() -> Iterator[bytes]:
             yield data
 
 
-# SASL tokens. What is signed must be written again as it was; JSON and Bearer have several ways.
+# SASL tokens. Signed tokens must be encoded as they were; JSON and Bearer allow several encodings.
 
 SIGNED: list[Callable[[bytes], Any]] = [
     ClientFirst.decode,

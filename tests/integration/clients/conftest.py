@@ -20,7 +20,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def topic(cluster: Cluster, request: pytest.FixtureRequest) -> str:
-    """A fresh topic with three partitions."""
+    """A new topic with three partitions."""
     name = f"{request.node.originalname}-{next(_numbers)}"
     cluster.create_topic(name, partitions=3)
     return name

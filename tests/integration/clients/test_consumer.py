@@ -1,4 +1,4 @@
-"""What the blocking consumer reads, finds and refuses, over real sockets."""
+"""The blocking consumer over real sockets: reading, offsets, deserializers, misuse."""
 
 from __future__ import annotations
 
@@ -204,6 +204,6 @@ def test_the_next_records_are_fetched_while_the_application_works(cluster, topic
 
             produce(cluster, topic, 1)
 
-            # Without a call of the application, which works on the record before.
+            # The application makes no call while it works on the previous record.
             eventually(lambda: consumer._core.buffer.buffered_bytes > 0)
             read(consumer, 1)

@@ -1,4 +1,4 @@
-"""What the blocking consumer commits: what a loop body has finished, and what it is told to."""
+"""The blocking consumer commits records that a loop body finished, and records on request."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_close_does_not_commit_the_record_whose_loop_body_failed(cluster, topic)
 
 def test_a_member_that_was_removed_for_slow_polls_rejoins_at_the_next_poll(cluster, topic):
     produce(cluster, topic, 30)
-    # A member that looked once in a heartbeat interval whether it is polled would be late here.
+    # A member that checks for polls only once per heartbeat interval would rejoin too late.
     patience = {"heartbeat_interval_ms": 100_000, "session_timeout_ms": 300_000}
     with reader(
         cluster, topic, group_id=topic, max_poll_interval_ms=300, max_poll_records=1, **patience

@@ -1,4 +1,4 @@
-"""The blocking consumer and a broker that is not there, goes, comes back or serves damage."""
+"""The blocking consumer with a broker that is down, restarts or returns corrupt records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A blocking consumer whose program is interrupted by signals all the time."""
+"""A blocking consumer in a program that signals interrupt again and again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTERVALS = [0.0003 + 0.00007 * number for number in range(30)]
 
 @contextmanager
 def interrupted_after(seconds: float) -> Iterator[None]:
-    """Interrupt the block after a while, wherever its poll is, and swallow what that raises."""
+    """Interrupt the block after a delay, at any point of its poll, and suppress the exception."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         while frame is not None:
@@ -28,7 +28,7 @@ def interrupted_after(seconds: float) -> Iterator[None]:
             frame = frame.f_back
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    gc.disable()  # an exception in a callback of the collector is reported, and reaches nobody
+    gc.disable()  # an exception in a callback of the garbage collector is logged and not raised
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
@@ -42,7 +42,7 @@ def interrupted_after(seconds: float) -> Iterator[None]:
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
 def test_no_record_is_lost_or_repeated_when_polls_are_interrupted_anywhere(cluster, topic):
-    # A batch that takes longer to open than any interval would be opened again and again.
+    # Opening a batch has to take less time than the intervals between the signals.
     produce(cluster, topic, 3000, batch_size=1000)
     polled = []
     with reader(cluster, topic, group_id=topic, max_poll_records=20) as consumer:

@@ -1,4 +1,4 @@
-"""The blocking consumer among threads, signals and forks, and when it is closed or forgotten."""
+"""The blocking consumer with threads, signals and forks, and how it is closed."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_a_program_that_forgets_to_close_its_consumer_ends(cluster, topic):
 
 @pytest.fixture
 def hasty_interpreter() -> Iterator[None]:
-    """Let threads take turns a thousand times as often, so that they meet in the odd places."""
+    """Switch between threads a thousand times as often as by default, to find races."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield

@@ -1,4 +1,4 @@
-"""A process that has no file descriptors left is told so, by a client that can be closed."""
+"""A client in a process without free file descriptors raises, and can be closed."""
 
 from __future__ import annotations
 

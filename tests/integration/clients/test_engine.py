@@ -1,4 +1,4 @@
-"""The engine on real sockets: peers that are no brokers, outages, leaks, signals."""
+"""The engine on real sockets: peers other than brokers, outages, leaks, signals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support.real_time import IN_TIME, left_open_by
 
 
 def refused(port: int) -> tuple[str, float]:
-    """Return what is said of a port that serves no broker, and after how many seconds."""
+    """Return the error for a port without a broker, and the seconds until it was raised."""
     began = time.monotonic()
     with pytest.raises(BootstrapError) as raised:
         Admin(f"127.0.0.1:{port}").__enter__()
@@ -134,14 +134,14 @@ def test_ctrl_c_interrupts_a_blocking_call_at_once() -> None:
             f"127.0.0.1:{silent.getsockname()[1]}",
         )
         assert program.stdout is not None
-        with silent.accept()[0]:  # the call is under way
+        with silent.accept()[0]:  # the call is in progress
             program.stdout.readline()
             program.send_signal(signal.SIGINT)
             began = time.monotonic()
             out, err = program.communicate(timeout=10)
 
     assert out == "interrupted\n"
-    assert "Traceback" not in err  # a loaded machine may be told that asyncio was slow
+    assert "Traceback" not in err  # on a loaded machine asyncio may log that it was slow
     assert time.monotonic() - began < IN_TIME
 
 

@@ -1,4 +1,4 @@
-"""Where delivery callbacks run, what they may do, and what their failures leave alone."""
+"""The threads of delivery callbacks, what callbacks can do, and exceptions in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.real_time import IN_TIME, eventually
 
 
 def in_time(function) -> None:
-    """Run a function in a thread, and fail if it hangs."""
+    """Run a function in a thread; fail if it does not return in time."""
     thread = threading.Thread(target=function, daemon=True)
     thread.start()
     thread.join(IN_TIME)
@@ -24,7 +24,7 @@ def in_time(function) -> None:
 
 
 class Inside:
-    """Notes of each callback whether it ran in a thread that was inside of ``send``."""
+    """Records for each callback whether it ran in a thread that was inside ``send``."""
 
     def __init__(self) -> None:
         self.found: list[bool] = []

@@ -1,4 +1,4 @@
-"""However a producer ends: nothing is accepted afterwards, and everything has an outcome."""
+"""A closed producer accepts no records, and every accepted record has an outcome."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_close_settles_every_record_although_a_callback_is_slow(
     producer.close(0.1)
 
     assert time.monotonic() - before < IN_TIME / 2
-    assert waits == [GRACE_SECONDS]  # the time is over: the thread is left to end by itself
+    assert waits == [GRACE_SECONDS]  # after the timeout, close does not wait longer for the thread
     with pytest.raises(ClosedError):
         producer.send(topic, b"3")
     may_go_on.set()

@@ -1,4 +1,4 @@
-"""Ctrl-C at every point of a call: what was accepted is delivered, and nothing leaks."""
+"""Ctrl-C at every point of a call: accepted records are delivered, and nothing leaks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 
 class Interrupted:
-    """A producer whose calls are interrupted, and that is asked each time whether it still works.
+    """A producer whose calls are interrupted, and that is checked after each call.
 
-    Nothing lingers for long enough to be sent for any other reason than that it must be.
+    With a long ``linger_ms``, records are sent only because a batch is full or a call flushes.
     """
 
     def __init__(self, cluster: Cluster, topic: str, **options: Any) -> None:
@@ -29,7 +29,7 @@ class Interrupted:
         self.handler = signal.getsignal(signal.SIGINT)
 
     def check(self, result: object) -> None:
-        """Fail if anything is left undone; ``result`` may be a delivery."""
+        """Fail if a record is not delivered or memory leaks; ``result`` may be a delivery."""
         producer = self.producer
         assert signal.getsignal(signal.SIGINT) is self.handler
         producer.flush(IN_TIME)
@@ -54,7 +54,7 @@ def test_no_record_is_lost_when_send_is_interrupted_anywhere(
     def send() -> object:
         delivery = it.producer.send(topic, b"x", partition=1, on_delivery=sent.append)
         if linger_ms:
-            it.producer.send(topic, b"y" * 20_000, partition=1)  # it closes the batch before it
+            it.producer.send(topic, b"y" * 20_000, partition=1)  # it completes the previous batch
         return delivery
 
     assert interrupted_everywhere(send, it.check) > MANY_POINTS
@@ -72,7 +72,7 @@ def test_a_full_batch_is_sent_although_the_send_that_filled_it_was_interrupted(
         it.producer.send(topic, b"y" * 900, partition=1)
 
     def check(result: object) -> None:
-        # Whoever is only answered, and does not flush, must not wait for the linger either.
+        # A caller that waits for its delivery without a flush must not wait for the linger either.
         if it.producer.stats().unfinished_batches and before:
             it.producer.send(topic, b"z" * 1_000, partition=1)
             before[-1].result(IN_TIME)

@@ -1,4 +1,4 @@
-"""How often threads take the event loop for ``send_and_wait``: each time may cost a switch."""
+"""How often threads enter the event loop for ``send_and_wait``: each time may cost a switch."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from support.real_time import IN_TIME, eventually
 
 MESSAGES = 100
 PARTITIONS = 3
-GRACE_SECONDS = 10.0  # however slowly this test runs; but less than until the next timer
+GRACE_SECONDS = 10.0  # longer than this test runs, but less than the time until the next timer
 AT_ONCE, OVER_SOCKETS = "brokers that answer at once", "a broker behind a socket"
 
 
 @pytest.fixture
 def entries(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Count how often each thread took the loop, by its name."""
+    """Count how often each thread entered the loop, by its name."""
     counts: Counter[str] = Counter()
 
     def set_running_loop(loop: asyncio.AbstractEventLoop | None) -> None:
@@ -41,8 +41,8 @@ def entries(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def producer(
     request: pytest.FixtureRequest, cluster: Cluster, topic: str
 ) -> Iterator[Producer[Any, Any]]:
-    """A producer without linger whose background thread leaves the loop to callers for long."""
-    if request.param == AT_ONCE:  # for they live in the producer's own loop
+    """A producer without linger whose background thread naps for long if it finds a caller."""
+    if request.param == AT_ONCE:  # they belong to the producer's own loop
         scripted = ProducingCluster(MemoryNetwork(), nodes=PARTITIONS)
         scripted.add_topic(topic, [1, 2, 3])
         producer = Producer[Any, Any](scripted.bootstrap, network=scripted.network, linger_ms=0)
@@ -70,7 +70,7 @@ def test_send_and_wait_enters_the_loop_once(
         send_messages(producer, topic)
         return entries[caller] == MESSAGES
 
-    # The background thread may be in the way of the first calls; it naps once it finds a caller.
+    # The background thread may compete with the first calls; it naps once it finds a caller.
     eventually(enters_once_a_message)
 
 
@@ -85,4 +85,4 @@ def test_the_background_thread_sleeps_while_send_and_wait_is_called_again_and_ag
         return not entries[background]
 
     eventually(leaves_the_loop_alone)
-    assert entries, "nobody was counted"
+    assert entries, "no thread was counted"

@@ -1,4 +1,4 @@
-"""An asyncio producer that is used where its event loop does not run."""
+"""An asyncio producer that is used outside its event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters as tests use them: quick to start, gone without a trace."""
+"""Clusters for tests: addresses, configuration, and closing without leaks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from support.raw_client import RawClient
 
 
 def open_files() -> list[str]:
-    """Return what this process has open, but for the directory that is read to know."""
+    """Return the open files of this process, without the directory that lists them."""
     folder = Path("/proc/self/fd")
     links = [os.readlink(link) for link in folder.iterdir() if link.is_symlink()]
     return sorted(link for link in links if not link.startswith("/proc"))
@@ -28,7 +28,7 @@ def open_files() -> list[str]:
 
 def test_a_blocking_cluster_serves_and_leaves_nothing_behind() -> None:
     with Cluster():
-        pass  # whatever is imported or opened once
+        pass  # import and open what is created only once
     threads, files = threading.active_count(), open_files()
 
     with Cluster() as cluster:
@@ -92,7 +92,7 @@ async def test_a_broker_on_all_addresses_advertises_the_address_that_the_client_
 
 
 async def told_addresses(bootstrap: str) -> set[tuple[str, int]]:
-    """Return the addresses of brokers that a client is told."""
+    """Return the addresses of brokers in the metadata for a client."""
     async with RawClient(bootstrap.replace("[", "").replace("]", "")) as client:
         response = await client.ask(MetadataRequest(topics=[]), 12)
     return {(broker.host, broker.port) for broker in response.brokers}
@@ -151,7 +151,7 @@ def test_a_forked_child_cannot_use_the_cluster_of_its_parent() -> None:
         if child == 0:
             status = 1
             try:
-                signal.alarm(20)  # The end of a child that hangs.
+                signal.alarm(20)  # kill a child that hangs
                 try:
                     cluster.create_topic("orders")
                 except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""Configurations take effect, while a broker runs too, or are named."""
+"""Configurations take effect, also while a broker runs, or are reported."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ PARTITIONS = 40
 
 
 class FewDescriptors(OsFileSystem):
-    """A process that may have 32 descriptors."""
+    """A process with a limit of 32 file descriptors."""
 
     @property
     def max_open_files(self) -> int:

@@ -1,4 +1,4 @@
-"""Every version of every API that is advertised is answered, and in the right bytes."""
+"""Every advertised version of every API is answered with valid bytes."""
 
 from __future__ import annotations
 

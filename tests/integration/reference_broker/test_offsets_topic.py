@@ -1,4 +1,4 @@
-"""What becomes of groups when the topic that holds them goes."""
+"""Groups when the topic that stores them is deleted."""
 
 from __future__ import annotations
 

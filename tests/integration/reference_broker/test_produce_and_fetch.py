@@ -1,4 +1,4 @@
-"""Records through a broker over a real socket, in the broker's own words."""
+"""Produce and fetch records over a real socket with plain requests."""
 
 from __future__ import annotations
 

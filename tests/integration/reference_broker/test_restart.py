@@ -1,4 +1,4 @@
-"""What was acknowledged is there after the broker was stopped, killed, or its process was."""
+"""Acknowledged data survive when the broker, or its process, is stopped or killed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_topics_records_and_commits_survive_a_stop_or_kill_of_the_node(
     async with RawClient(bootstrap) as client:
         after = (await client.ask(MetadataRequest(topics=None))).topics
         for partition in [each for topic in before for each in topic.partitions]:
-            partition.leader_epoch += end == "kill"  # what was not flushed may be lost
+            partition.leader_epoch += end == "kill"  # unflushed records may be lost
         assert after == before
         await produce_one(client, b"two")
         assert await values(client) == [b"one", b"two"]
@@ -108,7 +108,7 @@ async def test_acknowledged_records_survive_a_kill_of_the_process(tmp_path: Path
                 await produce_one(client, b"%d" % number)
             await client.ask(find_coordinator())
             await client.ask(commit(7), 9)
-            # In flight while the process dies: it may be there or not, but whole.
+            # In flight when the process is killed: it may be there or not, but never in part.
             client.send(produce(batch(*[b"x" * 1000] * 500)), 12)
             await client.writer.drain()
         broker.kill()

@@ -1,4 +1,4 @@
-"""A disk that is slow or fails: nobody else waits for it, and nothing is acknowledged over it."""
+"""A slow or failing disk: other requests do not wait, and no unflushed record is acknowledged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SlowFile:
 
 
 class SlowFileSystem(FaultyFileSystem):
-    """Lets flushes of the log of TOPIC wait, in threads, while it is ``slow``."""
+    """Delays flushes of the log of TOPIC, in threads, while it is ``slow``."""
 
     waits_for_device = True
 

@@ -1,4 +1,4 @@
-"""What is said on the connections of a capture, through all of its layers."""
+"""Messages on the connections of a capture, decoded through all layers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KAFKA = {9092}
 
 
 class Ends:
-    """Both ends of a connection, which make the bytes that they would send."""
+    """Both ends of a connection, which encode the bytes that they would send."""
 
     def __init__(self) -> None:
         self._client = ClientConnection("shop")

@@ -1,4 +1,4 @@
-"""``pyk decode`` as its users see it."""
+"""``pyk decode`` as users see it."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def records(*pairs: tuple[bytes | None, bytes | None]) -> bytes:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """A log with all the files that it has once it was closed."""
+    """A closed log with all of its files."""
     directory = tmp_path / "orders-0"
     opened = open_log(
         OsFileSystem(), directory=str(directory), segment_bytes=2000, index_interval_bytes=300

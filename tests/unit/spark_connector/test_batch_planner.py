@@ -1,4 +1,4 @@
-"""The ranges of a batch read, and what it says of those that are not there."""
+"""The offset ranges of a batch read, and errors for offsets that do not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors as they reach the driver of a query: as text, with Kafka's name and number, once."""
+"""The text of errors at the driver of a query, with Kafka's name and number once."""
 
 from __future__ import annotations
 

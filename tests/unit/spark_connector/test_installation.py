@@ -1,4 +1,4 @@
-"""What an installation must have, and what it should."""
+"""Modules that an installation must have, and those that it should have."""
 
 from __future__ import annotations
 

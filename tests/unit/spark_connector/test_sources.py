@@ -1,4 +1,4 @@
-"""What Spark gets and calls, without a session: readers that travel, limits, SIGTERM."""
+"""Spark's interface without a session: pickled readers, limits, SIGTERM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stream says of records that are gone, and of topics that were created again."""
+"""A stream with lost records, and with topics that were created again."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TestLoss:
 
 
 class TestRecreatedTopics:
-    """A topic that was deleted and created again is another topic, however long it is."""
+    """A topic that was deleted and created again is another topic, whatever its offsets are."""
 
     def started(self, cluster: FakeCluster, **options: str) -> tuple[StreamPlanner, dict[str, Any]]:
         stream = planner(cluster, startingOffsets="earliest", **options)

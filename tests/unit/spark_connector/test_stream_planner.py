@@ -1,4 +1,4 @@
-"""A stream as Spark drives it: the same question twice, restarts, limits, commits."""
+"""A stream as Spark plans it: repeated calls, restarts, limits, commits."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class TestAvailableNow:
 
 
 class TestIdling:
-    """Spark asks a hundred times a second; each question to a large topic costs milliseconds."""
+    """Spark calls a hundred times a second; a request for a large topic costs milliseconds."""
 
     def idle(self, cost: float, **options: str) -> tuple[FakeCluster, StreamPlanner, VirtualClock]:
         cluster, clock = FakeCluster({A0: 5}), VirtualClock()

@@ -1,4 +1,4 @@
-"""What lives as long as a Python worker."""
+"""Clients that live as long as a Python worker."""
 
 from __future__ import annotations
 

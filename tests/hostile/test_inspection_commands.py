@@ -1,4 +1,4 @@
-"""Bytes that people look at are often damaged: ``decode`` and ``dump-log`` say so, and no more."""
+"""``pyk decode`` and ``pyk dump-log`` report damaged input and do not fail otherwise."""
 
 from __future__ import annotations
 

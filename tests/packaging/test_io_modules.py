@@ -1,7 +1,7 @@
-"""Files are opened, and clocks and dice read, in the seam modules only.
+"""Only the modules that do I/O open files.
 
-ruff bans the modules that can be named; what it cannot name, the builtin ``open`` and the methods
-of ``Path`` that do I/O, is looked for here.
+ruff bans modules by their names. It cannot ban the builtin ``open`` and the methods of ``Path``
+that do I/O, so this module searches for them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SEAMS = (
+MODULES_WITH_IO = (
     "runtime/",
     "spark_connector/pyk/spark_connector/java.py",
     "clients/pyk/clients/config/",  # from_properties(path)
@@ -56,7 +56,7 @@ def opened_files(source: str) -> list[int]:
     return lines
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if not path.startswith(SEAMS)])
+@pytest.mark.parametrize("path", [path for path in SOURCES if not path.startswith(MODULES_WITH_IO)])
 def test_only_modules_that_do_io_open_files(path: str) -> None:
     assert opened_files((ROOT / path).read_text()) == []
 

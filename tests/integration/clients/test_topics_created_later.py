@@ -1,4 +1,4 @@
-"""A topic that is wanted before it exists is read soon after it does."""
+"""A topic that is created after the subscription is read soon."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_topic_that_is_created_after_the_subscription_is_read_soon(
         auto_offset_reset="earliest",
         allow_auto_create_topics=is_created,
     ) as consumer:
-        assert not consumer.poll(timeout=0.5)  # it is a member by now
+        assert not consumer.poll(timeout=0.5)  # it is a member now
 
         with Producer(cluster.bootstrap) as producer:
             producer.send_and_wait(topic, b"at last")

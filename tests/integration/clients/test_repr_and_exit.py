@@ -1,4 +1,4 @@
-"""What clients say of themselves, and how they end where nobody answers any more."""
+"""The repr of clients, and the end of clients and programs without close or without a broker."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_close_does_not_wait_for_the_end_of_an_outage_to_leave_the_group() -> No
         while not consumer.assignment():
             consumer.poll(timeout=0.1)
         cluster.kill(0)
-        consumer.poll(timeout=0.5)  # by now it looks for a coordinator
+        consumer.poll(timeout=0.5)  # now it searches for a coordinator
         began = time.monotonic()
 
         consumer.close()

@@ -1,4 +1,4 @@
-"""Requests that cannot be, and the codes that answer them: ours are Apache Kafka's."""
+"""Invalid requests get the error codes that Apache Kafka answers with."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def name(kafka: Kafka) -> str:
 
 
 async def create_offsets_topic(kafka: Kafka) -> None:
-    """Look for a coordinator: the first such request creates ``__consumer_offsets``."""
+    """Request a coordinator: the first such request creates ``__consumer_offsets``."""
     async with RawClient(kafka.bootstrap) as node_0:
         await coordinator_of(node_0, "answers")
 
 
 async def answer(kafka: Kafka, request: Message, version: int) -> Any:
-    """Return what node 0 answers, or for a request about a group its coordinator."""
+    """Return the response of node 0, or of the coordinator for a request about a group."""
     async with RawClient(kafka.bootstrap) as node_0:
         group = group_of(request)
         if group is None:
@@ -276,8 +276,8 @@ CASES: dict[str, tuple[Made, int, list[ErrorCode]]] = {
     "create: unknown config": (create("n", foo="1"), 7, [E.INVALID_CONFIG]),
     "create: bad config": (create("n", **{"retention.ms": "x"}), 7, [E.INVALID_CONFIG]),
     "create: null config": (create("n", **{"retention.ms": None}), 7, [E.INVALID_CONFIG]),
-    "create: to nobody": (create("n", assignment=[[77]]), 7, [E.INVALID_REPLICA_ASSIGNMENT]),
-    "create: to none": (create("n", assignment=[[]]), 7, [E.INVALID_REPLICA_ASSIGNMENT]),
+    "create: unknown broker": (create("n", assignment=[[77]]), 7, [E.INVALID_REPLICA_ASSIGNMENT]),
+    "create: without replicas": (create("n", assignment=[[]]), 7, [E.INVALID_REPLICA_ASSIGNMENT]),
     "create: twice to one": (create("n", assignment=[[0, 0]]), 7, [E.INVALID_REPLICA_ASSIGNMENT]),
     "create: good": (create("n", assignment=[[0]]), 7, [E.NONE]),
     "partitions: as many": (partitions(2), 3, [E.INVALID_PARTITIONS]),

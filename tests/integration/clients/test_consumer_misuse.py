@@ -1,4 +1,4 @@
-"""What an application does wrong with a consumer is told at once, in its own line."""
+"""Misuse of a consumer raises at once, in the line of the application."""
 
 from __future__ import annotations
 
