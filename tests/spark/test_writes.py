@@ -165,5 +165,5 @@ def test_overwriting_a_topic_is_refused(spark: SparkSession, topic: Topic) -> No
 def test_a_column_of_the_wrong_type_is_refused_before_anything_runs(
     spark: SparkSession, topic: Topic
 ) -> None:
-    with pytest.raises(PySparkException, match=r"\[PYK_SCHEMA\] column 'value' is bigint"):
+    with pytest.raises(PySparkException, match=r"\[PYK_SCHEMA\] column 'value' must be string"):
         write(spark.range(1).withColumnRenamed("id", "value"), topic)

@@ -22,8 +22,8 @@ from pathlib import Path
 import pyk.spark_connector
 
 DEPENDENCIES = ("attrs", "cramjam", "crc32c", "lz4", "murmurhash2", "zstandard")
-DISCOVERED = "pyspark_pyk"
-LEFT_OUT = frozenset({".pyc", ".c", ".pxd", ".pyx"})
+DISCOVERY_MODULE = "pyspark_pyk"
+SKIPPED_SUFFIXES = frozenset({".pyc", ".c", ".pxd", ".pyx"})
 
 
 def write_archive(target: Path, extra: Sequence[str] = ()) -> None:
@@ -31,29 +31,29 @@ def write_archive(target: Path, extra: Sequence[str] = ()) -> None:
 
     Raises ``PackageNotFoundError`` for a package that is not installed.
     """
-    # Most of it is machine code and shipped once: the fastest compression does.
+    # Most of it is machine code, shipped once: the fastest compression is enough.
     with tarfile.open(target, "w:gz", compresslevel=1) as archive:
         for name, file in sorted({**dict(_own_files()), **dict(_files_of(extra))}.items()):
             archive.add(file, name)
 
 
 def _own_files() -> Iterator[tuple[str, Path]]:
-    """Yield pyk's files by their names in the archive; its parts may lie in several folders."""
+    """Yield pyk's files by their names in the archive; its parts may be in several folders."""
     for folder in map(Path, pyk.__path__):
         for file in folder.rglob("*"):
-            if file.is_file() and file.suffix not in LEFT_OUT:
+            if file.is_file() and file.suffix not in SKIPPED_SUFFIXES:
                 yield str(Path("pyk", file.relative_to(folder))), file
-    spec = find_spec(DISCOVERED)
-    assert spec is not None  # it is part of every installation
+    spec = find_spec(DISCOVERY_MODULE)
+    assert spec is not None  # every installation has it
     assert spec.origin is not None
-    yield f"{DISCOVERED}.py", Path(spec.origin)
+    yield f"{DISCOVERY_MODULE}.py", Path(spec.origin)
 
 
 def _files_of(extra: Sequence[str]) -> Iterator[tuple[str, Path]]:
     for package in (*DEPENDENCIES, *extra):
         for file in distribution(package).files or ():
-            # Scripts lie outside of the folder of packages, and cannot be used from an archive.
-            if file.suffix not in LEFT_OUT and ".." not in file.parts:
+            # Scripts are outside of the folder of packages, and cannot be used from an archive.
+            if file.suffix not in SKIPPED_SUFFIXES and ".." not in file.parts:
                 yield str(file), Path(str(file.locate()))
 
 

@@ -20,19 +20,19 @@ TARGET_BYTES = 6 * 1024 * 1024
 
 @attrs.define
 class BatchSize:
-    """How many records the next batch should hold, from how large those before it were."""
+    """Choose the number of records of the next batch from the sizes of the batches before it."""
 
     rows: int = FIRST_ROWS
 
-    def seen(self, rows: int, size: int) -> None:
-        """Note a batch of so many rows and bytes."""
+    def adapt_to(self, rows: int, size: int) -> None:
+        """Adapt to a batch of ``rows`` rows and ``size`` bytes."""
         if rows:
             fitting = TARGET_BYTES * rows // max(size, 1)
             self.rows = max(FEWEST_ROWS, min(MOST_ROWS, fitting))
 
 
 def spark_batch(table: pa.Table, columns: Sequence[Column], schema: pa.Schema) -> pa.RecordBatch:
-    """Return the columns that Spark asked for, in exactly the schema that it compares with."""
+    """Return the columns that Spark asked for, in exactly the schema that Spark expects."""
     arrays = [
         _converted(table.column(column.client_name), field.type)
         for column, field in zip(columns, schema, strict=True)
@@ -41,7 +41,7 @@ def spark_batch(table: pa.Table, columns: Sequence[Column], schema: pa.Schema) -
 
 
 def slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Cut a batch that is far above the target: the JVM holds a whole batch in memory."""
+    """Split a batch that is far above the target size: the JVM holds a whole batch in memory."""
     parts = max(1, batch.nbytes // TARGET_BYTES)
     rows = max(1, -(-batch.num_rows // parts))
     for first in range(0, batch.num_rows, rows):
@@ -68,6 +68,6 @@ def _converted(column: pa.ChunkedArray, type_: pa.DataType) -> pa.Array:
 
 
 def _null_if_empty(headers: pa.ListArray, type_: pa.ListType) -> pa.Array:
-    """Spark's source has null, not an empty array, for a record without headers."""
+    """Replace empty arrays by null, as Spark's own source does for a record without headers."""
     is_empty = pc.fill_null(pc.equal(pc.list_value_length(headers), 0), True)
     return pa.ListArray.from_arrays(headers.offsets, headers.values, type=type_, mask=is_empty)

@@ -1,4 +1,4 @@
-"""The plan of a batch read: from where to where, and who reads what."""
+"""Plan a batch read: its start and end offsets, and the ranges of each task."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def plan_batch(
 ) -> list[tuple[OffsetRange, ...]]:
     """Return the ranges of each task.
 
-    Raises :class:`OptionError` for a range that cannot be: one that ends before it starts or, with
-    ``failOnDataLoss``, one that ends at an offset that is not there yet. Raises
+    Raises :class:`OptionError` for an invalid range: one that ends before it starts or, with
+    ``failOnDataLoss``, one that ends beyond the end of its partition. Raises
     :class:`~pyk.spark_connector.errors.DataLossError` when offsets that the options name are gone
     and ``failOnDataLoss`` is on.
     """
@@ -33,7 +33,7 @@ def plan_batch(
 
 def _check_order(start: OffsetMap, end: OffsetMap) -> None:
     wrong = [
-        f"{one} starts at offset {start[one]}, behind its end at {end[one]}"
+        f"{one} starts at offset {start[one]}, above its end at {end[one]}"
         for one in sorted(start)
         if one in end and end[one] < start[one]
     ]

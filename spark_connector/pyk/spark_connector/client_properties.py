@@ -12,24 +12,24 @@ from pyk.spark_connector.errors import OptionError
 
 CLIENT_ID = "pyk-spark"
 MOST_ERRORS = 5
-"""How many errors of one call are told; the others are most often the same."""
-# What the user's kafka.* options do not say.
+"""How many errors of one call a message names; the others are most often the same."""
+# Used for the names that the user's kafka.* options do not set.
 CONSUMER_DEFAULTS = {
     "client.id": CLIENT_ID,
     # A topic that was deleted must not come back, empty, because a task still asks for it.
     "allow.auto.create.topics": "false",
     # A task reads few partitions to their end, not thousands a little each.
     "max.partition.fetch.bytes": str(2 * 1024 * 1024),
-    # All that a range names is there already. Who waits at the end of the log for more, as a fetch
-    # ahead does, keeps the next task's first fetch waiting behind it.
+    # The records of a range are in the log already. A fetch ahead that waits at the end of the log
+    # for more would delay the first fetch of the next task.
     "fetch.max.wait.ms": "10",
 }
 PRODUCER_DEFAULTS = {
     "client.id": CLIENT_ID,
     "batch.size": str(512 * 1024),
 }
-# What they must not change. Spark keeps the offsets, so there is no group and nothing is reset.
-CONSUMER_RULES = {"auto.offset.reset": "none", "enable.auto.commit": "false"}
+# Users must not change these. Spark keeps the offsets, so there is no group and no reset.
+CONSUMER_FIXED = {"auto.offset.reset": "none", "enable.auto.commit": "false"}
 GROUP_OPTIONS = ("group.id", "group.instance.id")
 
 
@@ -37,20 +37,20 @@ def consumer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of a consumer that reads what Spark says; raise OptionError."""
     unused = {*GROUP_OPTIONS, *ConsumerConfig.without_effect(kafka)}
     own = {name: value for name, value in kafka.items() if name not in unused}
-    properties = CONSUMER_DEFAULTS | own | CONSUMER_RULES
+    properties = CONSUMER_DEFAULTS | own | CONSUMER_FIXED
     _check(ConsumerConfig, properties)
     return properties
 
 
 def admin_properties(kafka: Mapping[str, str]) -> dict[str, str]:
-    """Return, of the properties of a consumer, those that an admin client has as well."""
+    """Return those properties of a consumer that an admin client has as well."""
     known = AdminConfig.options()
     own = {name: value for name, value in kafka.items() if name.replace(".", "_") in known}
     return {"client.id": CLIENT_ID} | own
 
 
 def producer_properties(kafka: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of a producer; raise :class:`OptionError` for one there is not."""
+    """Return the properties of a producer; raise :class:`OptionError` for an invalid one."""
     unused = ProducerConfig.without_effect(kafka)
     own = {name: value for name, value in kafka.items() if name not in unused}
     properties = PRODUCER_DEFAULTS | own
@@ -72,7 +72,7 @@ def compression_of(properties: Mapping[str, str]) -> Compression:
 
 
 def delivery_timeout(properties: Mapping[str, str]) -> float:
-    """Return how many seconds a producer of these properties gives a record."""
+    """Return the delivery timeout, in seconds, of a producer of these properties."""
     return ProducerConfig.from_properties(properties).delivery_timeout_ms / 1000
 
 

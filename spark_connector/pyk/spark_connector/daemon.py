@@ -1,8 +1,8 @@
-"""Spark's daemon of Python workers, with the imports of the workers done before it forks them.
+"""Spark's daemon of Python workers, which here imports the modules of the workers before it forks.
 
 Set ``spark.python.daemon.module`` to ``pyk.spark_connector.daemon``. Spark forks a worker for each
 task that runs at once, and several kinds of them to plan a query; each imports pyarrow and the
-clients, which takes longer than reading a small topic. A worker that is forked from here has them.
+clients, which takes longer than reading a small topic. Workers of this daemon have them already.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ MODULES = (
 
 
 def preload() -> None:
-    """Import what workers need, and take it out of the garbage collector's sight.
+    """Import the modules that workers need, and exempt them from garbage collection.
 
-    Importing starts no thread, which a fork would not take along. A module that this version of
-    Spark does not have is left out: workers import what they need anyway.
+    Importing starts no thread, since threads do not survive a fork. A module that this version of
+    Spark does not have is skipped: workers import what they need anyway.
     """
     for name in MODULES:
         try:

@@ -25,7 +25,7 @@ class PykDataSource(DataSource):
         return "pyk"
 
     def schema(self) -> str:
-        """Return the columns of a read that names none itself; check its options early."""
+        """Return the columns of a read without a schema of its own; check its options early."""
         from pyk.spark_connector.options import source_options
         from pyk.spark_connector.schema import source_schema
 

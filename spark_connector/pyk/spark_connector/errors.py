@@ -1,8 +1,7 @@
-"""What the connector raises.
+"""The connector's errors.
 
-Spark hands a Python error to the driver as text and drops its class, so each message starts with
-a stable code in brackets, as Spark's own do, and names the topic-partition and the offsets that it
-is about.
+Spark passes a Python error to the driver as text and drops its class. So each message starts with
+a stable code in brackets, as Spark's own messages do, and names the topic-partition and offsets.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ class ConnectorError(Exception):
 
 
 class OptionError(ConnectorError, ValueError):
-    """An option is missing, unknown, or has a value that means nothing."""
+    """An option is missing or unknown, or its value is invalid."""
 
     code = "PYK_OPTION"
 
 
 class SchemaError(ConnectorError, ValueError):
-    """The columns asked for, or those to write, do not fit Kafka records."""
+    """The columns to read or to write do not fit Kafka records."""
 
     code = "PYK_SCHEMA"
 
@@ -42,18 +41,18 @@ class InstallationError(ConnectorError):
 
 
 class DataLossError(ConnectorError):
-    """Offsets that the query was to read have left the topic, and ``failOnDataLoss`` is on."""
+    """Offsets that the query had to read are in the log no more, and ``failOnDataLoss`` is on."""
 
     code = "PYK_DATA_LOSS"
 
 
 class ReadError(ConnectorError):
-    """Records could not be read; the message carries Kafka's error code or what was awaited."""
+    """Records could not be read; the message has Kafka's error code or what the task waited for."""
 
     code = "PYK_READ_FAILED"
 
 
 class WriteError(ConnectorError):
-    """Rows were not acknowledged; the message carries topic, partition and Kafka's error code."""
+    """Rows were not acknowledged; the message has topic, partition and Kafka's error code."""
 
     code = "PYK_WRITE_FAILED"

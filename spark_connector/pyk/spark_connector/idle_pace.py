@@ -1,9 +1,10 @@
-"""How often a query that idles asks its cluster. Pure.
+"""Pace the requests of an idle query for the latest offsets. Pure.
 
-Spark asks for the latest offset a hundred times a second while nothing happens. One question costs
-a millisecond, or twenty where topics have a thousand partitions, which would keep a core busy. So a
-query that idles spends a tenth of its time on asking. The answer is always a new one: whoever
-produces and then waits for the query (``processAllAvailable``) must not get an old answer.
+Spark asks for the latest offset a hundred times a second while nothing happens. One request takes
+a millisecond, or twenty where topics have a thousand partitions, which would keep a core busy. So
+an idle query spends at most a tenth of its time on requests. It delays them, and never returns
+offsets that it got before: a program that produces and then calls ``processAllAvailable`` must not
+get old offsets.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ import attrs
 
 SHARE = 0.1
 LONGEST_WAIT = 0.2
-"""How many seconds records wait at most because nothing moved before they came."""
+"""The longest delay, in seconds, that this adds before an idle query sees new records."""
 
 
 @attrs.define
 class IdlePace:
-    """Knows when to ask next."""
+    """When the next request is due."""
 
-    _next_question: float = 0.0
+    _next_request: float = 0.0
 
     def wait(self, now: float) -> float:
-        """Return the seconds to wait before asking."""
-        return max(0.0, self._next_question - now)
+        """Return how many seconds to wait before the next request."""
+        return max(0.0, self._next_request - now)
 
-    def asked(self, begun: float, now: float, *, moved: bool) -> None:
-        """Note a question that was asked at ``begun`` and whether its answer brought news."""
+    def answered(self, begun: float, now: float, *, moved: bool) -> None:
+        """Note a request that was sent at ``begun``, and whether offsets moved since the last."""
         pause = (now - begun) * (1 / SHARE - 1)
-        self._next_question = now if moved else now + min(pause, LONGEST_WAIT)
+        self._next_request = now if moved else now + min(pause, LONGEST_WAIT)

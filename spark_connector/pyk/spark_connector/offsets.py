@@ -1,21 +1,21 @@
 """Offsets as Spark keeps them: the JSON of Spark's own Kafka source, in one canonical form.
 
-``{"orders": {"0": 23, "1": 7}}`` says, per partition, the next offset to read. Spark compares the
-*text* of two offsets to learn whether there is new data, so one meaning must have one text: topics
-and partitions are sorted.
+``{"orders": {"0": 23, "1": 7}}`` holds, per partition, the next offset to read. Spark compares the
+*text* of two offsets to learn whether there is new data, so equal offsets must have equal text:
+topics and partitions are sorted.
 
-Two things are added, which Spark's own source does not know. Both stand in *names* that no topic
-can have, with nothing below them: it reads topics, partitions and offsets, and where there are no
-partitions it finds nothing, so a checkpoint can move here and back::
+pyk adds two things that Spark's own source does not know. Both are *names* that no topic can have,
+each with an empty map: Spark's own source finds no partitions under them, so a checkpoint can move
+here and back::
 
     {"@id:orders:oKTBKFEkRY6xlCGNrc_uLg": {}, "@start": {}, "@start:orders:0=20,1=7": {},
      "orders": {"0": 23, "1": 7}}
 
-``@id`` is the id of each topic: a topic that was deleted and created again has another one, and its
-offsets mean nothing there. ``@start``, in the end of batch 0 only, is where the query truly began.
-Spark asks for the initial offset more than once (twice for batch 0, again when batch 0 is replayed
-after a restart) and offers no place to keep the first answer; with ``startingOffsets=latest`` a
-later answer would skip what arrived in between.
+``@id`` is the id of each topic: a topic that was deleted and created again has another id, and the
+old offsets are not valid in it. ``@start``, in the end of batch 0 only, is where the query really
+began. Spark asks for the initial offset more than once (twice for batch 0, again when batch 0 is
+replayed after a restart) and has no place to keep the first result; with ``startingOffsets=latest``
+a later result would skip the records that arrived in between.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ JsonOffsets = dict[str, Any]
 
 @attrs.frozen
 class StreamOffset:
-    """A place in a stream: the next offset of every partition, and for batch 0 where it began."""
+    """The next offset of every partition of a stream, and for batch 0 where the query began."""
 
     offsets: OffsetMap
     start: OffsetMap | None = None
@@ -61,7 +61,7 @@ class StreamOffset:
             start, topic_ids = _from_extras(extras)
             return cls(_from_nested(topics), start, topic_ids)
         except (ValueError, TypeError, AttributeError):
-            raise CheckpointError(f"the checkpoint holds {value!r}, which are no offsets") from None
+            raise CheckpointError(f"the checkpoint holds invalid offsets: {value!r}") from None
 
     def to_json(self) -> JsonOffsets:
         """Return the canonical form: equal offsets have equal text."""
@@ -71,21 +71,21 @@ class StreamOffset:
         if self.start is not None:
             nested[START] = {}
             for topic, offsets in _to_nested(self.start).items():
-                places = ",".join(f"{number}={offset}" for number, offset in offsets.items())
-                nested[f"{START}:{topic}:{places}"] = {}
+                pairs = ",".join(f"{number}={offset}" for number, offset in offsets.items())
+                nested[f"{START}:{topic}:{pairs}"] = {}
         return nested | _to_nested(self.offsets)
 
 
 def parse_offsets(text: str, option: str) -> dict[TopicPartition, int]:
     """Return the offsets that an option gives per partition; -1 is latest, -2 earliest.
 
-    Raises :class:`OptionError` with an example when the text is not such JSON.
+    Raises :class:`OptionError` with an example if ``text`` is not such JSON.
     """
     offsets = _parse_nested(text, option, '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}')
     for partition, offset in offsets.items():
         if not EARLIEST <= offset <= MAX_OFFSET:
             raise OptionError(
-                f"{option}: {offset} for {partition} is no offset (-1 is latest, -2 earliest)"
+                f"{option}: invalid offset {offset} for {partition} (-1 is latest, -2 earliest)"
             )
     return offsets
 
@@ -111,7 +111,7 @@ def parse_partitions(text: str, option: str) -> frozenset[TopicPartition]:
 
 
 def describe(partitions: Iterable[TopicPartition]) -> str:
-    """Return partitions for a message: sorted, and no more than a screen holds."""
+    """Return partitions for a message: sorted, at most 20 of them by name."""
     names = [str(partition) for partition in sorted(partitions)]
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
@@ -140,11 +140,11 @@ def _from_extras(
         what, _, rest = name.partition(":")
         topic, _, text = rest.partition(":")
         if name == START:
-            # Where it began used to stand below it; Spark's own source could not read that.
+            # Earlier checkpoints hold the start below this name.
             start = (start or {}) | _from_nested(below)
         elif what == START:
-            places = (place.split("=") for place in text.split(","))
-            start = (start or {}) | _from_nested({topic: dict(places)})
+            pairs = (pair.split("=") for pair in text.split(","))
+            start = (start or {}) | _from_nested({topic: dict(pairs)})
         elif what == TOPIC_ID:
             topic_ids[topic] = text
         else:
@@ -160,7 +160,7 @@ def _to_nested(offsets: OffsetMap) -> JsonOffsets:
 
 
 def _integer(value: object) -> int:
-    """Return an integer that was written as one; ``1.5``, ``true`` and ``null`` were not."""
+    """Return a JSON integer, or one in a str; raise for ``1.5``, ``true`` and ``null``."""
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise TypeError(value)
     return int(value)

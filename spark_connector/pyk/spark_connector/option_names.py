@@ -1,8 +1,8 @@
-"""The names of options: which ones work, which are taken without effect, which are misspelt. Pure.
+"""Check the names of options: which work, which have no effect, which are misspelt. Pure.
 
-Spark's own connector takes any option and passes over what it does not know. So does this one, with
-a notice of what has no effect, since a query that moves here by changing its format brings all its
-options along. Only a name that is nearly that of an option is an error: a query that ignores
+Spark's own connector accepts any option and ignores the unknown ones. This connector does the same
+and logs which have no effect, since a query that moves here by changing its format keeps all its
+options. Only a name that is nearly that of an option is an error: a query that ignores
 ``maxOffsetPerTriger`` fails much later.
 """
 
@@ -40,10 +40,10 @@ SOURCE_OPTIONS = (
     "commitOffsetsToGroup",
 )
 SINK_OPTIONS = ("topic",)
-# What Spark itself adds, or what its DataFrame readers and writers take for their own use.
+# Options that Spark adds, or that its DataFrame readers and writers use themselves.
 SPARK_OPTIONS = ("checkpointLocation", "path", "queryName")
 SPARK_INTERNAL = "__"
-# Options of Spark's other sources, some of which are nearly those of this one.
+# Options of Spark's other sources. Some are similar to options of this one.
 OTHER_SOURCES_OPTIONS = (
     "header",
     "inferSchema",
@@ -55,8 +55,8 @@ OTHER_SOURCES_OPTIONS = (
     "rowsPerSecond",
 )
 KAFKA = "kafka."
-ALIKE = 0.75
-"""How alike two names must be for one to be a misspelling of the other."""
+SIMILARITY = 0.75
+"""How similar two names must be for one to be a misspelling of the other."""
 
 
 class Role(Enum):
@@ -92,7 +92,7 @@ def _refuse_misspelt(name: str) -> None:
     if name in {other.lower() for other in OTHER_SOURCES_OPTIONS}:
         return
     lower = {known.lower(): known for known in (*SOURCE_OPTIONS, *SINK_OPTIONS, *SPARK_OPTIONS)}
-    near = difflib.get_close_matches(name, lower, n=1, cutoff=ALIKE)
+    near = difflib.get_close_matches(name, lower, n=1, cutoff=SIMILARITY)
     if near:
         raise OptionError(f"unknown option {name!r}; did you mean {lower[near[0]]!r}?")
 

@@ -1,8 +1,8 @@
 """Options of ``format("pyk")``: those of Spark's own Kafka source and sink, by the same rules.
 
 Names are case-insensitive, as everywhere in Spark. ``kafka.*`` is client configuration in Kafka's
-dotted names. What Spark's connector refuses is refused here, in the same cases; what it takes is
-taken, with a notice where it has no effect.
+dotted names. This connector refuses and accepts the same options as Spark's own, and logs which of
+them have no effect.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from pyk.spark_connector.option_names import KAFKA, SUBSCRIPTIONS, Role, check_n
 
 T = TypeVar("T")
 
-# A task costs as much as reading so many records: 25 to 45 ms, and about 1.5 µs for each record.
-WORTH_A_TASK = 20_000
+# Starting a task (25 to 45 ms) costs as much as reading this many records (1.5 µs each).
+MIN_RECORDS_PER_TASK = 20_000
 BOOTSTRAP_SERVERS = "bootstrap.servers"
-# What the connector decides itself, with what to use instead.
+# Options that the connector sets itself, with what to use instead.
 MANAGED_BY_SOURCE = {
     "auto.offset.reset": "set startingOffsets to say where a new query starts; a running one "
     "always goes on where it stopped",
@@ -59,7 +59,7 @@ TIME_UNITS_MS = {
 
 
 class NoMatch(Enum):
-    """What a starting timestamp does that no record has reached yet."""
+    """What to do if no record is as new as a starting timestamp."""
 
     ERROR = "error"
     LATEST = "latest"
@@ -67,20 +67,20 @@ class NoMatch(Enum):
 
 @attrs.frozen
 class OffsetLimit:
-    """Where reading starts or ends: one of the four ways in which an option can say it."""
+    """Where reading starts or ends, in one of the four forms that options have for it."""
 
     everywhere: int | None = None
     """``LATEST`` or ``EARLIEST``, for every partition."""
     offsets: OffsetMap | None = None
     """Per partition; a value may be ``LATEST`` or ``EARLIEST``."""
     timestamp_ms: int | None = None
-    """For every partition: the first record at or behind it."""
+    """For every partition: its first record with this timestamp or a later one."""
     timestamps_ms: OffsetMap | None = None
     """The same, per partition."""
     on_no_match: NoMatch = NoMatch.LATEST
 
-    def is_only(self, which: int) -> TopicPartition | str | None:
-        """Return what this limit pins to ``which``, if anything: a partition or ``'every…'``."""
+    def pinned_to(self, which: int) -> TopicPartition | str | None:
+        """Return the first partition that has the limit ``which``, or ``'every partition'``."""
         if self.everywhere == which:
             return "every partition"
         pinned = [p for p, offset in (self.offsets or {}).items() if offset == which]
@@ -89,7 +89,7 @@ class OffsetLimit:
 
 @attrs.frozen(kw_only=True)
 class Subscription:
-    """Which partitions are read; exactly one of the fields is set."""
+    """The partitions to read; exactly one of the fields is set."""
 
     partitions: frozenset[TopicPartition] | None = None
     topics: frozenset[str] | None = None
@@ -97,7 +97,7 @@ class Subscription:
 
     @property
     def topic_names(self) -> frozenset[str]:
-        """Return the topics that are named; none where a pattern chooses them."""
+        """Return the topics that the options name; empty if a pattern chooses them."""
         if self.partitions is not None:
             return frozenset(partition.topic for partition in self.partitions)
         return self.topics or frozenset()
@@ -105,7 +105,7 @@ class Subscription:
 
 @attrs.frozen(kw_only=True)
 class SourceOptions:
-    """What a query asked its source for, checked."""
+    """The validated options of a source."""
 
     subscription: Subscription
     starting: OffsetLimit
@@ -114,7 +114,7 @@ class SourceOptions:
     include_headers: bool = False
     min_partitions: int | None = None
     max_records_per_partition: int | None = None
-    min_records_per_partition: int = WORTH_A_TASK
+    min_records_per_partition: int = MIN_RECORDS_PER_TASK
     max_offsets_per_trigger: int | None = None
     min_offsets_per_trigger: int | None = None
     max_trigger_delay_ms: int = 900_000
@@ -122,7 +122,7 @@ class SourceOptions:
     fetch_offset_attempts: int = 3
     fetch_offset_retry_interval_ms: int = 1000
     commit_to_group: str | None = None
-    """The group in whose name a stream commits how far it is, for tools that show lag."""
+    """The group for which a stream commits its offsets, for tools that show lag."""
     kafka: Mapping[str, str] = attrs.field(repr=False)
     notices: tuple[str, ...] = ()
     """A sentence about each option that has no effect."""
@@ -130,7 +130,7 @@ class SourceOptions:
 
 @attrs.frozen(kw_only=True)
 class SinkOptions:
-    """What a query asked its sink for, checked."""
+    """The validated options of a sink."""
 
     topic: str | None = None
     kafka: Mapping[str, str] = attrs.field(repr=False)
@@ -138,9 +138,9 @@ class SinkOptions:
     """A sentence about each option that has no effect."""
 
 
-def source_options(given: Mapping[str, str]) -> SourceOptions:
-    """Return the options that hold for batch and streaming reads alike, or raise OptionError."""
-    options = _Options(given)
+def source_options(raw: Mapping[str, str]) -> SourceOptions:
+    """Return the options that batch and streaming reads share; raise OptionError if invalid."""
+    options = _Options(raw)
     notices = options.check_names(Role.READ)
     kafka = options.kafka(MANAGED_BY_SOURCE)
     parsed = SourceOptions(
@@ -151,7 +151,9 @@ def source_options(given: Mapping[str, str]) -> SourceOptions:
         include_headers=options.get("includeHeaders", _boolean, False),
         min_partitions=options.get("minPartitions", _positive, None),
         max_records_per_partition=options.get("maxRecordsPerPartition", _positive, None),
-        min_records_per_partition=options.get("minRecordsPerPartition", _positive, WORTH_A_TASK),
+        min_records_per_partition=options.get(
+            "minRecordsPerPartition", _positive, MIN_RECORDS_PER_TASK
+        ),
         max_offsets_per_trigger=options.get("maxOffsetsPerTrigger", _positive, None),
         min_offsets_per_trigger=options.get("minOffsetsPerTrigger", _positive, None),
         max_trigger_delay_ms=options.get("maxTriggerDelay", _duration_ms, 900_000),
@@ -168,40 +170,38 @@ def source_options(given: Mapping[str, str]) -> SourceOptions:
     return parsed
 
 
-def batch_source_options(given: Mapping[str, str]) -> SourceOptions:
+def batch_source_options(raw: Mapping[str, str]) -> SourceOptions:
     """Return the options of a batch read: from the earliest to the latest offset by default."""
-    parsed = source_options(given)
+    parsed = source_options(raw)
     starting, ending = parsed.starting, parsed.ending
     if starting == OffsetLimit():
         starting = OffsetLimit(everywhere=EARLIEST)
     if ending == OffsetLimit():
         ending = OffsetLimit(everywhere=LATEST)
-    if (pinned := starting.is_only(LATEST)) is not None:
-        raise OptionError(f"a batch cannot start at the latest offset (of {pinned})")
-    if (pinned := ending.is_only(EARLIEST)) is not None:
-        raise OptionError(f"a batch cannot end at the earliest offset (of {pinned})")
+    if (pinned := starting.pinned_to(LATEST)) is not None:
+        raise OptionError(f"a batch read cannot start at the latest offset (of {pinned})")
+    if (pinned := ending.pinned_to(EARLIEST)) is not None:
+        raise OptionError(f"a batch read cannot end at the earliest offset (of {pinned})")
     _check_order(starting.offsets, ending.offsets, "offset")
     _check_order(starting.timestamps_ms, ending.timestamps_ms, "timestamp")
-    limits = _Options(given).named(
-        "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"
-    )
+    limits = _Options(raw).named("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
     notices = tuple(f"option {name!r} has no effect on a batch" for name in limits)
     return attrs.evolve(parsed, starting=starting, ending=ending, notices=parsed.notices + notices)
 
 
-def stream_source_options(given: Mapping[str, str]) -> SourceOptions:
+def stream_source_options(raw: Mapping[str, str]) -> SourceOptions:
     """Return the options of a streaming read, which starts at the latest offset by default."""
-    parsed = source_options(given)
+    parsed = source_options(raw)
     if parsed.ending != OffsetLimit():
-        raise OptionError("endingOffsets and its kin are for batch reads; a stream has no end")
+        raise OptionError("options for ending offsets are for batch reads; a stream has no end")
     if parsed.starting == OffsetLimit():
         return attrs.evolve(parsed, starting=OffsetLimit(everywhere=LATEST))
     return parsed
 
 
-def sink_options(given: Mapping[str, str]) -> SinkOptions:
+def sink_options(raw: Mapping[str, str]) -> SinkOptions:
     """Return the options of a batch or streaming write, or raise OptionError."""
-    options = _Options(given)
+    options = _Options(raw)
     notices = options.check_names(Role.WRITE)
     topic = options.get("topic", lambda text, _: text.strip(), None)
     kafka = options.kafka(MANAGED_BY_SINK)
@@ -209,20 +209,20 @@ def sink_options(given: Mapping[str, str]) -> SinkOptions:
 
 
 class _Options:
-    """The options as they came, by lower-case name."""
+    """The options as Spark passed them, by lower-case name."""
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = {name.lower(): value for name, value in given.items()}
+    def __init__(self, raw: Mapping[str, str]) -> None:
+        self._values = {name.lower(): value for name, value in raw.items()}
 
     def get(self, name: str, parse: Callable[[str, str], T], default: T) -> T:
-        text = self._given.get(name.lower())
+        text = self._values.get(name.lower())
         return default if text is None else parse(text.strip(), name)
 
     def kafka(self, managed: Mapping[str, str]) -> dict[str, str]:
         """Return the client configuration, in Kafka's dotted names without ``kafka.``."""
         kafka = {
             name.removeprefix(KAFKA): text
-            for name, text in self._given.items()
+            for name, text in self._values.items()
             if name.startswith(KAFKA)
         }
         for name in kafka.keys() & managed.keys():
@@ -232,11 +232,11 @@ class _Options:
         return kafka
 
     def named(self, *names: str) -> list[str]:
-        """Return those of some options that are given."""
-        return [name for name in names if name.lower() in self._given]
+        """Return those of these options that are set."""
+        return [name for name in names if name.lower() in self._values]
 
     def check_names(self, role: Role) -> tuple[str, ...]:
-        return check_names(self._given, role)
+        return check_names(self._values, role)
 
 
 def _subscription(options: _Options) -> Subscription:
@@ -245,9 +245,9 @@ def _subscription(options: _Options) -> Subscription:
         topics=options.get("subscribe", _topics, None),
         pattern=options.get("subscribePattern", _pattern, None),
     )
-    given = sum(field is not None for field in attrs.astuple(subscription, recurse=False))
-    if given != 1:
-        count = "only one" if given else "one"
+    set_count = sum(field is not None for field in attrs.astuple(subscription, recurse=False))
+    if set_count != 1:
+        count = "only one" if set_count else "one"
         raise OptionError(f"{count} of {', '.join(SUBSCRIPTIONS)} must be given to the source")
     return subscription
 
@@ -261,11 +261,11 @@ def _group(options: _Options, kafka: Mapping[str, str]) -> str | None:
 
 
 def _group_notices(options: _Options, kafka: Mapping[str, str]) -> list[str]:
-    """Return what there is to say of groups: nothing joins one, since Spark keeps the offsets."""
-    given = options.named("groupIdPrefix")
+    """Return notices about the group options, which have no effect: Spark keeps the offsets."""
+    unused = options.named("groupIdPrefix")
     if "group.id" in kafka and not options.get("commitOffsetsToGroup", _boolean, False):
-        given.append("kafka.group.id")
-    return [f"option {name!r} has no effect: reading joins no consumer group" for name in given]
+        unused.append("kafka.group.id")
+    return [f"option {name!r} has no effect: reading joins no consumer group" for name in unused]
 
 
 def _limit(options: _Options, which: str) -> OffsetLimit:
@@ -290,7 +290,7 @@ def _check_order(start: OffsetMap | None, end: OffsetMap | None, what: str) -> N
     for partition, first in start.items():
         if 0 <= end[partition] < first:
             raise OptionError(
-                f"{partition} starts at {what} {first}, behind its end at {end[partition]}"
+                f"{partition} starts at {what} {first}, above its end at {end[partition]}"
             )
 
 
@@ -320,25 +320,25 @@ def _no_match(text: str, option: str) -> NoMatch:
     try:
         return NoMatch(text.lower())
     except ValueError:
-        raise OptionError(f"{option} is {text!r}; it can be 'error' or 'latest'") from None
+        raise OptionError(f"{option} must be 'error' or 'latest', not {text!r}") from None
 
 
 def _boolean(text: str, option: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise OptionError(f"{option} is {text!r}; it can be true or false")
+        raise OptionError(f"{option} must be true or false, not {text!r}")
     return text.lower() == "true"
 
 
 def _natural(text: str, option: str) -> int:
     if not re.fullmatch(r"\d{1,19}", text, re.ASCII):
-        raise OptionError(f"{option} is {text!r}; it must be a whole number from 0 up")
+        raise OptionError(f"{option} must be an integer, 0 or more, not {text!r}")
     return int(text)
 
 
 def _positive(text: str, option: str) -> int:
     number = _natural(text, option)
     if number == 0:
-        raise OptionError(f"{option} must be positive")
+        raise OptionError(f"{option} must be positive, not 0")
     return number
 
 
@@ -347,5 +347,5 @@ def _duration_ms(text: str, option: str) -> int:
     match = re.fullmatch(r"(\d{1,15})\s*([a-z]*)", text.lower(), re.ASCII)
     if match is None or match[2] not in TIME_UNITS_MS:
         units = ", ".join(filter(None, TIME_UNITS_MS))
-        raise OptionError(f"{option} is {text!r}; it must be a number with one of {units}")
+        raise OptionError(f"{option} must be a number with one of {units}, not {text!r}")
     return int(int(match[1]) * TIME_UNITS_MS[match[2]])

@@ -1,7 +1,7 @@
-"""How many tasks Spark runs at once: ``spark.default.parallelism``, as far as it can be known.
+"""Find out how many tasks Spark runs at once (``spark.default.parallelism``), where possible.
 
-Spark tells a source in Python nothing of its configuration, so the command line of the JVM above
-this process is read, where the operating system shows it.
+Spark passes none of its configuration to a source in Python, so this module reads the command line
+of the JVM that started this process, where the operating system shows it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 UNKNOWN = 64
-"""Assumed where nothing is known: rather a task too many than cores without one."""
+"""Assumed if the number is unknown: a task too many costs less than an idle core."""
 NAMES = {
     "--master": "spark.master",
     "--num-executors": "spark.executor.instances",
@@ -34,7 +34,7 @@ def default_parallelism() -> int:
 
 
 def parallelism_of(command: Sequence[str], cpus: int) -> int | None:
-    """Return what the command line of a Spark driver says of it, None if it says nothing."""
+    """Return the parallelism that the command line of a Spark driver sets, None if it sets none."""
     settings = _settings(command)
     number = settings.get("spark.default.parallelism") or settings.get("spark.cores.max") or ""
     if number.isdigit():
@@ -50,7 +50,7 @@ def parallelism_of(command: Sequence[str], cpus: int) -> int | None:
 
 
 def _settings(command: Sequence[str]) -> dict[str, str]:
-    """Return Spark's settings in a command line, in which the last one wins."""
+    """Return Spark's settings in a command line; of two with one name the last wins."""
     settings = {}
     for flag, value in pairwise(command):
         if flag == "--conf" and "=" in value:
@@ -62,7 +62,7 @@ def _settings(command: Sequence[str]) -> dict[str, str]:
 
 
 def _commands_above() -> Iterator[list[str]]:
-    """Yield the command lines of the processes above this one, the nearest first (Linux)."""
+    """Yield the command lines of the ancestors of this process, its parent first (Linux)."""
     pid = os.getppid()
     for _ in range(MOST_ANCESTORS):
         folder = Path("/proc", str(pid))

@@ -1,12 +1,12 @@
-"""Which offsets a batch reads, and which task reads which of them. Pure: no clock, no cluster.
+"""Plan the offsets that a batch reads, and their distribution to tasks. Pure.
 
-A micro-batch is planned in two steps that Spark asks for one after the other: how far to go
-(:class:`Admission`), which Spark writes into its log, and then the ranges up to there
-(:func:`plan_ranges`), which must come out the same when a batch is replayed.
+Spark asks for the plan of a micro-batch in two steps: first its end (:class:`Admission`), which
+Spark writes into its log, then the ranges up to that end (:func:`plan_ranges`), which must be the
+same when a batch is replayed.
 
-Data are lost when offsets that the query was to read are below the log start offset, or when a
-partition is gone or shorter than it was. A gap above the log start offset is none: compaction and
-transaction markers leave such gaps in every healthy topic.
+Data is lost if offsets that the query had to read are below the log start offset, or if a partition
+is gone or shorter than it was. A gap above the log start offset is no data loss: compaction and
+control batches leave such gaps in every healthy topic.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def plan_ranges(start: OffsetMap, end: OffsetMap, log_start: OffsetMap) -> Plan:
         first = log_start[partition]
         begin = start.get(partition)
         if begin is None:
-            # A topic that the query did not read before may well have lost its oldest records.
+            # In a topic that the query did not read before, retention is no data loss.
             begin = 0 if partition.topic in known_topics else first
         last = end[partition]
         if last < begin:
@@ -94,7 +94,7 @@ class Admission:
     def admit(
         self, now_ms: int, start: OffsetMap, latest: OffsetMap, log_start: OffsetMap
     ) -> OffsetMap:
-        """Return the end of the next batch: ``start`` itself when too few records wait.
+        """Return the end of the next batch: ``start`` itself if too few records are waiting.
 
         ``log_start`` is needed for partitions that ``start`` does not know.
         """
@@ -117,7 +117,7 @@ class Admission:
 
 
 def _share(most: int, waiting: Mapping[TopicPartition, int], latest: OffsetMap) -> OffsetMap:
-    """Give each partition a part of ``most`` in proportion to what waits, and one at least."""
+    """Give each partition a share of ``most`` in proportion to its waiting records, at least 1."""
     total = sum(waiting.values())
     if total <= most:
         return latest
@@ -149,7 +149,7 @@ def plan_tasks(
 def split_ranges(
     ranges: Sequence[OffsetRange], min_tasks: int | None = None, max_records: int | None = None
 ) -> list[OffsetRange]:
-    """Split ranges so that none is above ``max_records`` and there are about ``min_tasks``."""
+    """Split ranges so that each has at most ``max_records`` and there are about ``min_tasks``."""
     parts = [(one, -(-one.size // max_records) if max_records else 1) for one in ranges]
     pieces = [piece for one, count in parts for piece in _cut(one, count)]
     if min_tasks is None or len(pieces) >= min_tasks:
@@ -171,10 +171,10 @@ def pack_ranges(
     parallelism: int = 1,
     max_records: int | None = None,
 ) -> list[tuple[OffsetRange, ...]]:
-    """Put small ranges together, since each task costs tens of milliseconds.
+    """Put small ranges together into tasks, since each task costs tens of milliseconds.
 
-    There are as many tasks as hold ``min_records`` each, and no fewer than ``parallelism``: a job
-    that is slow per record needs every core. The tasks that share are of about the same size.
+    Small ranges fill tasks of ``min_records`` each, but there are at least ``parallelism`` tasks: a
+    job that is slow per record needs every core. Shared tasks have about the same size.
     """
     by_size = sorted(ranges, key=lambda range_: -range_.size)
     large = [one for one in by_size if one.size >= min_records]

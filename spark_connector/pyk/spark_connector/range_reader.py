@@ -1,8 +1,8 @@
-"""Reads offset ranges in a task: exactly these offsets, as Arrow batches, however the log looks.
+"""Read offset ranges in a task: exactly these offsets, as Arrow batches.
 
 A range ends when the *position* reaches its end, not when a record does: the last offsets of a
-range may be a transaction marker, an aborted record, or gone by compaction, and no record comes for
-them. An offset that the log has not any more is a loss only where the log start offset says so.
+range may be a control batch, an aborted record, or removed by compaction, and no record comes for
+them. A missing offset is data loss only if it is below the log start offset.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from pyk.spark_connector.planning import OffsetRange
 from pyk.spark_connector.schema import Column, arrow_schema
 from pyk.spark_connector.stream_planner import report_losses
 
-# How long to wait for records where none are. A marker at the end of a range moves the position
-# and brings no record, so nobody would be told of it: the position is looked at as often.
-PATIENCE = 0.05
-# After so many seconds without progress, a topic that brokers do not know is believed to be gone:
-# they learn of topics, and of their ids, one after the other.
+# Seconds that one poll waits for records. A control batch at the end of a range moves the position
+# without a record that would end the wait, so the position is checked this often.
+POLL_TIMEOUT = 0.05
+# After this many seconds without progress, a topic that brokers do not know counts as gone: brokers
+# learn of topics, and of their ids, one after the other.
 GONE_AFTER = 10.0
 RECREATED = "the topic was deleted and created again"
 UNKNOWN_TOPIC = (UnknownTopicIdError, UnknownTopicOrPartitionError)
@@ -84,7 +84,7 @@ class RangeConsumer(Protocol):
 
 @attrs.frozen(kw_only=True)
 class ReadSettings:
-    """How a task reads, beside which offsets and columns."""
+    """The settings of a task's reader, besides its ranges and columns."""
 
     fail_on_data_loss: bool = True
     stall_timeout: float = 120.0
@@ -92,7 +92,7 @@ class ReadSettings:
 
 
 class RangeReader:
-    """Reads the ranges of one task with one consumer, side by side as far as they allow it."""
+    """Read the ranges of one task with one consumer, those of different partitions together."""
 
     def __init__(
         self,
@@ -114,8 +114,8 @@ class RangeReader:
     def read(self, ranges: Iterable[OffsetRange]) -> Iterator[pa.RecordBatch]:
         """Yield all records of the ranges, those of one partition in order.
 
-        Raises :class:`ReadError` when records cannot be had and
-        :class:`~pyk.spark_connector.errors.DataLossError` when they are gone.
+        Raises :class:`ReadError` if records cannot be read and
+        :class:`~pyk.spark_connector.errors.DataLossError` if they are gone.
         """
         for together in _one_per_partition(ranges):
             self._begin(together)
@@ -127,41 +127,41 @@ class RangeReader:
         consumer, assigned_before = self._consumer, set(self._consumer.assignment())
         consumer.assign(list(self._open))
         for partition, offset in self._positions.items():
-            # Seeking would drop what was fetched, which often is what comes next.
+            # Seeking would drop fetched records, which are often the next ones of this task.
             if partition not in assigned_before or consumer.position(partition) != offset:
                 consumer.seek(partition, offset)
         consumer.resume(*self._open)
 
     def _read_open(self) -> Iterator[pa.RecordBatch]:
-        moved_at, patience = self._clock.now(), 0.0
+        moved_at, poll_timeout = self._clock.now(), 0.0
         while self._open:
-            records = self._poll(patience)
+            records = self._poll(poll_timeout)
             if self._advance(records):
                 yield from self._batches(records)
                 self._finish_ranges()
-                moved_at, patience = self._clock.now(), 0.0
+                moved_at, poll_timeout = self._clock.now(), 0.0
                 continue
-            patience = PATIENCE
+            poll_timeout = POLL_TIMEOUT
             waited = self._clock.now() - moved_at
             if waited >= min(GONE_AFTER, self._settings.stall_timeout):
-                self._give_up_deleted_topics()
+                self._skip_deleted_topics()
             if self._open and waited >= self._settings.stall_timeout:
                 raise ReadError(self._stalled())
 
     def _poll(self, timeout: float) -> Records | None:
-        """Return what has come; None where a position is outside the log or a topic is unknown."""
+        """Return the records of one poll; None if an offset is out of range or a topic unknown."""
         try:
             return self._consumer.poll(timeout, self._size.rows)
         except OffsetOutOfRangeError as error:
             self._skip_lost(error)
             return None
         except UNKNOWN_TOPIC:
-            return None  # it may be known in a moment
+            return None  # brokers may know the topic in a moment
         except KafkaError as error:
             raise ReadError(f"cannot read {self._where()}: {describe_error(error)}") from error
 
     def _advance(self, records: Records | None) -> bool:
-        """Move the positions, behind the records if there are any; return whether any moved."""
+        """Update the positions, to after the records if there are any; return whether any moved."""
         if records is not None and len(records):
             moved = {partition: offset for partition, (offset, _) in records.next_offsets().items()}
         else:
@@ -175,7 +175,7 @@ class RangeReader:
             return
         for table in self._tables(records):
             batch = spark_batch(table, self._columns, self._schema)
-            self._size.seen(batch.num_rows, batch.nbytes)
+            self._size.adapt_to(batch.num_rows, batch.nbytes)
             yield from slices(batch)
 
     def _tables(self, records: Records) -> Iterator[pa.Table]:
@@ -195,12 +195,12 @@ class RangeReader:
             self._consumer.pause(*done)
 
     def _skip_lost(self, error: OffsetOutOfRangeError) -> None:
-        """Move past offsets that are gone; raise DataLossError if the query must not do that."""
+        """Seek past offsets that are gone; raise DataLossError if ``fail_on_data_loss`` is set."""
         partition = TopicPartition(str(error.topic), int(error.partition or 0))
         position, end = self._positions[partition], self._open[partition].end
         log_start = self._consumer.beginning_offsets([partition])[partition]
         log_end = self._consumer.end_offsets([partition])[partition]
-        # Before its first record a range may have been planned for the new topic.
+        # Before the first record, the range may have been planned for the new topic.
         has_begun = position > self._open[partition].start
         if has_begun and isinstance(error, TopicRecreatedError):
             target = end
@@ -216,8 +216,8 @@ class RangeReader:
         report_losses((f"{partition} {loss}",), fail=self._settings.fail_on_data_loss)
         return self._consumer.seek(partition, target)
 
-    def _give_up_deleted_topics(self) -> None:
-        """Leave out the partitions whose topics are gone; raise DataLossError if that may not be.
+    def _skip_deleted_topics(self) -> None:
+        """Skip partitions whose topics are gone; raise DataLossError if that option is set.
 
         A task that waited for them would stall until its timeout and not say why.
         """
@@ -234,11 +234,11 @@ class RangeReader:
 
     def _stalled(self) -> str:
         problems = (
-            "; ".join(self._consumer.health().problems) or "the brokers answer, but send none"
+            "; ".join(self._consumer.health().problems) or "the brokers answer without records"
         )
         return (
-            f"nothing came for {self._settings.stall_timeout:g} s of {self._where()}: {problems}; "
-            "kafkaConsumer.pollTimeoutMs says how long to wait"
+            f"no records for {self._settings.stall_timeout:g} s from {self._where()}: {problems}; "
+            "kafkaConsumer.pollTimeoutMs sets how long to wait"
         )
 
     def _where(self) -> str:
@@ -253,7 +253,7 @@ def _is_unknown(error: BaseException | None) -> bool:
 
 
 def _one_per_partition(ranges: Iterable[OffsetRange]) -> Iterator[list[OffsetRange]]:
-    """Group ranges so that each partition has one per group: a consumer has one position in it."""
+    """Group ranges, one per partition in each group: a consumer has one position per partition."""
     waiting = list(ranges)
     while waiting:
         together = {one.topic_partition: one for one in reversed(waiting)}

@@ -1,4 +1,4 @@
-"""From what an option says about offsets to offsets. Asks a :class:`Cluster`, decides itself."""
+"""Resolve the limits that options set into offsets, with the help of a :class:`Cluster`."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ log = logging.getLogger(__name__)
 
 
 class Cluster(Protocol):
-    """What planning needs to know of the cluster.
+    """What planning needs from the cluster.
 
-    Every call raises :class:`~pyk.spark_connector.errors.ReadError` when the answer cannot be had.
+    Every call raises :class:`~pyk.spark_connector.errors.ReadError` if the cluster does not answer.
     """
 
     def partitions(self) -> frozenset[TopicPartition]:
-        """Return the partitions that the query reads, as they are now."""
+        """Return the partitions that the query reads now."""
 
     def topic_ids(self, *, fresh: bool = False) -> Mapping[str, str]:
-        """Return the id of each topic that is read, as seen with the partitions or asked for now.
+        """Return the id of each topic, as found with the partitions or, if ``fresh``, fetched now.
 
-        A topic whose id the cluster does not tell is left out.
+        A topic whose id the cluster does not return is left out.
         """
 
     def log_start(self, partitions: Collection[TopicPartition]) -> OffsetMap:
@@ -36,10 +36,10 @@ class Cluster(Protocol):
         """Return the end of each partition, or its last stable offset for ``read_committed``."""
 
     def at_times(self, timestamps_ms: OffsetMap) -> Mapping[TopicPartition, int | None]:
-        """Return the first offset at or behind a time, None where no record is that new."""
+        """Return the first offset whose timestamp is not before a time, None if there is none."""
 
     def commit(self, group_id: str, offsets: OffsetMap) -> None:
-        """Let a group without members stand at these offsets."""
+        """Commit these offsets for a group without members."""
 
     def close(self) -> None:
         """Free the connections."""
@@ -50,8 +50,8 @@ def resolve(
 ) -> dict[TopicPartition, int]:
     """Return the offset that a limit means for each of the partitions.
 
-    Raises :class:`OptionError` when the limit names other partitions than these, or a starting
-    time that no record has reached.
+    Raises :class:`OptionError` if the limit names other partitions than these, or a starting time
+    later than every record.
     """
     symbolic = _symbolic(limit, partitions, cluster)
     latest = cluster.latest([one for one, offset in symbolic.items() if offset == LATEST])
@@ -60,10 +60,10 @@ def resolve(
 
 
 def reachable(offsets: OffsetMap, option: str, cluster: Cluster, *, fail: bool) -> OffsetMap:
-    """Return offsets that an option names, none beyond the end of its partition.
+    """Return the offsets that an option names, limited to the ends of their partitions.
 
-    An offset beyond the end is no loss, since nobody has written that record yet: it raises
-    :class:`OptionError`, or is logged and becomes the end unless ``fail``.
+    An offset beyond the end is no data loss, since no such record was written yet: it raises
+    :class:`OptionError` if ``fail``, and otherwise is logged and becomes the end.
     """
     ends = cluster.latest(offsets.keys())
     beyond = "; ".join(
@@ -72,16 +72,16 @@ def reachable(offsets: OffsetMap, option: str, cluster: Cluster, *, fail: bool) 
         if ends.get(one, offsets[one]) < offsets[one]
     )
     if beyond and fail:
-        raise OptionError(f"{beyond}; -1 stands for the end as it is now")
+        raise OptionError(f"{beyond}; -1 means the current end")
     if beyond:
-        log.warning("Reading only what is there, since failOnDataLoss is false: %s", beyond)
+        log.warning("Reading up to the current end, since failOnDataLoss is false: %s", beyond)
     return {one: min(offset, ends.get(one, offset)) for one, offset in offsets.items()}
 
 
 def _symbolic(
     limit: OffsetLimit, partitions: Collection[TopicPartition], cluster: Cluster
 ) -> OffsetMap:
-    """Return the offsets, some of which are still ``LATEST`` or ``EARLIEST``."""
+    """Return the offsets; some of them may still be ``LATEST`` or ``EARLIEST``."""
     if limit.everywhere is not None:
         return dict.fromkeys(partitions, limit.everywhere)
     if limit.timestamp_ms is not None:
@@ -101,7 +101,7 @@ def _at_times(timestamps_ms: OffsetMap, limit: OffsetLimit, cluster: Cluster) ->
         for partition in sorted(found):
             if found[partition] is None:
                 raise OptionError(
-                    f"{partition} has no record at or behind {timestamps_ms[partition]} ms; "
-                    "startingOffsetsByTimestampStrategy=latest starts at its end then"
+                    f"{partition} has no record with timestamp {timestamps_ms[partition]} ms or "
+                    "later; set startingOffsetsByTimestampStrategy=latest to start at its end then"
                 )
     return {one: LATEST if offset is None else offset for one, offset in found.items()}

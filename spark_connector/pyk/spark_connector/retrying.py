@@ -1,4 +1,4 @@
-"""Ask a cluster again while it cannot answer. Pure: how to wait is an argument."""
+"""Retry calls of a cluster that does not answer. Pure: ``wait`` is an argument."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ T = TypeVar("T")
 
 @attrs.frozen
 class RetryPolicy:
-    """How often to ask and how many seconds to wait in between.
+    """How many attempts to make, and how many seconds to wait between two of them.
 
     An attempt is one call of a client, which has a timeout of its own (``default.api.timeout.ms``)
-    and tries again within it. So a client that knows the cluster lives through an outage of
-    ``attempts`` times that timeout; one that has never reached it, of ``attempts`` times
-    ``interval``.
+    and retries until then. So a client that knows the cluster survives an outage of ``attempts``
+    times that timeout; a client that has never connected, of ``attempts`` times ``interval``.
     """
 
     attempts: int
@@ -31,13 +30,13 @@ class RetryPolicy:
 
     @classmethod
     def lasting(cls, seconds: float, *, interval: float = 1.0) -> RetryPolicy:
-        """Return the policy that goes on for so many seconds if every attempt fails at once."""
+        """Return the policy that retries for ``seconds`` if every attempt fails at once."""
         return cls(1 + int(seconds / interval), interval)
 
     def ask(self, what: str, ask: Callable[[], T], wait: Callable[[float], object]) -> T:
-        """Return the first answer; raise what the last attempt raised.
+        """Return the result of the first attempt that succeeds; raise the error of the last one.
 
-        An error that asking again does not cure is raised at once.
+        An error that is not retriable is raised at once.
         """
         for attempt in range(1, self.attempts):
             try:
@@ -46,7 +45,7 @@ class RetryPolicy:
                 if not error.retriable:
                     raise
                 log.warning(
-                    "Cannot learn %s (attempt %d of %d), asking again in %g s: %s",
+                    "Cannot learn %s (attempt %d of %d), retrying in %g s: %s",
                     what,
                     attempt,
                     self.attempts,

@@ -1,8 +1,8 @@
-"""The columns of Spark's Kafka source, which of them a query wants, and their Arrow form.
+"""The columns of Spark's Kafka source, those that a query reads, and their Arrow types.
 
-Spark does not tell a Python source which columns it needs, so a query says it with a schema:
-``.schema("value binary, offset long")`` reads two columns and makes no others. Spark checks batches
-against its own Arrow schema to the letter (names, order, types, nullability).
+Spark does not tell a Python source which columns it needs, so a query names them with a schema:
+``.schema("value binary, offset long")`` makes these two columns only. Spark checks batches against
+its own Arrow schema exactly (names, order, types, nullability).
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 HEADERS = "headers"
-# In the order of Spark's source; types as Spark prints them. timestamp_ltz, since what plain
-# ``timestamp`` means depends on spark.sql.timestampType.
+# In the order of Spark's source; types as Spark prints them.
 COLUMN_TYPES = {
     "key": "binary",
     "value": "binary",
@@ -29,12 +28,12 @@ COLUMN_TYPES = {
     "timestampType": "int",
     HEADERS: "array<struct<key:string,value:binary>>",
 }
-# What the columns are called in pyk.clients, where it is another name.
+# The names of columns in pyk.clients where they differ.
 CLIENT_NAMES = {"timestampType": "timestamp_type"}
 
 
 class Column(NamedTuple):
-    """A column to read: which one, and how the query calls it."""
+    """A column to read, and its name in the query."""
 
     column: str
     name: str
@@ -47,6 +46,7 @@ class Column(NamedTuple):
 
 def source_schema(*, include_headers: bool) -> str:
     """Return the DDL of Spark's Kafka source, without or with ``headers``."""
+    # The meaning of plain ``timestamp`` depends on spark.sql.timestampType.
     types = COLUMN_TYPES | {"timestamp": "timestamp_ltz"}
     return ", ".join(
         f"{name} {type_}" for name, type_ in types.items() if include_headers or name != HEADERS
@@ -54,25 +54,25 @@ def source_schema(*, include_headers: bool) -> str:
 
 
 def wanted_columns(schema: StructType) -> tuple[Column, ...]:
-    """Return the columns of a query's schema; raise :class:`SchemaError` for one we do not have."""
+    """Return the columns of a query's schema; raise :class:`SchemaError` for an unknown column."""
     by_lower_case = {name.lower(): name for name in COLUMN_TYPES}
     columns = []
     for field in schema.fields:
         column = by_lower_case.get(field.name.lower())
         if column is None:
             known = ", ".join(COLUMN_TYPES)
-            raise SchemaError(f"there is no column {field.name!r} in Kafka records; use {known}")
+            raise SchemaError(f"unknown column {field.name!r}; Kafka records have {known}")
         type_ = field.dataType.simpleString()
         if type_ != COLUMN_TYPES[column]:
-            raise SchemaError(f"column {field.name!r} is {COLUMN_TYPES[column]}, not {type_}")
+            raise SchemaError(f"column {field.name!r} must be {COLUMN_TYPES[column]}, not {type_}")
         columns.append(Column(column, field.name, field.nullable))
     if not columns:
-        raise SchemaError("the schema names no column")
+        raise SchemaError("the schema has no columns")
     return tuple(columns)
 
 
 def arrow_schema(columns: Sequence[Column]) -> pyarrow.Schema:
-    """Return the schema that Spark expects of the batches, with these columns."""
+    """Return the schema that Spark expects of batches with these columns."""
     import pyarrow as pa
 
     header = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])

@@ -1,7 +1,7 @@
-"""Writing, batch and streaming: rows of a task to records of topics, at least once.
+"""Write the rows of a task as records of topics, batch and streaming, at least once.
 
-A task succeeds when every one of its records is acknowledged by all in-sync replicas. A task that
-fails is run again by Spark, and then writes its rows again: nothing is lost, some may come twice.
+A task succeeds when all in-sync replicas have acknowledged each of its records. Spark runs a task
+that fails again, which writes its rows again: no row is lost, some may be written twice.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from pyk.spark_connector.client_properties import (
     producer_properties,
 )
 from pyk.spark_connector.errors import OptionError, WriteError
-from pyk.spark_connector.installation import check_codecs, tell_if_uncompiled
-from pyk.spark_connector.notices import tell_once
+from pyk.spark_connector.installation import check_codecs, warn_if_uncompiled
+from pyk.spark_connector.notices import log_once
 from pyk.spark_connector.options import sink_options
 from pyk.spark_connector.sink_records import (
     RECORD_COLUMNS,
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-# Results are kept until they are known; so many batches are on their way at most.
-MOST_OUTSTANDING = 64
+# How many batches may be without a result at the same time.
+MAX_IN_FLIGHT = 64
 
 
 @attrs.frozen
-class Written(WriterCommitMessage):
-    """What a task wrote; Spark carries it to the driver."""
+class TaskResult(WriterCommitMessage):
+    """What a task wrote; Spark passes it to the driver."""
 
     rows: int
 
@@ -72,23 +72,23 @@ def write_batches(
     topic: str | None,
     columns: Sequence[str] = RECORD_COLUMNS,
 ) -> int:
-    """Write these columns of all rows; return how many rows there were, once all are acknowledged.
+    """Write these columns of all rows; return the number of rows once all are acknowledged.
 
-    Raises :class:`WriteError` for the first row that is not.
+    Raises :class:`WriteError` for the first row that fails.
     """
     from pyk.clients.errors import KafkaError
 
     rows = 0
-    outstanding: deque[BatchResult] = deque()
+    in_flight: deque[BatchResult] = deque()
     try:
         for batch in batches:
             for name, records in records_by_topic(batch, topic, columns):
-                outstanding.append(_send(producer, name, records))
+                in_flight.append(_send(producer, name, records))
             rows += batch.num_rows
-            while len(outstanding) > MOST_OUTSTANDING:
-                outstanding.popleft().result()
+            while len(in_flight) > MAX_IN_FLIGHT:
+                in_flight.popleft().result()
         producer.flush()
-        for sent in outstanding:
+        for sent in in_flight:
             sent.result()
     except KafkaError as error:
         raise WriteError(describe_error(error)) from error
@@ -99,39 +99,39 @@ def _send(producer: BatchProducer, topic: str, records: pa.Table) -> BatchResult
     try:
         return producer.send_batch(topic, records)
     except ValueError as error:  # a null header key, a negative partition or timestamp
-        raise WriteError(f"{topic}: a row cannot be written: {error}") from error
+        raise WriteError(f"{topic}: cannot write a row: {error}") from error
 
 
 class TaskWriter:
-    """Writes the rows of a task; it travels from the driver to the tasks."""
+    """Writes the rows of a task; Spark pickles it in the driver for the tasks."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         parsed = sink_options(options)
         self._topic = parsed.topic
         self._properties = producer_properties(parsed.kafka)
-        # As long as a record may take that was handed over before the brokers went away.
+        # The time that a record has which was sent just before the brokers became unreachable.
         self._connect_timeout = delivery_timeout(self._properties)
         check_codecs(compression_of(self._properties))
         self._columns = check_columns(schema, self._topic)
         notice = timestamp_notice(schema)
-        tell_once((*parsed.notices, *kafka_notices(ProducerConfig, parsed.kafka)))
-        tell_once(() if notice is None else (notice,))
+        log_once((*parsed.notices, *kafka_notices(ProducerConfig, parsed.kafka)))
+        log_once(() if notice is None else (notice,))
 
-    def write(self, batches: Iterator[pa.RecordBatch]) -> Written:
-        """Write all rows; a task without rows does not even connect."""
+    def write(self, batches: Iterator[pa.RecordBatch]) -> TaskResult:
+        """Write all rows; a task without rows does not connect."""
         from pyk.clients.errors import KafkaError
         from pyk.spark_connector.workers import clients, freeze_imports, make_producer
 
         first = next(batches, None)
         if first is None:
-            return Written(0)
-        tell_if_uncompiled()
+            return TaskResult(0)
+        warn_if_uncompiled()
         lent = clients.borrow(make_producer, self._properties, self._connect_timeout)
         try:
             with lent as producer:
                 freeze_imports()
                 rows = chain([first], batches)
-                return Written(write_batches(rows, producer, self._topic, self._columns))
+                return TaskResult(write_batches(rows, producer, self._topic, self._columns))
         except KafkaError as error:
             raise WriteError(describe_error(error)) from error
 
@@ -144,21 +144,20 @@ class BatchWriter(DataSourceArrowWriter):
             raise OptionError("topics cannot be overwritten; use mode('append')")
         self._writer = TaskWriter(options, schema)
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
         """Write the rows of a task and return once they are acknowledged."""
         return self._writer.write(iterator)
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Writes the rows of each micro-batch. What a task has written stays, come what may.
+    """Writes the rows of each micro-batch. The rows that a task has written are never removed.
 
-    There is nothing to commit or to abort: Spark calls ``abort`` even after a ``commit`` that
-    failed, and a micro-batch that failed is written again.
+    There is nothing to commit or to abort: Spark writes a micro-batch that failed again.
     """
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         self._writer = TaskWriter(options, schema)
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
         """Write the rows of a task and return once they are acknowledged."""
         return self._writer.write(iterator)

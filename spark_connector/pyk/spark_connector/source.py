@@ -1,4 +1,4 @@
-"""Reading: the batch reader, and what batch and streaming readers do alike in a task."""
+"""The batch reader, and the reading in a task that batch and streaming readers share."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pyk.spark_connector.client_properties import (
     kafka_notices,
 )
 from pyk.spark_connector.errors import ReadError
-from pyk.spark_connector.installation import check_codecs, tell_if_uncompiled
-from pyk.spark_connector.notices import tell_once
+from pyk.spark_connector.installation import check_codecs, warn_if_uncompiled
+from pyk.spark_connector.notices import log_once
 from pyk.spark_connector.options import SourceOptions, batch_source_options
 from pyk.spark_connector.parallelism import default_parallelism
 from pyk.spark_connector.planning import OffsetRange
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 class TaskReader:
-    """Reads the ranges of a task; it travels from the driver to the tasks."""
+    """Reads the ranges of a task; Spark pickles it in the driver for the tasks."""
 
     def __init__(self, options: SourceOptions, columns: Sequence[Column]) -> None:
         check_codecs()
-        tell_once((*options.notices, *kafka_notices(ConsumerConfig, options.kafka)))
+        log_once((*options.notices, *kafka_notices(ConsumerConfig, options.kafka)))
         self._columns = columns
         self._properties = consumer_properties(options.kafka)
         self._fail_on_data_loss = options.fail_on_data_loss
@@ -47,7 +47,7 @@ class TaskReader:
         from pyk.spark_connector.range_reader import RangeReader, ReadSettings
         from pyk.spark_connector.workers import clients, freeze_imports, make_consumer
 
-        tell_if_uncompiled()
+        warn_if_uncompiled()
         settings = ReadSettings(
             fail_on_data_loss=self._fail_on_data_loss, stall_timeout=self._stall_timeout
         )
@@ -59,19 +59,19 @@ class TaskReader:
                     reader = RangeReader(consumer, self._columns, settings, SystemClock())
                     yield from reader.read(ranges)
                 finally:
-                    # Fetching stops; what was fetched is kept, and often the next batch reads it.
+                    # Stop fetching and keep the fetch buffer, which the next batch often reads.
                     consumer.pause(*consumer.assignment())
         except KafkaError as error:
             raise ReadError(describe_error(error)) from error
 
 
 def input_partitions(tasks: Sequence[Sequence[OffsetRange]]) -> list[InputPartition]:
-    """Return Spark's form of the tasks of a batch."""
+    """Return the tasks of a batch as Spark's ``InputPartition``."""
     return [InputPartition(tuple(task)) for task in tasks]
 
 
 class BatchReader(DataSourceReader):
-    """Reads from one offset to another, once."""
+    """Reads the offsets of a batch query."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         self._options = batch_source_options(options)

@@ -1,6 +1,6 @@
-"""The plan of a running stream: where it begins, how far each micro-batch goes, who reads what.
+"""Plan a running stream: where it begins, the end of each micro-batch, the ranges of each task.
 
-Spark asks in this order for each batch, and may ask again for any of it::
+Spark makes these calls in this order for each batch, and may repeat any of them::
 
     initial_offset()           twice for batch 0, and again when batch 0 is replayed
     latest_offset(start)       100 times a second while nothing happens
@@ -23,9 +23,9 @@ from pyk.spark_connector.resolving import Cluster, reachable, resolve
 
 log = logging.getLogger(__name__)
 
-KEEP_GOING = "; set failOnDataLoss to false to go on without these records"
+DATA_LOSS_HINT = "; set failOnDataLoss to false to go on without these records"
 RECREATED = "topic {!r} was deleted and created again: what the query had not read of it is gone"
-LEFT_OUT = "Records were left out of the query, since failOnDataLoss is false: %s"
+LOSS_WARNING = "Records were left out of the query, since failOnDataLoss is false: %s"
 
 
 class StreamPlanner:
@@ -57,21 +57,21 @@ class StreamPlanner:
         self._committed: OffsetMap | None = None
 
     def initial_offset(self) -> JsonOffsets:
-        """Return where a new query begins; the same answer every time."""
+        """Return where a new query begins; every call returns the same."""
         if self._initial is None:
             self._initial = self._resolve_initial()
         return self._initial.to_json()
 
     def latest_offset(self, start: Mapping[str, Any], *, limited: bool = True) -> JsonOffsets:
-        """Return the end of the next micro-batch: ``start`` itself where there is to be none.
+        """Return the end of the next micro-batch: ``start`` itself if there is nothing to read yet.
 
-        Waits a moment before it asks where asking is costly and brought nothing the last time.
-        ``limited`` is whether ``min`` and ``maxOffsetsPerTrigger`` hold.
+        Waits a moment first if the last request was costly and brought nothing new (``IdlePace``).
+        ``limited`` is whether ``min`` and ``maxOffsetsPerTrigger`` apply.
         """
         self._wait_if_idle()
         begun = self._clock.now()
         end = self._next_end(start, limited=limited)
-        self._pace.asked(begun, self._clock.now(), moved=end != start)
+        self._pace.answered(begun, self._clock.now(), moved=end != start)
         return end
 
     def _wait_if_idle(self) -> None:
@@ -92,11 +92,11 @@ class StreamPlanner:
         return dict(start) if end == known else StreamOffset(end, None, topic_ids).to_json()
 
     def report_latest(self) -> JsonOffsets | None:
-        """Return the ends of the partitions as last seen; what Spark shows as the source's lag."""
+        """Return the ends of the partitions as last fetched; Spark shows the lag from them."""
         return None if self._latest is None else StreamOffset(self._latest.offsets).to_json()
 
     def prepare_available_now(self) -> None:
-        """Read up to what is there now and no further."""
+        """Fix the current ends as the end of the query."""
         self._target = self._fetch_latest()
 
     def partitions(
@@ -108,8 +108,8 @@ class StreamPlanner:
         """
         begin, last = StreamOffset.from_json(start), StreamOffset.from_json(end)
         first = last.start if last.start is not None else begin.offsets
-        # Created again before this batch was planned: read from the beginning. And since then: what
-        # was to be read is gone.
+        # A topic created again before this batch was planned is read from its beginning. Of one
+        # created again since then, the planned offsets are gone.
         before = recreated(begin.topic_ids, last.topic_ids)
         since = recreated(last.topic_ids, self._cluster.topic_ids(fresh=True))
         first, until = _without(first, before | since), _without(last.offsets, since)
@@ -131,10 +131,10 @@ class StreamPlanner:
         return StreamOffset(initial, None, _of_topics(cluster.topic_ids(), initial))
 
     def _commit(self, done: OffsetMap) -> None:
-        """Tell the group how far the query is, if it is to know.
+        """Commit for the group of ``commitOffsetsToGroup`` how far the query is.
 
-        Spark asks for the next batch from where the last one, now done, ended. Its own ``commit``
-        comes a batch later, and never for the last batch of a run.
+        Spark asks for the next batch with the end of the last one, which is done by then. Its own
+        ``commit`` comes a batch later, and never for the last batch of a run.
         """
         group_id = self._options.commit_to_group
         if group_id is None or done == self._committed:
@@ -155,13 +155,13 @@ class StreamPlanner:
         log_start = self._cluster.log_start(new) if new else {}
         admission = self._admission
         if self._target is not None:
-            # Waiting for more would be waiting for ever: nothing beyond the target is coming.
+            # minOffsetsPerTrigger would wait for ever: nothing beyond the target is read.
             admission = Admission(max_offsets=admission.max_offsets)
         return admission.admit(self._clock.time_ms(), start, latest, log_start)
 
 
 def recreated(before: Mapping[str, str], now: Mapping[str, str]) -> frozenset[str]:
-    """Return the topics whose id has changed: they were deleted and created again."""
+    """Return the topics whose id has changed, since they were deleted and created again."""
     return frozenset(topic for topic in before if now.get(topic, before[topic]) != before[topic])
 
 
@@ -175,17 +175,17 @@ def _of_topics(topic_ids: Mapping[str, str], offsets: OffsetMap) -> dict[str, st
 
 
 def report_losses(losses: tuple[str, ...], *, fail: bool) -> None:
-    """Raise :class:`DataLossError` about all of them, or log each."""
+    """Raise :class:`DataLossError` with all losses if ``fail``; log each of them otherwise."""
     if losses and fail:
-        raise DataLossError("; ".join(losses) + KEEP_GOING)
+        raise DataLossError("; ".join(losses) + DATA_LOSS_HINT)
     for loss in losses:
-        log.warning(LEFT_OUT, loss)
+        log.warning(LOSS_WARNING, loss)
 
 
 def tasks_of(
     ranges: tuple[OffsetRange, ...], options: SourceOptions, parallelism: int
 ) -> list[tuple[OffsetRange, ...]]:
-    """Return the ranges of each Spark task, as the options want them split or joined."""
+    """Return the ranges of each Spark task, split and joined as the options say."""
     return plan_tasks(
         ranges,
         min_tasks=options.min_partitions,

@@ -1,4 +1,4 @@
-"""Reading a stream: Spark's calls, handed to the :class:`StreamPlanner` of the run."""
+"""The streaming reader, which passes Spark's calls to the :class:`StreamPlanner` of the run."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         self._options = stream_source_options(options)
         self._reader = TaskReader(self._options, wanted_columns(schema))
-        self._made_planner: StreamPlanner | None = None
+        self._open_planner: StreamPlanner | None = None
 
     def initialOffset(self) -> dict[str, Any]:
         """Return where a new query begins."""
         return self._planner.initial_offset()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return the limit for Spark's records; the planner applies both limits itself."""
+        """Return the limit that Spark is to know; the planner applies both limits itself."""
         if self._options.max_offsets_per_trigger is not None:
             return ReadMaxRows(self._options.max_offsets_per_trigger)
         if self._options.min_offsets_per_trigger is not None:
@@ -49,7 +49,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Return the end of the next micro-batch, ``start`` if there is to be none."""
+        """Return the end of the next micro-batch, ``start`` if there is nothing to read yet."""
         return self._planner.latest_offset(start, limited=not isinstance(limit, ReadAllAvailable))
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
@@ -57,7 +57,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._planner.report_latest()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Read up to what is there now and stop."""
+        """Fix the current ends as the end of the query."""
         self._planner.prepare_available_now()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
@@ -70,34 +70,34 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def stop(self) -> None:
         """Free the connections."""
-        if self._made_planner is not None:
-            self._made_planner.close()
+        if self._open_planner is not None:
+            self._open_planner.close()
 
     @property
     def _planner(self) -> StreamPlanner:
-        if self._made_planner is None:
+        if self._open_planner is None:
             from pyk.runtime.system_clock import SystemClock
             from pyk.spark_connector.kafka_cluster import KafkaCluster
             from pyk.spark_connector.parallelism import default_parallelism
             from pyk.spark_connector.stream_planner import StreamPlanner
 
             _exit_on_sigterm()
-            self._made_planner = StreamPlanner(
+            self._open_planner = StreamPlanner(
                 self._options,
                 KafkaCluster(self._options),
                 SystemClock(),
                 wait=Event().wait,
                 parallelism=default_parallelism(),
             )
-        return self._made_planner
+        return self._open_planner
 
 
 def _exit_on_sigterm() -> None:
     """Let SIGTERM end this process by an exception.
 
-    Spark ends a stopped query's Python process with SIGTERM, whose default leaves no time to call
-    ``stop()``; with an exception Spark's own ``finally`` calls it. Spark may send a second one,
-    which must not interrupt that.
+    Spark ends the Python process of a stopped query with SIGTERM, which by default ends it without
+    ``stop()``; after an exception Spark's own ``finally`` calls that. Spark may send a second
+    SIGTERM, which must not interrupt it.
     """
 
     def leave(*_: object) -> None:

@@ -1,6 +1,6 @@
-"""What lives as long as a Python worker: clients with their connections, and frozen garbage.
+"""Objects that live as long as a Python worker: pooled clients, and imports exempt from collection.
 
-Spark makes a reader or a writer for each task and forgets it; the process stays for the next ones.
+Spark creates a reader or a writer for each task and drops it; the process serves many tasks.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ class ClientPool:
         self,
         make: Callable[[Mapping[str, str]], C],
         properties: Mapping[str, str],
-        patience: float = 0.0,
+        connect_timeout: float = 0.0,
     ) -> Iterator[C]:
-        """Lend a client made by ``make``; one under which an error was raised is closed after it.
+        """Lend a client made by ``make``; it is closed if the block raises, and kept otherwise.
 
-        While no broker answers, a new client is made each second for ``patience`` seconds. A task
-        that stops early (a limit was reached) gives its client back in good health.
+        While no broker answers, a new client is made each second for ``connect_timeout`` seconds. A
+        task that stops early (``GeneratorExit``, at a limit) does not count as an error.
         """
         key = (make, frozenset(properties.items()))
-        client: C = self._take(key) or RetryPolicy.lasting(patience).ask(
+        client: C = self._take(key) or RetryPolicy.lasting(connect_timeout).ask(
             "the cluster", lambda: make(properties), self._wait
         )
         healthy = True
@@ -99,12 +99,12 @@ _is_frozen = False
 
 
 def freeze_imports() -> None:
-    """Take what is imported by now out of the garbage collector's sight, once per process.
+    """Exempt the imported modules from garbage collection, once per process.
 
-    Spark's worker collects all garbage after every task; walking through the modules was nine
-    tenths of the CPU time of a small task.
+    Spark's worker collects all garbage after every task; visiting the modules took nine tenths of
+    the CPU time of a small task.
     """
-    global _is_frozen  # noqa: PLW0603 - a fact about the process
+    global _is_frozen  # noqa: PLW0603 - a property of the process
     if not _is_frozen:
         gc.collect()
         gc.freeze()

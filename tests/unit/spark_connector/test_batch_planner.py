@@ -55,18 +55,18 @@ class TestBatchReads:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"startingOffsets": '{"a":{"0":11}}'}, "starts at offset 11, behind its end at 9"),
+            ({"startingOffsets": '{"a":{"0":11}}'}, "starts at offset 11, above its end at 9"),
             (
                 {"startingOffsets": '{"a":{"0":11}}', "endingOffsets": '{"a":{"0":-1}}'},
-                "starts at offset 11, behind its end at 9",
+                "starts at offset 11, above its end at 9",
             ),
             (
                 {"startingTimestamp": "2000", "endingTimestamp": "1000"},
-                "starts at offset 8, behind its end at 3",
+                "starts at offset 8, above its end at 3",
             ),
             (
                 {"startingTimestamp": "2000", "endingOffsets": '{"a":{"0":4}}'},
-                "starts at offset 8, behind its end at 4",
+                "starts at offset 8, above its end at 4",
             ),
         ],
     )

@@ -13,7 +13,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from pyk.spark_connector import installation, notices
 from pyk.spark_connector.errors import InstallationError
-from pyk.spark_connector.installation import is_compiled, tell_if_uncompiled
+from pyk.spark_connector.installation import is_compiled, warn_if_uncompiled
 from pyk.spark_connector.sink import BatchWriter, StreamWriter
 from pyk.spark_connector.source import BatchReader
 from pyk.spark_connector.stream_source import StreamReader
@@ -24,8 +24,8 @@ MISSING = r"^\[PYK_INSTALLATION\] snappy needs the package cramjam: pip install"
 
 
 @pytest.fixture(autouse=True)
-def nothing_told_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notices, "_told", set())
+def nothing_logged_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notices, "_logged", set())
 
 
 @pytest.mark.parametrize("reader", [BatchReader, StreamReader])
@@ -75,8 +75,8 @@ def test_the_plain_form_is_logged_once(
     monkeypatch.setattr(installation, "is_compiled", lambda module: compiled)
 
     with caplog.at_level(logging.WARNING):
-        tell_if_uncompiled()
-        tell_if_uncompiled()
+        warn_if_uncompiled()
+        warn_if_uncompiled()
 
     assert caplog.text.count("uncompiled") == (0 if compiled else 1)
 

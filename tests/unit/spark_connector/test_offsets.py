@@ -90,7 +90,7 @@ def test_offsets_of_sparks_own_source_are_read() -> None:
     ],
 )
 def test_the_error_for_an_invalid_checkpoint_shows_it(value: dict[str, object]) -> None:
-    with pytest.raises(CheckpointError, match="which are no offsets"):
+    with pytest.raises(CheckpointError, match="invalid offsets"):
         StreamOffset.from_json(value)
 
 

@@ -125,14 +125,14 @@ def test_durations_in_sparks_notation(text: str, milliseconds: int) -> None:
         (SERVERS | {"subscribePattern": " "}, "subscribePattern is empty"),
         (SERVERS | {"subscribePattern": "(["}, "not a regular expression"),
         (MINIMUM | {"startingOffsets": "newest"}, "startingOffsets should look like"),
-        (MINIMUM | {"startingOffsets": '{"orders":{"0":-3}}'}, "-3 for orders-0 is no offset"),
+        (MINIMUM | {"startingOffsets": '{"orders":{"0":-3}}'}, "invalid offset -3 for orders-0"),
         (MINIMUM | {"startingOffsets": '{"orders":{"0":1.5}}'}, "startingOffsets should look like"),
         (MINIMUM | {"startingOffsets": '{"orders":[0]}'}, "startingOffsets should look like"),
-        (MINIMUM | {"startingTimestamp": "yesterday"}, "must be a whole number"),
+        (MINIMUM | {"startingTimestamp": "yesterday"}, "must be an integer"),
         (MINIMUM | {"startingOffsetsByTimestampStrategy": "now"}, "'error' or 'latest'"),
-        (MINIMUM | {"failOnDataLoss": "yes"}, "can be true or false"),
+        (MINIMUM | {"failOnDataLoss": "yes"}, "must be true or false"),
         (MINIMUM | {"minPartitions": "0"}, "minPartitions must be positive"),
-        (MINIMUM | {"maxRecordsPerPartition": "-1"}, "must be a whole number"),
+        (MINIMUM | {"maxRecordsPerPartition": "-1"}, "must be an integer"),
         (MINIMUM | {"maxTriggerDelay": "soon"}, "number with one of us, ms, s"),
         (
             MINIMUM | {"minOffsetsPerTrigger": "5", "maxOffsetsPerTrigger": "4"},
@@ -156,13 +156,13 @@ def test_options_that_spark_refuses_are_refused(given: dict[str, str], message: 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"startingOffsets": "latest"}, "a batch cannot start at the latest offset"),
+        ({"startingOffsets": "latest"}, "a batch read cannot start at the latest offset"),
         ({"startingOffsets": '{"orders":{"0":-1}}'}, "latest offset (of orders-0)"),
-        ({"endingOffsets": "earliest"}, "a batch cannot end at the earliest offset"),
+        ({"endingOffsets": "earliest"}, "a batch read cannot end at the earliest offset"),
         ({"endingOffsets": '{"orders":{"0":-2}}'}, "earliest offset (of orders-0)"),
         (
             {"startingOffsets": '{"orders":{"0":5}}', "endingOffsets": '{"orders":{"0":4}}'},
-            "orders-0 starts at offset 5, behind its end at 4",
+            "orders-0 starts at offset 5, above its end at 4",
         ),
         (
             {"startingOffsets": '{"orders":{"0":5}}', "endingOffsets": '{"orders":{"1":9}}'},

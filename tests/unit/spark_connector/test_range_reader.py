@@ -259,7 +259,7 @@ class TestErrors:
 
         with pytest.raises(
             ReadError,
-            match=r"nothing came for 30 s of orders-0 at offset 0 \(of 2\): orders-0 fails and tri",
+            match=r"no records for 30 s from orders-0 at offset 0 \(of 2\): orders-0 fails and tri",
         ):
             read_offsets(consumer, offset_range(0, 2), settings=ReadSettings(stall_timeout=30.0))
 

@@ -72,9 +72,9 @@ def test_a_query_chooses_columns_their_order_and_their_case() -> None:
 @pytest.mark.parametrize(
     ("field", "message"),
     [
-        (StructField("body", BinaryType()), "there is no column 'body' in Kafka records"),
-        (StructField("value", StringType()), "column 'value' is binary, not string"),
-        (StructField("timestamp", TimestampNTZType()), "is timestamp, not timestamp_ntz"),
+        (StructField("body", BinaryType()), "unknown column 'body'; Kafka records have"),
+        (StructField("value", StringType()), "column 'value' must be binary, not string"),
+        (StructField("timestamp", TimestampNTZType()), "must be timestamp, not timestamp_ntz"),
     ],
 )
 def test_the_error_for_an_invalid_column_names_it(field: StructField, message: str) -> None:

@@ -25,7 +25,7 @@ from pyspark.sql.types import (
 from pyk.clients.errors import BootstrapError, KafkaError, RecordTooLargeError
 from pyk.spark_connector import notices, workers
 from pyk.spark_connector.errors import OptionError, SchemaError, WriteError
-from pyk.spark_connector.sink import MOST_OUTSTANDING, BatchWriter, StreamWriter, write_batches
+from pyk.spark_connector.sink import MAX_IN_FLIGHT, BatchWriter, StreamWriter, write_batches
 from pyk.spark_connector.sink_records import check_columns, records_by_topic
 
 SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
@@ -35,8 +35,8 @@ HEADERS = ArrayType(
 
 
 @pytest.fixture(autouse=True)
-def nothing_told_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notices, "_told", set())
+def nothing_logged_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notices, "_logged", set())
 
 
 def schema_of(**columns: DataType) -> StructType:
@@ -48,7 +48,7 @@ class FakeResult:
     producer: FakeProducer
 
     def result(self, timeout: float | None = None) -> None:
-        self.producer.outstanding -= 1
+        self.producer.in_flight -= 1
         if self.producer.error is not None:
             raise self.producer.error
 
@@ -60,15 +60,15 @@ class FakeProducer:
     sent: list[tuple[str, dict[str, list[Any]]]] = attrs.field(factory=list)
     error: KafkaError | None = None
     refusal: ValueError | None = None
-    outstanding: int = 0
-    most_outstanding: int = 0
+    in_flight: int = 0
+    most_in_flight: int = 0
 
     def send_batch(self, topic: str, records: pa.Table) -> FakeResult:
         if self.refusal is not None:
             raise self.refusal
         self.sent.append((topic, records.to_pydict()))
-        self.outstanding += 1
-        self.most_outstanding = max(self.most_outstanding, self.outstanding)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
         return FakeResult(self)
 
     def flush(self, timeout: float | None = None) -> None:
@@ -110,18 +110,30 @@ class TestColumns:
         write_batches(iter([batch]), producer, "out", columns)
 
         assert producer.sent == [("out", {"value": ["v"]})]
-        assert f"column 'timestamp' is {type_.simpleString()}" in caplog.text
+        assert f"its type is {type_.simpleString()}" in caplog.text
 
     @pytest.mark.parametrize(
         ("schema", "topic", "message"),
         [
             (schema_of(key=StringType()), "out", "column 'value' is missing; there are key"),
             (schema_of(value=StringType()), None, "option 'topic' must be given"),
-            (schema_of(value=LongType()), "out", "'value' is bigint; it must be string or binary"),
-            (schema_of(value=StringType(), key=LongType()), "out", "'key' is bigint"),
-            (schema_of(value=StringType(), partition=LongType()), "out", "it must be int"),
-            (schema_of(value=StringType(), headers=StringType()), "out", "'headers' is string"),
-            (schema_of(value=StringType(), topic=BinaryType()), "out", "'topic' is binary"),
+            (schema_of(value=LongType()), "out", "'value' must be string or binary, not bigint"),
+            (
+                schema_of(value=StringType(), key=LongType()),
+                "out",
+                "'key' must be string or binary, not bigint",
+            ),
+            (
+                schema_of(value=StringType(), partition=LongType()),
+                "out",
+                "'partition' must be int, not bigint",
+            ),
+            (schema_of(value=StringType(), headers=StringType()), "out", "'headers' must be array"),
+            (
+                schema_of(value=StringType(), topic=BinaryType()),
+                "out",
+                "'topic' must be string, not binary",
+            ),
         ],
     )
     def test_invalid_schemas_are_refused(
@@ -176,14 +188,14 @@ class TestWriting:
         assert write_batches(self.batches(5), producer, "out") == 5
 
         assert [records["value"] for _, records in producer.sent] == [[b"%d" % n] for n in range(5)]
-        assert producer.outstanding == 0
+        assert producer.in_flight == 0
 
     def test_the_number_of_pending_results_is_limited(self) -> None:
         producer = FakeProducer()
 
         write_batches(self.batches(500), producer, "out")
 
-        assert producer.most_outstanding == MOST_OUTSTANDING + 1
+        assert producer.most_in_flight == MAX_IN_FLIGHT + 1
 
     def test_a_failure_names_the_partition_and_the_code(self) -> None:
         error = RecordTooLargeError("too large", topic="out", partition=3)
@@ -197,7 +209,7 @@ class TestWriting:
         producer = FakeProducer(refusal=ValueError("the key of header 0 is null"))
 
         with pytest.raises(
-            WriteError, match=r"^\[PYK_WRITE_FAILED\] out: a row cannot be written: the key of"
+            WriteError, match=r"^\[PYK_WRITE_FAILED\] out: cannot write a row: the key of"
         ):
             write_batches(self.batches(1), producer, "out")
 

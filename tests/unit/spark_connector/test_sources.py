@@ -47,7 +47,7 @@ def test_client_options_are_checked_before_anything_runs(reader: type) -> None:
 def test_client_options_of_spark_are_accepted_and_reported_once(
     reader: type, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(notices, "_told", set())
+    monkeypatch.setattr(notices, "_logged", set())
     options = OPTIONS | {"kafka.acks": "all", "kafka.client.dns.lookup": "x", "inferSchema": "true"}
 
     with caplog.at_level(logging.WARNING):
@@ -62,7 +62,7 @@ def test_client_options_of_spark_are_accepted_and_reported_once(
 
 @pytest.mark.parametrize("reader", [BatchReader, StreamReader])
 def test_an_invalid_column_is_reported_before_anything_runs(reader: type) -> None:
-    with pytest.raises(SchemaError, match="column 'value' is binary, not string"):
+    with pytest.raises(SchemaError, match="column 'value' must be binary, not string"):
         reader(OPTIONS, StructType([StructField("value", StringType())]))
 
 

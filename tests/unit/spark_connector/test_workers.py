@@ -89,7 +89,7 @@ def test_an_unreachable_cluster_is_retried() -> None:
             raise failures.pop()
         return FakeClient(properties)
 
-    with ClientPool(clock.advance).borrow(make, A, patience=120) as client:
+    with ClientPool(clock.advance).borrow(make, A, connect_timeout=120) as client:
         assert client.properties == A
 
     assert clock.now() == 60
@@ -101,7 +101,10 @@ def test_an_unreachable_cluster_fails_after_the_timeout_of_a_task() -> None:
     def make(properties: Mapping[str, str]) -> FakeClient:
         raise BootstrapError("no bootstrap server answers")
 
-    with pytest.raises(BootstrapError), ClientPool(clock.advance).borrow(make, A, patience=120):
+    with (
+        pytest.raises(BootstrapError),
+        ClientPool(clock.advance).borrow(make, A, connect_timeout=120),
+    ):
         pass
 
     assert clock.now() == 120
