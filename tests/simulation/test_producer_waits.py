@@ -293,7 +293,7 @@ async def test_a_send_that_finds_an_expired_record_does_not_run_its_callback():
         assert (await (await found)).partition == 1
 
         given_up = await producer.send("orders", b"given up", partition=0, on_delivery=told.append)
-        producer._core._sender_loop.stop(StateError("the end"))
+        producer._core._sender.stop(StateError("the end"))
         assert len(told) == 2, "outside of a send it is told at once"
         assert isinstance(given_up.exception(0), StateError)
 
@@ -308,7 +308,7 @@ async def test_an_answer_that_comes_after_the_end_of_the_sender_changes_nothing(
         await asyncio.sleep(0.1)
         asked = len(cluster.requests(MetadataRequest))
 
-        producer._core._sender_loop.stop(ClosedError("the end"))
+        producer._core._sender.stop(ClosedError("the end"))
         await asyncio.sleep(1)
 
         with pytest.raises(ClosedError, match="the end"):

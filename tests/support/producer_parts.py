@@ -16,7 +16,7 @@ from pyk.clients.producer.sending.identity import (
     NoIdentity,
 )
 from pyk.clients.producer.sending.partition_queue import PartitionQueue
-from pyk.clients.producer.sending.sender import Sender, SenderSettings
+from pyk.clients.producer.sending.send_planner import SendPlanner, SendSettings
 from pyk.clients.producer.sending.sequences import ProducerIdentity
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.records import RecordBatchBuilder, read_batches
@@ -74,14 +74,14 @@ def put(accumulator: RecordAccumulator, *values: bytes, partition: int = 0) -> l
     return [accumulator.append(topic, partition, 1_000, None, value, ()) for value in values]
 
 
-def make_sender(
+def make_planner(
     accumulator: RecordAccumulator,
     *,
     identity: IdentityPolicy | None = None,
     is_idempotent: bool = True,
     why_unsent: WhyUnsent = lambda _: "nobody asked",
     **options: Any,
-) -> Sender:
+) -> SendPlanner:
     settings: dict[str, Any] = {
         "max_in_flight": 5,
         "max_request_size": 1 << 20,
@@ -91,7 +91,7 @@ def make_sender(
     settings |= options
     if identity is None:
         identity = make_identity() if is_idempotent else NoIdentity()
-    return Sender(accumulator, SenderSettings(**settings), identity, Random(1), why_unsent)
+    return SendPlanner(accumulator, SendSettings(**settings), identity, Random(1), why_unsent)
 
 
 def make_identity(identity: ProducerIdentity = IDENTITY) -> IdempotentIdentity:

@@ -31,8 +31,8 @@ from pyk.clients.producer.sending.identity import (
     IdentityPolicy,
     NoIdentity,
 )
-from pyk.clients.producer.sending.sender import Sender, SenderSettings
-from pyk.clients.producer.sending.sender_loop import SenderLoop
+from pyk.clients.producer.sending.send_planner import SendPlanner, SendSettings
+from pyk.clients.producer.sending.sender import Sender
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import counted
 from pyk.protocol.records import Compression, UnsupportedCompressionError
@@ -92,9 +92,9 @@ class ProducerCore:
         self._thread = thread
         self.own_loop = LoopOfCaller(self.client.guard)
         self.accumulator = self._accumulator(self.own_loop if thread is None else thread)
-        self._sender = self._make_sender()
-        self._sender_loop = SenderLoop(self.client, config, self.accumulator, self._sender, thread)
-        self.accumulator.wakeup = self._sender_loop.wake_for_records
+        self._planner = self._make_planner()
+        self._sender = Sender(self.client, config, self.accumulator, self._planner, thread)
+        self.accumulator.wakeup = self._sender.wake_for_records
         clock = self.client.clock
         self.record_send = RecordSend(self.accumulator, clock, self.max_block)
         self.batch_send = BatchSend(self.accumulator, config, clock, self.max_block)
@@ -127,7 +127,7 @@ class ProducerCore:
         await self.client.start(timeout)
         self.own_loop.start()
         self.client.add_metadata_listener(self._metadata_changed)
-        self._sender_loop.start()
+        self._sender.start()
         self._is_started = True
         if self._thread is None:
             self.client.supervisor.spawn("deliver at the end", self._deliver_at_the_end())
@@ -193,7 +193,7 @@ class ProducerCore:
         """Accept nothing more, and give up what is not settled. On the loop, or after its end."""
         self.is_closed = True
         self.refuse(reason)
-        self._sender_loop.stop(ClosedError(reason))
+        self._sender.stop(ClosedError(reason))
 
     def abort(self) -> None:
         """End at once, with the loop. Where :meth:`close` got through, nothing is left to do."""
@@ -295,7 +295,7 @@ class ProducerCore:
         )
         if idle:
             self.client.use_topics(RECORDS, self.accumulator.topics)
-        self._sender_loop.use(image)
+        self._sender.use(image)
 
     def _has_records_for(self, topic: str) -> bool:
         return self.accumulator.has_records_for(topic)
@@ -333,10 +333,10 @@ class ProducerCore:
     def stats(self) -> ProducerStats:
         budget = self.accumulator.budget
         return ProducerStats(
-            delivered_records=self._sender_loop.delivered_records,
-            failed_records=self._sender_loop.failed_records,
+            delivered_records=self._sender.delivered_records,
+            failed_records=self._sender.failed_records,
             unfinished_batches=self.accumulator.drain.unfinished_batches,
-            in_flight_requests=self._sender.in_flight_requests,
+            in_flight_requests=self._planner.in_flight_requests,
             buffer_available_bytes=budget.available,
             buffer_total_bytes=budget.total,
         )
@@ -362,12 +362,12 @@ class ProducerCore:
             engine=engine,
         )
 
-    def _make_sender(self) -> Sender:
+    def _make_planner(self) -> SendPlanner:
         config = self.config
         identity: IdentityPolicy = NoIdentity()
         if config.enable_idempotence:
             identity = IdempotentIdentity()
-        settings = SenderSettings(
+        settings = SendSettings(
             max_in_flight=config.max_in_flight_requests_per_connection,
             max_request_size=config.max_request_size,
             delivery_timeout=config.delivery_timeout_ms / 1000,
@@ -375,11 +375,13 @@ class ProducerCore:
             acks=config.acks,
             request_timeout_ms=config.request_timeout_ms,
         )
-        return Sender(self.accumulator, settings, identity, self.client.random, self._why_unsent)
+        return SendPlanner(
+            self.accumulator, settings, identity, self.client.random, self._why_unsent
+        )
 
     def _why_unsent(self, partition: TopicPartition) -> str:
         """Say what keeps the batches of a partition from being sent."""
-        error = self._sender_loop.identity.error
+        error = self._sender.identity.error
         if error is not None:
             return f"no broker has given out a producer id: {error}"
         leader = self.client.metadata.leader(partition)

@@ -1,117 +1,64 @@
 cimport cython
 
+from pyk.clients.engine.request_path cimport RequestPath
+from pyk.clients.engine.thread cimport LoopThread
+from pyk.clients.producer.batching.accumulator cimport RecordAccumulator
 from pyk.clients.producer.batching.batch cimport ProducerBatch
 from pyk.clients.producer.batching.batch_drain cimport BatchDrain
-from pyk.clients.producer.sending.node_traffic cimport NodeTraffic
-from pyk.clients.producer.sending.outcome cimport conclude
-from pyk.clients.producer.sending.partition_queue cimport PartitionQueue
-from pyk.clients.producer.sending.produce_call cimport ProduceCall, new_call
-from pyk.clients.producer.sending.produce_template cimport ProduceTerms
+from pyk.clients.producer.sending.produce_call cimport ProduceCall
+from pyk.clients.producer.sending.send_planner cimport Consequences, Plan, SendPlanner
+from pyk.clients.producer.sending.scheduled_turn cimport ScheduledTurn
+from pyk.runtime.system_clock cimport SystemClock
 
 
-@cython.final
-@cython.freelist(8)
-cdef class Plan:
-    cdef readonly list calls
-    cdef readonly list settled
-    cdef readonly bint needs_producer_id
-    cdef readonly bint needs_metadata
-    cdef readonly double look_again_at
-
-    cdef _begin(self)
-
-
-@cython.final
-@cython.freelist(8)
-cdef class Consequences:
-    cdef readonly double now
-    cdef readonly list settled
-    cdef readonly dict leaders
-    cdef readonly bint needs_metadata
-
-    cdef _begin(self, double now)
-
-
-@cython.final
 cdef class Sender:
-    cdef object _new_builder
+    cdef RequestPath _client
+    cdef object _clock
+    cdef SystemClock _system_clock
+    cdef bint _is_answered
+    cdef bint _lingers
+    cdef RecordAccumulator _accumulator
     cdef BatchDrain _drain
-    cdef object _settings
-    cdef ProduceTerms _terms
-    cdef double _delivery_timeout
-    cdef int _max_in_flight
-    cdef Py_ssize_t _max_request_size
-    cdef object _random
-    cdef object _why_unsent
+    cdef SendPlanner _planner
+    cdef object _metadata
+    cdef LoopThread _thread
+    cdef tuple _visits
+    cdef ScheduledTurn _turn
+    cdef bint _is_stopped
+    cdef bint _is_visited
+    cdef bint _is_busy
     cdef readonly object identity
-    cdef dict _queues
-    cdef list _active
-    cdef dict _nodes
-    cdef object _routes
-    cdef long _image_number
-    cdef double _expires_at
+    cdef readonly long long delivered_records
+    cdef readonly long long failed_records
 
-    @cython.locals(node=NodeTraffic)
-    cpdef bint is_busy(self) except -1
-    @cython.locals(plan=Plan, candidates=list)
-    cpdef Plan poll(self, double now, routes)
-    @cython.locals(
-        consequences=Consequences, queue=PartitionQueue, batch=ProducerBatch, position=Py_ssize_t
-    )
-    cpdef Consequences answered(self, ProduceCall call, response, double now)
-    @cython.locals(consequences=Consequences, queue=PartitionQueue, batch=ProducerBatch)
-    cpdef Consequences failed(self, ProduceCall call, error, double now)
-    @cython.locals(batch=ProducerBatch, queue=PartitionQueue)
-    cdef _take(self, double now)
-    @cython.locals(queue=PartitionQueue)
-    cdef PartitionQueue _queue(self, ProducerBatch batch)
-    @cython.locals(queue=PartitionQueue, batch=ProducerBatch)
-    cdef _expire(self, double now, Plan plan)
-    cdef double _expires(self, ProducerBatch batch) noexcept
-    @cython.locals(queue=PartitionQueue, more=list, planned_before=Py_ssize_t)
-    cdef list _add_round(self, list candidates, double now, Plan plan)
-    @cython.locals(batch=ProducerBatch, node=NodeTraffic, call=ProduceCall)
-    cdef bint _add_batch(self, PartitionQueue queue, double now, Plan plan) except -1
-    @cython.locals(node=NodeTraffic)
-    cdef ProducerBatch _next_batch(self, PartitionQueue queue, double now, Plan plan)
-    cdef bint _restart(self, PartitionQueue queue, Plan plan) except -1
-    cdef _look_up(self, PartitionQueue queue)
-    @cython.locals(call=ProduceCall)
-    cdef ProduceCall _new_call(self, NodeTraffic node, Plan plan)
-    @cython.locals(call=ProduceCall, queue=PartitionQueue)
-    cdef _end_round(self, Plan plan, Py_ssize_t first)
-    @cython.locals(
-        queue=PartitionQueue,
-        oldest=ProducerBatch,
-        expires_at=double,
-        earliest_retry=double,
-        retry_at=double,
-        idle=Py_ssize_t,
-    )
-    cdef _look_ahead(self, double now, Plan plan)
-    cdef _judge(
-        self,
-        node_id,
-        PartitionQueue queue,
-        ProducerBatch batch,
-        answer,
-        Consequences consequences,
-    )
-    @cython.locals(retry_at=double)
-    cdef _conclude(
-        self,
-        PartitionQueue queue,
-        ProducerBatch batch,
-        verdict,
-        answer,
-        Consequences consequences,
-    )
+    # wake, visit, take_turn and hand_out are no C methods: they are handed on as callables, and Cython
+    # makes wrong C of that, which GCC 14 and Clang 16 refuse.
+    cdef _visit(self)
+    cdef _take_turn(self)
+    cdef double _now(self) except? -1.0
+    cdef _fail(self, mistake)
+    @cython.locals(plan=Plan, call=ProduceCall)
+    cdef double _act(self, double now) except? -1.0
+    cdef _submit(self, ProduceCall call)
+    @cython.locals(consequences=Consequences, was_busy=bint)
+    cpdef _ended(self, ProduceCall call, response, error)
+    cdef _follow(self, Consequences consequences, response)
+    cdef _settle(self, list settled)
     @cython.locals(batch=ProducerBatch)
-    cdef _drop_doubtful(self, PartitionQueue queue)
-    cdef bint _give_up(self, PartitionQueue queue, ProducerBatch batch, error) except -1
+    cdef _hand_out(self, list settled)
 
 
-@cython.locals(plan=Plan)
-cdef Plan _new_plan()
-@cython.locals(consequences=Consequences)
-cdef Consequences _new_consequences(double now)
+@cython.final
+@cython.freelist(8)
+cdef class ProduceAnswer:
+    cdef Sender _sender
+    cdef ProduceCall _call
+    cdef bint _is_done
+
+    cpdef bint done(self) except -1
+    cpdef set_result(self, response)
+    cpdef set_exception(self, error)
+
+
+@cython.locals(answer=ProduceAnswer)
+cdef ProduceAnswer _new_answer(Sender sender, ProduceCall call)

@@ -21,7 +21,7 @@ from support.producer_parts import (
     Routes,
     make_accumulator,
     make_identity,
-    make_sender,
+    make_planner,
     put,
 )
 
@@ -130,13 +130,13 @@ def responses(*codes: ErrorCode) -> ProduceResponse:
 def test_a_policy_decides_which_partitions_may_send():
     accumulator = make_accumulator(partitions=2, linger=0.0)
     policy = Transaction()
-    sender = make_sender(accumulator, identity=policy)
+    planner = make_planner(accumulator, identity=policy)
     for partition in range(2):
         put(accumulator, b"a", partition=partition)
 
-    closed = sender.poll(0.0, on_node_1)
+    closed = planner.poll(0.0, on_node_1)
     policy.partitions_admitted = 1
-    half_open = sender.poll(0.0, on_node_1)
+    half_open = planner.poll(0.0, on_node_1)
 
     assert (closed.calls, closed.needs_producer_id) == ([], True)
     (batch,) = half_open.calls[0].batches
@@ -147,29 +147,29 @@ def test_a_policy_decides_which_partitions_may_send():
 def test_a_policy_that_aborts_keeps_its_partitions_from_sending():
     accumulator = make_accumulator(partitions=3, linger=0.0)
     policy = Transaction(partitions_admitted=2)
-    sender = make_sender(accumulator, identity=policy)
+    planner = make_planner(accumulator, identity=policy)
     for partition in range(2):
         put(accumulator, b"a", partition=partition)
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
 
     out_of_order = responses(ErrorCode.NONE, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
-    settled = sender.answered(call, out_of_order, 0.0).settled
+    settled = planner.answered(call, out_of_order, 0.0).settled
     policy.partitions_admitted = 1
     put(accumulator, b"b", partition=2)
 
     assert policy.must_abort
     assert [batch.error is None for batch in settled] == [True, False]
-    assert sender.poll(0.0, on_node_1).calls == []
+    assert planner.poll(0.0, on_node_1).calls == []
 
 
 def test_a_batch_that_expires_is_told_to_the_policy():
     accumulator = make_accumulator(linger=0.0)
     policy = Transaction()
-    sender = make_sender(accumulator, identity=policy, delivery_timeout=1.0)
+    planner = make_planner(accumulator, identity=policy, delivery_timeout=1.0)
     put(accumulator, b"a")
-    sender.poll(0.0, on_node_1)
+    planner.poll(0.0, on_node_1)
 
-    sender.poll(1.0, on_node_1)
+    planner.poll(1.0, on_node_1)
 
     assert policy.must_abort
 
@@ -177,10 +177,10 @@ def test_a_batch_that_expires_is_told_to_the_policy():
 @pytest.mark.parametrize("partitions", [1, 2])
 def test_requests_carry_the_transactional_id(partitions):
     accumulator = make_accumulator(partitions=partitions, linger=0.0)
-    sender = make_sender(accumulator, identity=Transaction(partitions_admitted=2))
+    planner = make_planner(accumulator, identity=Transaction(partitions_admitted=2))
     for partition in range(partitions):
         put(accumulator, b"a", partition=partition)
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
 
     encoded = b"".join(call.encode_parts(9, bytearray()))
 

@@ -24,7 +24,7 @@ from pyk.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from pyk.runtime.virtual_time import VirtualClock
-from support.producer_parts import PLACE, Routes, make_accumulator, make_sender, put
+from support.producer_parts import PLACE, Routes, make_accumulator, make_planner, put
 
 
 def on_node(node_id: int | None) -> Routes:
@@ -55,11 +55,11 @@ def places(plan) -> list[list[int]]:
 
 def test_nothing_is_sent_before_its_linger_ends():
     accumulator = make_accumulator(VirtualClock(10.0), linger=0.005)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
 
-    early = sender.poll(10.001, on_node_1)
-    late = sender.poll(10.005, on_node_1)
+    early = planner.poll(10.001, on_node_1)
+    late = planner.poll(10.005, on_node_1)
 
     assert early.calls == []
     assert early.look_again_at == 10.005
@@ -68,11 +68,11 @@ def test_nothing_is_sent_before_its_linger_ends():
 
 def test_a_request_goes_to_each_leader_with_all_its_partitions():
     accumulator = make_accumulator(partitions=4, linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     for partition in range(4):
         put(accumulator, b"a", partition=partition)
 
-    plan = sender.poll(0.0, Routes(lambda place: place.partition % 2))
+    plan = planner.poll(0.0, Routes(lambda place: place.partition % 2))
 
     assert [
         (call.node.node_id, places(plan)[number]) for number, call in enumerate(plan.calls)
@@ -84,42 +84,42 @@ def test_a_request_goes_to_each_leader_with_all_its_partitions():
 
 def test_batches_of_one_partition_go_in_requests_of_their_own():
     accumulator = make_accumulator(batch_size=0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"first")
-    sender.answered(sender.poll(0.0, on_node_1).calls[0], written(), 0.0)
+    planner.answered(planner.poll(0.0, on_node_1).calls[0], written(), 0.0)
     put(accumulator, *[b"a"] * 7)
 
-    plan = sender.poll(0.0, on_node_1)
+    plan = planner.poll(0.0, on_node_1)
 
     assert places(plan) == [[0]] * 5
-    assert sender.in_flight_requests == 5
+    assert planner.in_flight_requests == 5
 
 
 def test_a_batch_that_is_due_goes_at_once_behind_a_full_one():
     accumulator = make_accumulator(batch_size=200, linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"first")
-    sender.answered(sender.poll(0.0, on_node_1).calls[0], written(), 0.0)
+    planner.answered(planner.poll(0.0, on_node_1).calls[0], written(), 0.0)
     put(accumulator, b"x" * 100, b"y" * 100)
 
-    plan = sender.poll(0.0, on_node_1)
+    plan = planner.poll(0.0, on_node_1)
 
     assert places(plan) == [[0], [0]]
 
 
 def test_who_found_no_place_in_a_full_request_is_first_in_the_next():
     accumulator = make_accumulator(partitions=4, linger=0.0, batch_size=200)
-    sender = make_sender(accumulator, max_request_size=400, max_in_flight=1)
+    planner = make_planner(accumulator, max_request_size=400, max_in_flight=1)
     for _ in range(2):
         for partition in range(4):
             put(accumulator, b"x" * 100, partition=partition)
 
-    first = sender.poll(0.0, on_node_1)
+    first = planner.poll(0.0, on_node_1)
     (call,) = first.calls
     served = [batch.partition for batch in call.batches]
     answers = [PartitionProduceResponse(index=partition) for partition in served]
-    sender.answered(call, response(*answers), 0.0)
-    second = sender.poll(0.0, on_node_1)
+    planner.answered(call, response(*answers), 0.0)
+    second = planner.poll(0.0, on_node_1)
 
     assert served == [0, 1]
     assert places(second) == [[2, 3]]
@@ -127,11 +127,11 @@ def test_who_found_no_place_in_a_full_request_is_first_in_the_next():
 
 def test_partitions_of_one_node_share_its_only_request():
     accumulator = make_accumulator(partitions=3, linger=0.0)
-    sender = make_sender(accumulator, max_in_flight=1)
+    planner = make_planner(accumulator, max_in_flight=1)
     for partition in range(3):
         put(accumulator, b"a", partition=partition)
 
-    assert places(sender.poll(0.0, on_node_1)) == [[0, 1, 2]]
+    assert places(planner.poll(0.0, on_node_1)) == [[0, 1, 2]]
 
 
 def test_batches_that_fill_a_request_exactly_go_in_one():
@@ -140,57 +140,57 @@ def test_batches_that_fill_a_request_exactly_go_in_one():
         put(accumulator, b"a", partition=partition)
     sizes = [batch.size for batch in accumulator.drain.take(NEVER)[1]]
     accumulator = make_accumulator(partitions=2, linger=0.0)
-    sender = make_sender(accumulator, max_request_size=sum(sizes))
+    planner = make_planner(accumulator, max_request_size=sum(sizes))
     for partition in range(2):
         put(accumulator, b"a", partition=partition)
 
-    assert places(sender.poll(0.0, on_node_1)) == [[0, 1]]
+    assert places(planner.poll(0.0, on_node_1)) == [[0, 1]]
 
 
 def test_who_found_no_place_in_a_full_request_goes_in_one_more_at_once():
     accumulator = make_accumulator(partitions=4, linger=0.0)
-    sender = make_sender(accumulator, max_request_size=400)
+    planner = make_planner(accumulator, max_request_size=400)
     for partition in range(4):
         put(accumulator, b"x" * 100, partition=partition)
 
-    plan = sender.poll(0.0, on_node_1)
+    plan = planner.poll(0.0, on_node_1)
 
     assert places(plan) == [[0, 1], [2, 3]]
 
 
 def test_a_node_gets_no_more_requests_than_may_be_in_flight():
     accumulator = make_accumulator(partitions=3, linger=0.0)
-    sender = make_sender(accumulator, max_in_flight=1)
+    planner = make_planner(accumulator, max_in_flight=1)
     put(accumulator, b"a", partition=0)
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
     put(accumulator, b"a", partition=1)
 
-    assert sender.poll(0.0, on_node_1).calls == []
-    sender.answered(call, written(), 0.0)
-    assert places(sender.poll(0.0, on_node_1)) == [[1]]
+    assert planner.poll(0.0, on_node_1).calls == []
+    planner.answered(call, written(), 0.0)
+    assert places(planner.poll(0.0, on_node_1)) == [[1]]
 
 
 def test_a_partition_without_a_leader_waits_and_asks_for_metadata():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
 
-    plan = sender.poll(0.0, nowhere)
+    plan = planner.poll(0.0, nowhere)
 
     assert plan.needs_metadata
     assert plan.calls == []
     assert plan.look_again_at == 120.0
-    assert places(sender.poll(1.0, on_node_1)) == [[0]]
+    assert places(planner.poll(1.0, on_node_1)) == [[0]]
 
 
 def test_a_batch_that_waits_for_its_leader_goes_on_growing():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
-    sender.poll(0.0, nowhere)
+    planner.poll(0.0, nowhere)
     put(accumulator, b"b", b"c")
 
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
 
     assert [batch.count for batch in call.batches] == [3]
 
@@ -198,132 +198,132 @@ def test_a_batch_that_waits_for_its_leader_goes_on_growing():
 def test_without_a_producer_id_one_is_asked_for_and_waited_for():
     accumulator = make_accumulator(linger=0.0)
     identity = IdempotentIdentity()
-    sender = make_sender(accumulator, identity=identity)
+    planner = make_planner(accumulator, identity=identity)
     put(accumulator, b"a")
 
-    plan = sender.poll(0.0, on_node_1)
+    plan = planner.poll(0.0, on_node_1)
     assert (plan.calls, plan.needs_producer_id) == ([], True)
 
     identity.received(ProducerIdentity(9, 0))
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
     assert call.batches[0].producer_id == 9
 
 
 def test_who_is_refused_a_producer_id_loses_what_waited_for_it():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator, identity=IdempotentIdentity())
+    planner = make_planner(accumulator, identity=IdempotentIdentity())
     (delivery,) = put(accumulator, b"a")
-    sender.poll(0.0, on_node_1)
+    planner.poll(0.0, on_node_1)
     error = ClusterAuthorizationFailedError("no")
 
-    (batch,) = sender.producer_id_refused(error)
+    (batch,) = planner.producer_id_refused(error)
 
     assert batch.error.code == error.code
     assert not delivery.done()  # handing results out is the driver's part
-    assert sender.poll(0.0, on_node_1).needs_producer_id is False
+    assert planner.poll(0.0, on_node_1).needs_producer_id is False
 
 
 def test_a_refused_producer_id_fails_only_the_partitions_that_need_a_new_one():
     accumulator = make_accumulator(partitions=2, linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     for partition in range(2):
         put(accumulator, b"a", partition=partition)
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
     fenced = PartitionProduceResponse(index=0, error_code=ErrorCode.INVALID_PRODUCER_EPOCH)
-    sender.answered(call, response(fenced, PartitionProduceResponse(index=1)), 0.0)
+    planner.answered(call, response(fenced, PartitionProduceResponse(index=1)), 0.0)
     put(accumulator, b"b", partition=1)
-    assert sender.poll(1.0, nowhere).needs_producer_id
+    assert planner.poll(1.0, nowhere).needs_producer_id
 
-    failed = sender.producer_id_refused(ClusterAuthorizationFailedError("no"))
+    failed = planner.producer_id_refused(ClusterAuthorizationFailedError("no"))
 
     assert [batch.partition for batch in failed] == [0]
-    assert places(sender.poll(1.0, on_node_1)) == [[1]]
+    assert places(planner.poll(1.0, on_node_1)) == [[1]]
 
 
 def test_an_answer_says_where_the_batch_is():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
 
     answer = PartitionProduceResponse(index=0, base_offset=40, log_append_time_ms=99)
-    (batch,) = sender.answered(call, response(answer), 0.0).settled
+    (batch,) = planner.answered(call, response(answer), 0.0).settled
 
     assert (batch.base_offset, batch.log_append_time, batch.error) == (40, 99, None)
-    assert sender.poll(0.0, on_node_1).look_again_at == NEVER
+    assert planner.poll(0.0, on_node_1).look_again_at == NEVER
 
 
 def test_a_second_answer_for_a_partition_is_passed_over():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
     twice = [PartitionProduceResponse(index=0, base_offset=offset) for offset in (40, 50)]
 
-    (batch,) = sender.answered(call, response(*twice), 0.0).settled
+    (batch,) = planner.answered(call, response(*twice), 0.0).settled
 
     assert batch.base_offset == 40
 
 
 def test_a_refused_batch_is_sent_again_after_a_backoff():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
 
-    consequences = sender.answered(call, refused(ErrorCode.NOT_ENOUGH_REPLICAS), 0.0)
-    waiting = sender.poll(0.0, on_node_1)
+    consequences = planner.answered(call, refused(ErrorCode.NOT_ENOUGH_REPLICAS), 0.0)
+    waiting = planner.poll(0.0, on_node_1)
 
     assert consequences.settled == []
     assert waiting.calls == []
     assert 0.08 <= waiting.look_again_at <= 0.12
-    assert places(sender.poll(waiting.look_again_at, on_node_1)) == [[0]]
+    assert places(planner.poll(waiting.look_again_at, on_node_1)) == [[0]]
 
 
 @pytest.mark.parametrize("node_id", [0, 2])
 def test_a_stale_leader_asks_for_metadata_and_a_named_one_is_passed_on_at_once(node_id):
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
     leader = LeaderIdAndEpoch(leader_id=node_id, leader_epoch=7)
 
-    consequences = sender.answered(
+    consequences = planner.answered(
         call, refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=leader), 0.0
     )
 
     assert consequences.needs_metadata
     assert consequences.leaders == {PLACE: (node_id, 7)}
-    assert not sender.poll(0.0, on_node(node_id)).calls
-    sender.leaders_moved([PLACE])
-    (again,) = sender.poll(0.0, on_node(node_id)).calls
+    assert not planner.poll(0.0, on_node(node_id)).calls
+    planner.leaders_moved([PLACE])
+    (again,) = planner.poll(0.0, on_node(node_id)).calls
     assert again.node.node_id == node_id
 
 
 def test_all_batches_that_a_moved_leader_refused_go_to_the_new_one_without_a_backoff():
     accumulator = make_accumulator(batch_size=0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"first")
-    sender.answered(sender.poll(0.0, on_node_1).calls[0], written(), 0.0)
+    planner.answered(planner.poll(0.0, on_node_1).calls[0], written(), 0.0)
     put(accumulator, b"a", b"b")
-    for call in sender.poll(0.0, on_node_1).calls:
-        sender.answered(call, refused(ErrorCode.NOT_LEADER_OR_FOLLOWER), 0.0)
+    for call in planner.poll(0.0, on_node_1).calls:
+        planner.answered(call, refused(ErrorCode.NOT_LEADER_OR_FOLLOWER), 0.0)
 
-    sender.leaders_moved([PLACE])
-    (retried,) = sender.poll(0.0, on_node(2)).calls
-    sender.answered(retried, written(1), 0.0)
+    planner.leaders_moved([PLACE])
+    (retried,) = planner.poll(0.0, on_node(2)).calls
+    planner.answered(retried, written(1), 0.0)
 
-    assert places(sender.poll(0.0, on_node(2))) == [[0]]
+    assert places(planner.poll(0.0, on_node(2))) == [[0]]
 
 
 def test_a_partition_that_lost_its_leader_is_not_sent_to_the_old_one():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
-    sender.answered(sender.poll(0.0, on_node_1).calls[0], written(), 0.0)
+    planner.answered(planner.poll(0.0, on_node_1).calls[0], written(), 0.0)
     put(accumulator, b"b")
 
-    plan = sender.poll(0.0, nowhere)
+    plan = planner.poll(0.0, nowhere)
 
     assert plan.calls == []
     assert plan.needs_metadata
@@ -331,13 +331,13 @@ def test_a_partition_that_lost_its_leader_is_not_sent_to_the_old_one():
 
 def test_a_partition_without_records_is_not_looked_at():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
-    sender.answered(sender.poll(0.0, on_node_1).calls[0], written(), 0.0)
-    sender.poll(0.0, on_node_1)
+    planner.answered(planner.poll(0.0, on_node_1).calls[0], written(), 0.0)
+    planner.poll(0.0, on_node_1)
     looked_up = []
 
-    sender.poll(0.0, Routes(looked_up.append))
+    planner.poll(0.0, Routes(looked_up.append))
 
     assert looked_up == []
 
@@ -348,53 +348,53 @@ def test_a_partition_without_records_is_not_looked_at():
 )
 def test_a_batch_expires_and_says_whether_it_may_be_written(error, definite):
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
-    (call,) = sender.poll(0.0, on_node_1).calls
-    assert sender.failed(call, error, 0.0).needs_metadata
+    (call,) = planner.poll(0.0, on_node_1).calls
+    assert planner.failed(call, error, 0.0).needs_metadata
 
-    (batch,) = sender.poll(120.0, nowhere).settled
+    (batch,) = planner.poll(120.0, nowhere).settled
 
     assert isinstance(batch.error, KafkaTimeoutError)
     assert batch.error.definite is definite
     assert str(error) in str(batch.error)
-    assert sender.poll(120.0, on_node_1).look_again_at == NEVER
+    assert planner.poll(120.0, on_node_1).look_again_at == NEVER
 
 
 def test_all_batches_of_a_partition_expire_at_once():
     accumulator = make_accumulator(batch_size=0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a", b"b", b"c")
 
-    assert len(sender.poll(120.0, nowhere).settled) == 3
+    assert len(planner.poll(120.0, nowhere).settled) == 3
 
 
 def test_a_batch_expires_in_flight_and_its_late_answer_is_heard():
     clock = VirtualClock()
     accumulator = make_accumulator(clock, linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
 
-    (batch,) = sender.poll(120.0, on_node_1).settled
+    (batch,) = planner.poll(120.0, on_node_1).settled
     assert not batch.error.definite
     assert "no answer came" in str(batch.error)
-    assert sender.answered(call, written(), 121.0).settled == []
+    assert planner.answered(call, written(), 121.0).settled == []
 
     clock.advance(121.0)
     put(accumulator, b"b")
-    (following,) = sender.poll(121.0, on_node_1).calls
+    (following,) = planner.poll(121.0, on_node_1).calls
     batch = following.batches[0]
     assert (batch.producer_epoch, batch.base_sequence) == (0, 1)
 
 
 def test_an_open_batch_expires_too():
     accumulator = make_accumulator(linger=500.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
     flush = accumulator.waits.begin_flush(lambda: None)
 
-    (batch,) = sender.poll(120.0, nowhere).settled
+    (batch,) = planner.poll(120.0, nowhere).settled
     accumulator.drain.release(batch)
 
     assert batch.error.definite
@@ -404,13 +404,13 @@ def test_an_open_batch_expires_too():
 
 def test_invalid_records_are_named_and_their_neighbours_fail_with_them():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a", b"bad", b"c")
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
     bad = BatchIndexAndErrorMessage(batch_index=1, batch_index_error_message="no such schema")
     unexplained = BatchIndexAndErrorMessage(batch_index=2)
 
-    (batch,) = sender.answered(
+    (batch,) = planner.answered(
         call,
         refused(
             ErrorCode.INVALID_RECORD, error_message="schemas", record_errors=[bad, unexplained]
@@ -427,14 +427,14 @@ def test_invalid_records_are_named_and_their_neighbours_fail_with_them():
 
 def test_batches_that_fail_together_each_say_whether_they_may_be_written():
     accumulator = make_accumulator(partitions=2, linger=0.0)
-    sender = make_sender(accumulator, is_idempotent=False)
+    planner = make_planner(accumulator, is_idempotent=False)
     put(accumulator, b"sent before", partition=0)
-    (call,) = sender.poll(0.0, on_node_1).calls
-    sender.failed(call, NodeDisconnectedError("cut"), 0.0)
+    (call,) = planner.poll(0.0, on_node_1).calls
+    planner.failed(call, NodeDisconnectedError("cut"), 0.0)
     put(accumulator, b"new", partition=1)
-    (call,) = sender.poll(1.0, on_node_1).calls
+    (call,) = planner.poll(1.0, on_node_1).calls
 
-    settled = sender.failed(call, ClusterAuthorizationFailedError("no"), 1.0).settled
+    settled = planner.failed(call, ClusterAuthorizationFailedError("no"), 1.0).settled
 
     assert {batch.partition: batch.error.definite for batch in settled} == {0: False, 1: True}
     assert ["may have been written" in str(batch.error) for batch in settled] == [True, False]
@@ -442,11 +442,11 @@ def test_batches_that_fail_together_each_say_whether_they_may_be_written():
 
 def test_a_code_from_the_future_is_a_failure_that_may_be_none():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a")
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
 
-    (batch,) = sender.answered(call, refused(ErrorCode(31_000)), 0.0).settled
+    (batch,) = planner.answered(call, refused(ErrorCode(31_000)), 0.0).settled
 
     assert batch.error.code == 31_000
     assert not batch.error.definite
@@ -454,14 +454,14 @@ def test_a_code_from_the_future_is_a_failure_that_may_be_none():
 
 def test_a_large_batch_is_halved_in_its_place():
     accumulator = make_accumulator(linger=0.0, batch_size=1000)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     put(accumulator, b"a", b"b", b"c")
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
 
-    sender.answered(call, refused(ErrorCode.MESSAGE_TOO_LARGE), 0.0)
-    (first,) = sender.poll(1.0, on_node_1).calls
-    sender.answered(first, written(), 1.0)
-    (second,) = sender.poll(1.0, on_node_1).calls
+    planner.answered(call, refused(ErrorCode.MESSAGE_TOO_LARGE), 0.0)
+    (first,) = planner.poll(1.0, on_node_1).calls
+    planner.answered(first, written(), 1.0)
+    (second,) = planner.poll(1.0, on_node_1).calls
 
     batches = [call.batches[0] for call in (first, second)]
     assert [(batch.base_sequence, batch.count) for batch in batches] == [(0, 1), (1, 2)]
@@ -469,28 +469,28 @@ def test_a_large_batch_is_halved_in_its_place():
 
 def test_without_acknowledgements_a_batch_is_settled_when_it_is_sent():
     accumulator = make_accumulator(linger=0.0)
-    sender = make_sender(accumulator, is_idempotent=False)
+    planner = make_planner(accumulator, is_idempotent=False)
     put(accumulator, b"a")
-    (call,) = sender.poll(0.0, on_node_1).calls
+    (call,) = planner.poll(0.0, on_node_1).calls
 
-    (batch,) = sender.answered(call, None, 0.0).settled
+    (batch,) = planner.answered(call, None, 0.0).settled
 
     assert (batch.error, batch.base_offset) == (None, -1)
 
 
 def test_everything_can_be_abandoned_whatever_its_state():
     accumulator = make_accumulator(partitions=3, linger=0.0)
-    sender = make_sender(accumulator)
+    planner = make_planner(accumulator)
     for partition in range(3):
         put(accumulator, b"a", partition=partition)
     leaders = {0: 1, 1: 2}
-    flying, lost = sender.poll(0.0, Routes(lambda place: leaders.get(place.partition))).calls
-    sender.failed(lost, NodeDisconnectedError("cut"), 0.0)
+    flying, lost = planner.poll(0.0, Routes(lambda place: leaders.get(place.partition))).calls
+    planner.failed(lost, NodeDisconnectedError("cut"), 0.0)
     put(accumulator, b"open", partition=0)
 
-    given_up = sender.abandon(ClosedError("closed"))
+    given_up = planner.abandon(ClosedError("closed"))
 
     assert len(given_up) == 4
     assert [batch.error.definite for batch in given_up].count(False) == 2
-    assert sender.abandon(ClosedError("closed")) == []
-    assert sender.answered(flying, written(), 0.0).settled == []
+    assert planner.abandon(ClosedError("closed")) == []
+    assert planner.answered(flying, written(), 0.0).settled == []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pyk.clients.producer.sending.sender import Plan
+from pyk.clients.producer.sending.send_planner import Plan
 from pyk.runtime.virtual_time import VirtualClock
-from support.producer_parts import PLACE, Routes, make_accumulator, make_sender, put
+from support.producer_parts import PLACE, Routes, make_accumulator, make_planner, put
 
 LINGER = 0.005
 DELIVERY_TIMEOUT = 120.0
@@ -16,7 +16,7 @@ def batches_of(*plans: Plan) -> list[object]:
 
 def test_a_due_batch_that_becomes_full_while_the_sender_decides_is_sent_once():
     accumulator = make_accumulator(VirtualClock(), batch_size=200, linger=LINGER)
-    sender = make_sender(accumulator, is_idempotent=False)
+    planner = make_planner(accumulator, is_idempotent=False)
     put(accumulator, b"one")
 
     def fill_meanwhile(place):
@@ -24,9 +24,9 @@ def test_a_due_batch_that_becomes_full_while_the_sender_decides_is_sent_once():
         return 1
 
     plans = [
-        sender.poll(LINGER, Routes(fill_meanwhile)),
-        sender.poll(LINGER, Routes(lambda place: 1)),
-        sender.poll(LINGER, Routes(lambda place: 1)),
+        planner.poll(LINGER, Routes(fill_meanwhile)),
+        planner.poll(LINGER, Routes(lambda place: 1)),
+        planner.poll(LINGER, Routes(lambda place: 1)),
     ]
 
     sent = batches_of(*plans)
@@ -44,12 +44,12 @@ def test_a_due_batch_that_becomes_full_while_it_expires_is_given_up_once():
         return "no leader"
 
     accumulator = make_accumulator(VirtualClock(), batch_size=200, linger=LINGER)
-    sender = make_sender(accumulator, why_unsent=fill_meanwhile)
+    planner = make_planner(accumulator, why_unsent=fill_meanwhile)
     put(accumulator, b"one")
-    sender.poll(LINGER, Routes(lambda place: None))
+    planner.poll(LINGER, Routes(lambda place: None))
 
-    first = sender.poll(DELIVERY_TIMEOUT + 1, Routes(lambda place: None))
-    second = sender.poll(DELIVERY_TIMEOUT + 1, Routes(lambda place: None))
+    first = planner.poll(DELIVERY_TIMEOUT + 1, Routes(lambda place: None))
+    second = planner.poll(DELIVERY_TIMEOUT + 1, Routes(lambda place: None))
 
     assert first.settled == [], "it comes again, as one that is full"
     assert len({id(batch) for batch in second.settled}) == 3
