@@ -22,7 +22,7 @@ from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.records import RecordBatchBuilder, read_batches
 from pyk.runtime.virtual_time import VirtualClock
 
-PLACE = TopicPartition("orders", 0)
+PARTITION = TopicPartition("orders", 0)
 Leader = Callable[[TopicPartition], int | None]
 IDENTITY = ProducerIdentity(7, 0)
 
@@ -102,7 +102,7 @@ def make_identity(identity: ProducerIdentity = IDENTITY) -> IdempotentIdentity:
 
 
 def make_batch(*values: bytes, created_at: float = 0.0) -> ProducerBatch:
-    batch = ProducerBatch(PLACE, RecordBatchBuilder(), created_at)
+    batch = ProducerBatch(PARTITION, RecordBatchBuilder(), created_at)
     for value in values or (b"value",):
         batch.append(1_000, None, value, ())
     batch.is_open = False
@@ -111,7 +111,7 @@ def make_batch(*values: bytes, created_at: float = 0.0) -> ProducerBatch:
 
 def make_queue(*batches: ProducerBatch, is_idempotent: bool = True) -> PartitionQueue:
     """A queue whose producer the broker knows, and that holds ``batches``."""
-    queue = PartitionQueue(PLACE, must_restart=is_idempotent)
+    queue = PartitionQueue(PARTITION, must_restart=is_idempotent)
     if is_idempotent:
         assert queue.restart(make_identity())
         queue.sequence.is_known = True
@@ -128,7 +128,7 @@ def send_all(queue: PartitionQueue, node_id: int = 1) -> list[ProducerBatch]:
     return sent
 
 
-def place_of(batch: ProducerBatch) -> tuple[int, int, int]:
+def numbers_of(batch: ProducerBatch) -> tuple[int, int, int]:
     """Return (producer id, epoch, base sequence) as they stand in the bytes of a batch."""
     (header,) = read_batches(batch.data or b"")
     return header.producer_id, header.producer_epoch, header.base_sequence

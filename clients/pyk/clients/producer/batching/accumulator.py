@@ -107,7 +107,7 @@ class RecordAccumulator:
                     raise fresh_copy(self._refusal)
                 if topic.is_forgotten or (room is None and not self.budget.has_room(size)):
                     return None
-                delivery = self._batches.place(
+                delivery = self._batches.append(
                     topic, partition, timestamp, key, value, headers, size, room
                 )
             finally:

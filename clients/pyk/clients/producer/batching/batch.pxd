@@ -9,7 +9,7 @@ from pyk.protocol.records.builder cimport RecordBatchBuilder
 cdef class ProducerBatch:
     cdef readonly str topic
     cdef readonly int partition
-    cdef readonly object place
+    cdef readonly object topic_partition
     cdef readonly double created_at
     cdef readonly BatchResult result
     cdef public bint is_open
@@ -37,7 +37,7 @@ cdef class ProducerBatch:
         self,
         str topic,
         int partition,
-        place,
+        topic_partition,
         RecordBatchBuilder builder,
         double created_at,
         engine,
@@ -53,5 +53,5 @@ cdef class ProducerBatch:
 
 @cython.locals(batch=ProducerBatch)
 cpdef ProducerBatch new_batch(
-    str topic, int partition, place, RecordBatchBuilder builder, double created_at, engine
+    str topic, int partition, topic_partition, RecordBatchBuilder builder, double created_at, engine
 )

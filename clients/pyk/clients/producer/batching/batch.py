@@ -46,7 +46,6 @@ class ProducerBatch:
         "log_append_time",
         "may_be_written",
         "partition",
-        "place",
         "producer_epoch",
         "producer_id",
         "record_errors",
@@ -55,29 +54,37 @@ class ProducerBatch:
         "size",
         "topic",
         "topic_id",
+        "topic_partition",
     )
 
     def __init__(
         self,
-        place: TopicPartition,
+        topic_partition: TopicPartition,
         builder: RecordBatchBuilder,
         created_at: float,
         engine: Engine | None = None,
     ) -> None:
-        self._begin(place.topic, place.partition, place, builder, created_at, engine)
+        self._begin(
+            topic_partition.topic,
+            topic_partition.partition,
+            topic_partition,
+            builder,
+            created_at,
+            engine,
+        )
 
     def _begin(  # noqa: PLR0917 - keywords would cost a compiled caller more than the rest
         self,
         topic: str,
         partition: int,
-        place: TopicPartition,
+        topic_partition: TopicPartition,
         builder: RecordBatchBuilder,
         created_at: float,
         engine: Engine | None,
     ) -> None:
         self.topic = topic
         self.partition = partition
-        self.place = place
+        self.topic_partition = topic_partition
         self.topic_id: UUID | None = None
         """Under which its topic went in the last request, if that had one."""
         self.created_at = created_at
@@ -175,14 +182,14 @@ class ProducerBatch:
 def new_batch(  # noqa: PLR0917
     topic: str,
     partition: int,
-    place: TopicPartition,
+    topic_partition: TopicPartition,
     builder: RecordBatchBuilder,
     created_at: float,
     engine: Engine | None,
 ) -> ProducerBatch:
     """Return an open batch; compiled, no arguments are parsed on the way."""
     batch = ProducerBatch.__new__(ProducerBatch)
-    batch._begin(topic, partition, place, builder, created_at, engine)
+    batch._begin(topic, partition, topic_partition, builder, created_at, engine)
     return batch
 
 
@@ -211,7 +218,7 @@ def _batch_of(
     new_builder: Callable[[int], RecordBatchBuilder],
 ) -> ProducerBatch:
     builder = new_builder(_MAX_BYTES)
-    piece = ProducerBatch(batch.place, builder, batch.created_at, batch.result.engine)
+    piece = ProducerBatch(batch.topic_partition, builder, batch.created_at, batch.result.engine)
     for record in records:
         piece.append(record.timestamp, record.key, record.value, record.headers)
     piece.is_open = False

@@ -250,7 +250,7 @@ class Callback:
 
 
 class Delivery:
-    """The fate of one record that a producer accepted.
+    """The outcome of one record that a producer accepted.
 
     Wait for it with :meth:`result` in blocking code and with ``await`` in async code, on any loop,
     or be called back. Who does none of this loses nothing but the answer: what could not be

@@ -30,7 +30,7 @@ cdef class OpenBatches:
     cpdef bint has_full(self)
     cpdef double now(self) except? -1.0
     @cython.locals(is_sticky=bint, batch=ProducerBatch, delivery=Delivery)
-    cpdef Delivery place(
+    cpdef Delivery append(
         self,
         TopicBatches topic,
         int partition,

@@ -109,7 +109,7 @@ class OpenBatches:
 
     # -- filling -----------------------------------------------------------------------------------
 
-    def place(  # noqa: PLR0917 - keywords would cost a tenth of the call
+    def append(  # noqa: PLR0917 - keywords would cost a tenth of the call
         self,
         topic: TopicBatches,
         partition: int,
@@ -189,7 +189,7 @@ class OpenBatches:
         batch = new_batch(
             topic.name,
             partition,
-            topic.places[partition],
+            topic.topic_partitions[partition],
             self._new_builder(self.batch_size),
             now,
             self.engine,

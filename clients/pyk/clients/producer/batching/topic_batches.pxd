@@ -6,7 +6,7 @@ cdef class TopicBatches:
     cdef readonly str name
     cdef readonly int partition_count
     cdef readonly list available
-    cdef readonly list places
+    cdef readonly list topic_partitions
     cdef readonly list open_batches
     cdef readonly list loads
     cdef public double used_at

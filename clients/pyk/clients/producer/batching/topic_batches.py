@@ -26,9 +26,9 @@ class TopicBatches:
         "name",
         "open_batches",
         "partition_count",
-        "places",
         "sticky_bytes",
         "sticky_partition",
+        "topic_partitions",
         "used_at",
     )
 
@@ -38,7 +38,7 @@ class TopicBatches:
         self.is_forgotten = False
         self.partition_count = 0
         self.available: list[int] = []  # partitions with a leader; all, while none has one
-        self.places: list[TopicPartition] = []
+        self.topic_partitions: list[TopicPartition] = []
         self.open_batches: list[ProducerBatch | None] = []
         self.loads: list[int] = []  # unfinished batches of each partition
         self.sticky_partition = -1
@@ -46,8 +46,10 @@ class TopicBatches:
 
     def update(self, partition_count: int, available: Sequence[int]) -> None:
         """Take what metadata says. Batches of partitions that are gone stay until they settle."""
-        known = len(self.places)
-        self.places.extend(TopicPartition(self.name, n) for n in range(known, partition_count))
+        known = len(self.topic_partitions)
+        self.topic_partitions.extend(
+            TopicPartition(self.name, n) for n in range(known, partition_count)
+        )
         missing = partition_count - known
         self.open_batches.extend([None] * missing)
         self.loads.extend([0] * missing)

@@ -46,7 +46,7 @@ cdef class BlockingSendPath(SendPath):
 cdef class AsyncSendPath(SendPath):
     cdef unsigned int _sent
 
-    @cython.locals(sent=Sent)
+    @cython.locals(completed=CompletedSend)
     cdef object _async_send(
         self, topic, value, key, partition, headers, timestamp_ms, on_delivery
     )
@@ -55,6 +55,6 @@ cdef class AsyncSendPath(SendPath):
 @cython.final
 @cython.no_gc
 @cython.freelist(64)
-cdef class Sent:
+cdef class CompletedSend:
     cdef Delivery _delivery
     cdef bint _must_yield

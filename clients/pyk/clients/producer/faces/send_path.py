@@ -262,15 +262,15 @@ class AsyncSendPath(SendPath):
             return waiting if on_delivery is None else _and_call(waiting, on_delivery)
         if on_delivery is not None:
             delivery.add_done_callback(on_delivery)
-        sent = Sent.__new__(Sent)
-        sent._delivery = delivery
+        completed = CompletedSend.__new__(CompletedSend)
+        completed._delivery = delivery
         # A loop over send() would not let anybody else run until the buffer is full.
         self._sent += 1
-        sent._must_yield = self._sent % YIELD_EVERY == 0
-        return sent
+        completed._must_yield = self._sent % YIELD_EVERY == 0
+        return completed
 
 
-class Sent:
+class CompletedSend:
     """A ``send`` that is over already; awaiting it gives the delivery.
 
     It has all methods of a coroutine, so that it can be made a task.
@@ -284,7 +284,7 @@ class Sent:
     def __await__(self) -> Generator[Any, None, Delivery]:
         return self
 
-    def __iter__(self) -> Sent:
+    def __iter__(self) -> CompletedSend:
         return self
 
     def __next__(self) -> None:

@@ -25,9 +25,9 @@ def timeout_error(
     elif batch.attempts:
         reason = "no answer came"
     else:
-        reason = f"never sent: {why_unsent(batch.place)}"
+        reason = f"never sent: {why_unsent(batch.topic_partition)}"
     return KafkaTimeoutError(
-        f"{counted(batch.count, 'record')} for {batch.place}: not acknowledged within "
+        f"{counted(batch.count, 'record')} for {batch.topic_partition}: not acknowledged within "
         f"delivery_timeout_ms={delivery_timeout * 1000:.0f}; {reason}",
         topic=batch.topic,
         partition=batch.partition,

@@ -26,7 +26,7 @@ from typing import Protocol
 
 from pyk.clients.errors import MalformedResponseError, error_for
 from pyk.clients.producer.batching.batch import ProducerBatch
-from pyk.clients.producer.sending.outcome import Verdict
+from pyk.clients.producer.sending.outcome import BatchOutcome
 from pyk.clients.producer.sending.partition_queue import PartitionQueue
 from pyk.clients.producer.sending.sequences import PartitionSequence, ProducerIdentity
 from pyk.protocol.errors import ErrorCode
@@ -52,7 +52,9 @@ class IdentityPolicy(Protocol):
         None of the partition's batches is in flight or in doubt.
         """
 
-    def keeps_place(self, queue: PartitionQueue, batch: ProducerBatch, verdict: Verdict) -> bool:
+    def keeps_place(
+        self, queue: PartitionQueue, batch: ProducerBatch, outcome: BatchOutcome
+    ) -> bool:
         """Return whether a batch that was refused as out of order or fenced is sent again."""
 
     def batch_failed(self, batch: ProducerBatch) -> None:
@@ -74,7 +76,9 @@ class NoIdentity:
     def begin_order(self, sequence: PartitionSequence) -> bool:
         return True
 
-    def keeps_place(self, queue: PartitionQueue, batch: ProducerBatch, verdict: Verdict) -> bool:
+    def keeps_place(
+        self, queue: PartitionQueue, batch: ProducerBatch, outcome: BatchOutcome
+    ) -> bool:
         return False
 
     def batch_failed(self, batch: ProducerBatch) -> None:
@@ -112,7 +116,9 @@ class IdempotentIdentity:
             return False
         return True
 
-    def keeps_place(self, queue: PartitionQueue, batch: ProducerBatch, verdict: Verdict) -> bool:
+    def keeps_place(
+        self, queue: PartitionQueue, batch: ProducerBatch, outcome: BatchOutcome
+    ) -> bool:
         """Return whether a batch that was refused as out of order or fenced is sent again.
 
         1. Fenced: the batch can only begin a new order, with a new producer id.
@@ -123,7 +129,7 @@ class IdempotentIdentity:
         A batch that may have been written by an earlier attempt never begins a new order: it fails
         as unknown, and the one behind it is sent again with the bytes and the sequence that it has.
         """
-        if verdict is Verdict.FENCED:
+        if outcome is BatchOutcome.FENCED:
             queue.must_restart = queue.sequence.needs_new_producer_id = True
         elif queue.unsettled[0] is not batch:
             return True

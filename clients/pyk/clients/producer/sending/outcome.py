@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyk.clients.producer.sending.identity import IdentityPolicy
 
 
-class Verdict(Enum):
+class BatchOutcome(Enum):
     """What is known of a batch after an answer."""
 
     WRITTEN = auto()
@@ -68,37 +68,37 @@ _REFUSED_FOR_GOOD = frozenset(
 )
 
 _VERDICTS = {
-    ErrorCode.NONE: Verdict.WRITTEN,
-    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: Verdict.DUPLICATE,
+    ErrorCode.NONE: BatchOutcome.WRITTEN,
+    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: BatchOutcome.DUPLICATE,
     # Looked at before anything is appended.
-    ErrorCode.NOT_ENOUGH_REPLICAS: Verdict.REFUSED,
-    ErrorCode.CORRUPT_MESSAGE: Verdict.REFUSED,
-    ErrorCode.THROTTLING_QUOTA_EXCEEDED: Verdict.REFUSED,
-    ErrorCode.UNKNOWN_SERVER_ERROR: Verdict.UNKNOWN,
-    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: Verdict.OUT_OF_ORDER,
-    ErrorCode.UNKNOWN_PRODUCER_ID: Verdict.OUT_OF_ORDER,
-    ErrorCode.INVALID_PRODUCER_EPOCH: Verdict.FENCED,
-    ErrorCode.PRODUCER_FENCED: Verdict.FENCED,
-    ErrorCode.MESSAGE_TOO_LARGE: Verdict.TOO_LARGE,
-    **dict.fromkeys(_REFUSED_FOR_GOOD, Verdict.FAILED),
+    ErrorCode.NOT_ENOUGH_REPLICAS: BatchOutcome.REFUSED,
+    ErrorCode.CORRUPT_MESSAGE: BatchOutcome.REFUSED,
+    ErrorCode.THROTTLING_QUOTA_EXCEEDED: BatchOutcome.REFUSED,
+    ErrorCode.UNKNOWN_SERVER_ERROR: BatchOutcome.UNKNOWN,
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: BatchOutcome.OUT_OF_ORDER,
+    ErrorCode.UNKNOWN_PRODUCER_ID: BatchOutcome.OUT_OF_ORDER,
+    ErrorCode.INVALID_PRODUCER_EPOCH: BatchOutcome.FENCED,
+    ErrorCode.PRODUCER_FENCED: BatchOutcome.FENCED,
+    ErrorCode.MESSAGE_TOO_LARGE: BatchOutcome.TOO_LARGE,
+    **dict.fromkeys(_REFUSED_FOR_GOOD, BatchOutcome.FAILED),
 }
 
 
-def verdict_of_code(code: ErrorCode) -> Verdict:
+def outcome_of_code(code: ErrorCode) -> BatchOutcome:
     """Return what a partition's error code in a produce response means for its batch."""
     if code in _VERDICTS:
         return _VERDICTS[code]
-    return Verdict.UNKNOWN if code.retriable else Verdict.UNCLEAR
+    return BatchOutcome.UNKNOWN if code.retriable else BatchOutcome.UNCLEAR
 
 
-def verdict_of_error(error: KafkaError) -> Verdict:
+def outcome_of_error(error: KafkaError) -> BatchOutcome:
     """Return what it means for all batches of a request that there is no answer to it."""
     if not error.definite:
-        return Verdict.UNKNOWN
-    return Verdict.REFUSED if error.retriable else Verdict.FAILED
+        return BatchOutcome.UNKNOWN
+    return BatchOutcome.REFUSED if error.retriable else BatchOutcome.FAILED
 
 
-class Fate(Enum):
+class BatchAction(Enum):
     """What follows for the batch."""
 
     WRITTEN = auto()
@@ -112,47 +112,47 @@ class Fate(Enum):
 
 
 # Looked up in their enums for each batch, they would cost as much as the rest of its answer.
-_WRITTEN = Verdict.WRITTEN
-_FATE_WRITTEN = Fate.WRITTEN
-_GIVEN_UP_BEFORE = Fate.GIVEN_UP_BEFORE
-_RETRIED = (Verdict.REFUSED, Verdict.UNKNOWN)
-_ABOUT_ORDER = (Verdict.OUT_OF_ORDER, Verdict.FENCED)
+_WRITTEN = BatchOutcome.WRITTEN
+_ACTION_WRITTEN = BatchAction.WRITTEN
+_GIVEN_UP_BEFORE = BatchAction.GIVEN_UP_BEFORE
+_RETRIED = (BatchOutcome.REFUSED, BatchOutcome.UNKNOWN)
+_ABOUT_ORDER = (BatchOutcome.OUT_OF_ORDER, BatchOutcome.FENCED)
 
 
 def conclude(
     queue: PartitionQueue,
     batch: ProducerBatch,
-    verdict: Verdict,
+    outcome: BatchOutcome,
     retry_at: float,
     identity: IdentityPolicy,
-) -> Fate:
+) -> BatchAction:
     """Bring ``queue`` up to date after an answer for ``batch`` and return what follows for it.
 
     A retry is due at ``retry_at``; ``identity`` decides what errors about the order lead to.
     """
-    if verdict is _WRITTEN:
+    if outcome is _WRITTEN:
         return _settle(queue, batch)
-    if verdict in (Verdict.UNKNOWN, Verdict.UNCLEAR):
+    if outcome in (BatchOutcome.UNKNOWN, BatchOutcome.UNCLEAR):
         batch.may_be_written = True
-    if verdict is Verdict.DUPLICATE:
+    if outcome is BatchOutcome.DUPLICATE:
         # Only of a batch that was sent before: otherwise its sequence is taken by another one.
         if batch.may_be_written:
             return _settle(queue, batch)
-        verdict = Verdict.OUT_OF_ORDER
+        outcome = BatchOutcome.OUT_OF_ORDER
     queue.keep(batch, retry_at)
     if batch.is_given_up:
         queue.drop(batch)
-        return Fate.GIVEN_UP_BEFORE
-    if verdict in _RETRIED or (
-        verdict in _ABOUT_ORDER and identity.keeps_place(queue, batch, verdict)
+        return BatchAction.GIVEN_UP_BEFORE
+    if outcome in _RETRIED or (
+        outcome in _ABOUT_ORDER and identity.keeps_place(queue, batch, outcome)
     ):
-        return Fate.KEPT
-    if verdict is Verdict.TOO_LARGE and batch.count > 1 and not batch.may_be_written:
-        return Fate.SPLIT
+        return BatchAction.KEPT
+    if outcome is BatchOutcome.TOO_LARGE and batch.count > 1 and not batch.may_be_written:
+        return BatchAction.SPLIT
     queue.drop(batch)
-    return Fate.FAILED
+    return BatchAction.FAILED
 
 
-def _settle(queue: PartitionQueue, batch: ProducerBatch) -> Fate:
+def _settle(queue: PartitionQueue, batch: ProducerBatch) -> BatchAction:
     queue.settle(batch)
-    return _GIVEN_UP_BEFORE if batch.is_given_up else _FATE_WRITTEN
+    return _GIVEN_UP_BEFORE if batch.is_given_up else _ACTION_WRITTEN

@@ -109,7 +109,7 @@ class ProduceCall(SelfCodedRequest):
             if topic_id is not None:
                 answer = found.get((topic_id.int, batch.partition))
             if answer is None:
-                answer = found.get(batch.place)
+                answer = found.get(batch.topic_partition)
             answers.append(answer)
         return answers
 

@@ -23,7 +23,7 @@ cdef class Plan:
 
 @cython.final
 @cython.freelist(8)
-cdef class Consequences:
+cdef class ResponseEffects:
     cdef readonly double now
     cdef readonly list settled
     cdef readonly dict leaders
@@ -56,11 +56,11 @@ cdef class SendPlanner:
     @cython.locals(plan=Plan, candidates=list)
     cpdef Plan poll(self, double now, routes)
     @cython.locals(
-        consequences=Consequences, queue=PartitionQueue, batch=ProducerBatch, position=Py_ssize_t
+        effects=ResponseEffects, queue=PartitionQueue, batch=ProducerBatch, position=Py_ssize_t
     )
-    cpdef Consequences answered(self, ProduceCall call, response, double now)
-    @cython.locals(consequences=Consequences, queue=PartitionQueue, batch=ProducerBatch)
-    cpdef Consequences failed(self, ProduceCall call, error, double now)
+    cpdef ResponseEffects answered(self, ProduceCall call, response, double now)
+    @cython.locals(effects=ResponseEffects, queue=PartitionQueue, batch=ProducerBatch)
+    cpdef ResponseEffects failed(self, ProduceCall call, error, double now)
     @cython.locals(batch=ProducerBatch, queue=PartitionQueue)
     cdef _take(self, double now)
     @cython.locals(queue=PartitionQueue)
@@ -95,16 +95,16 @@ cdef class SendPlanner:
         PartitionQueue queue,
         ProducerBatch batch,
         answer,
-        Consequences consequences,
+        ResponseEffects effects,
     )
     @cython.locals(retry_at=double)
     cdef _conclude(
         self,
         PartitionQueue queue,
         ProducerBatch batch,
-        verdict,
+        outcome,
         answer,
-        Consequences consequences,
+        ResponseEffects effects,
     )
     @cython.locals(batch=ProducerBatch)
     cdef _drop_doubtful(self, PartitionQueue queue)
@@ -113,5 +113,5 @@ cdef class SendPlanner:
 
 @cython.locals(plan=Plan)
 cdef Plan _new_plan()
-@cython.locals(consequences=Consequences)
-cdef Consequences _new_consequences(double now)
+@cython.locals(effects=ResponseEffects)
+cdef ResponseEffects _new_effects(double now)

@@ -29,11 +29,11 @@ from pyk.clients.producer.sending.failures import WhyUnsent, fail, timeout_error
 from pyk.clients.producer.sending.identity import IdentityPolicy
 from pyk.clients.producer.sending.node_traffic import NodeTraffic
 from pyk.clients.producer.sending.outcome import (
-    Fate,
-    Verdict,
+    BatchAction,
+    BatchOutcome,
     conclude,
-    verdict_of_code,
-    verdict_of_error,
+    outcome_of_code,
+    outcome_of_error,
 )
 from pyk.clients.producer.sending.partition_queue import NEVER, PartitionQueue
 from pyk.clients.producer.sending.produce_call import (
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from pyk.clients.producer.batching.accumulator import RecordAccumulator
 
 # Looked up in their enums for each batch, they would cost as much as the rest of its answer.
-_WRITTEN = Verdict.WRITTEN
-_FATE_WRITTEN = Fate.WRITTEN
+_WRITTEN = BatchOutcome.WRITTEN
+_ACTION_WRITTEN = BatchAction.WRITTEN
 _IS_ACTIVE = attrgetter("is_active")
 _NO_QUEUES: list[PartitionQueue] = []
 
@@ -96,7 +96,7 @@ class Plan:
         self.look_again_at = NEVER
 
 
-class Consequences:
+class ResponseEffects:
     """What follows from the end of one call, at ``now``."""
 
     __slots__ = ("leaders", "needs_metadata", "now", "settled")
@@ -188,37 +188,37 @@ class SendPlanner:
 
     def answered(
         self, call: ProduceCall, response: ProduceResponse | AllWritten | None, now: float
-    ) -> Consequences:
+    ) -> ResponseEffects:
         """Take the answer to a call; None where none was asked for (``acks=0``).
 
         Of :class:`AllWritten` each batch knows where.
         """
         call.node.in_flight -= 1
-        consequences = _new_consequences(now)
+        effects = _new_effects(now)
         if not isinstance(response, ProduceResponse):
             for position, queue in enumerate(call.queues):
-                self._conclude(queue, call.batches[position], _WRITTEN, None, consequences)
-            return consequences
+                self._conclude(queue, call.batches[position], _WRITTEN, None, effects)
+            return effects
         for position, answer in enumerate(call.answers(response)):
             queue, batch = call.queues[position], call.batches[position]
             if answer is None:
                 batch.last_error = MalformedResponseError(
-                    f"node {call.node.node_id} left {batch.place} out of its answer"
+                    f"node {call.node.node_id} left {batch.topic_partition} out of its answer"
                 )
-                self._conclude(queue, batch, Verdict.UNKNOWN, None, consequences)
+                self._conclude(queue, batch, BatchOutcome.UNKNOWN, None, effects)
             else:
-                self._judge(call.node.node_id, queue, batch, answer, consequences)
-        return consequences
+                self._judge(call.node.node_id, queue, batch, answer, effects)
+        return effects
 
-    def failed(self, call: ProduceCall, error: KafkaError, now: float) -> Consequences:
+    def failed(self, call: ProduceCall, error: KafkaError, now: float) -> ResponseEffects:
         """Take it that there is no answer to a call."""
         call.node.in_flight -= 1
-        consequences = _new_consequences(now)
-        consequences.needs_metadata = True
+        effects = _new_effects(now)
+        effects.needs_metadata = True
         for queue, batch in zip(call.queues, call.batches, strict=True):
             batch.last_error = error
-            self._conclude(queue, batch, verdict_of_error(error), None, consequences)
-        return consequences
+            self._conclude(queue, batch, outcome_of_error(error), None, effects)
+        return effects
 
     def leaders_moved(self, partitions: Iterable[TopicPartition]) -> None:
         """Learn that partitions have another leader: retries need not wait (KIP-951)."""
@@ -242,10 +242,12 @@ class SendPlanner:
     def _queue(self, batch: ProducerBatch) -> PartitionQueue:
         """Return the queue of a batch that is new to the sender."""
         self._expires_at = min(self._expires_at, self._expires(batch))
-        queue = self._queues.get(batch.place)
+        queue = self._queues.get(batch.topic_partition)
         if queue is None:
-            queue = PartitionQueue(batch.place, must_restart=self.identity.numbers_batches)
-            self._queues[batch.place] = queue
+            queue = PartitionQueue(
+                batch.topic_partition, must_restart=self.identity.numbers_batches
+            )
+            self._queues[batch.topic_partition] = queue
         if not queue.is_active:
             queue.is_active = True
             self._active.append(queue)
@@ -384,12 +386,12 @@ class SendPlanner:
         queue: PartitionQueue,
         batch: ProducerBatch,
         answer: PartitionProduceResponse,
-        consequences: Consequences,
+        effects: ResponseEffects,
     ) -> None:
-        verdict = _WRITTEN
+        outcome = _WRITTEN
         if answer.error_code:
             code = ErrorCode(answer.error_code)
-            verdict = verdict_of_code(code)
+            outcome = outcome_of_code(code)
             batch.last_error = error_for(
                 code,
                 answer.error_message,
@@ -397,37 +399,37 @@ class SendPlanner:
                 partition=batch.partition,
                 node_id=node_id,
             )
-            consequences.needs_metadata |= code.refresh
+            effects.needs_metadata |= code.refresh
         if answer.current_leader.leader_id >= 0:
             leader = answer.current_leader
-            if consequences.leaders is None:
-                consequences.leaders = {}
-            consequences.leaders[batch.place] = leader.leader_id, leader.leader_epoch
-        if verdict is _WRITTEN:
+            if effects.leaders is None:
+                effects.leaders = {}
+            effects.leaders[batch.topic_partition] = leader.leader_id, leader.leader_epoch
+        if outcome is _WRITTEN:
             batch.base_offset = answer.base_offset
             batch.log_append_time = answer.log_append_time_ms
-        self._conclude(queue, batch, verdict, answer, consequences)
+        self._conclude(queue, batch, outcome, answer, effects)
 
     def _conclude(
         self,
         queue: PartitionQueue,
         batch: ProducerBatch,
-        verdict: Verdict,
+        outcome: BatchOutcome,
         answer: PartitionProduceResponse | None,
-        consequences: Consequences,
+        effects: ResponseEffects,
     ) -> None:
-        retry_at = consequences.now  # of no matter to what is written: it is not sent again
-        if verdict is not _WRITTEN:
+        retry_at = effects.now  # of no matter to what is written: it is not sent again
+        if outcome is not _WRITTEN:
             chance = self._random.random()
             retry_at += self._settings.backoff.delay(batch.attempts, chance)
-        fate = conclude(queue, batch, verdict, retry_at, self.identity)
-        if fate is _FATE_WRITTEN:
-            consequences.settled.append(batch)
-        elif fate is Fate.FAILED:
+        action = conclude(queue, batch, outcome, retry_at, self.identity)
+        if action is _ACTION_WRITTEN:
+            effects.settled.append(batch)
+        elif action is BatchAction.FAILED:
             fail(batch, answer)
             self.identity.batch_failed(batch)
-            consequences.settled.append(batch)
-        elif fate is Fate.SPLIT:
+            effects.settled.append(batch)
+        elif action is BatchAction.SPLIT:
             pieces = halve(batch, self._new_builder)
             queue.split(batch, pieces)
             self._drain.replace(batch, pieces)
@@ -460,7 +462,7 @@ def _new_plan() -> Plan:
     return plan
 
 
-def _new_consequences(now: float) -> Consequences:
-    consequences = Consequences.__new__(Consequences)
-    consequences._begin(now)
-    return consequences
+def _new_effects(now: float) -> ResponseEffects:
+    effects = ResponseEffects.__new__(ResponseEffects)
+    effects._begin(now)
+    return effects

@@ -6,7 +6,7 @@ from pyk.clients.producer.batching.accumulator cimport RecordAccumulator
 from pyk.clients.producer.batching.batch cimport ProducerBatch
 from pyk.clients.producer.batching.batch_drain cimport BatchDrain
 from pyk.clients.producer.sending.produce_call cimport ProduceCall
-from pyk.clients.producer.sending.send_planner cimport Consequences, Plan, SendPlanner
+from pyk.clients.producer.sending.send_planner cimport ResponseEffects, Plan, SendPlanner
 from pyk.clients.producer.sending.scheduled_turn cimport ScheduledTurn
 from pyk.runtime.system_clock cimport SystemClock
 
@@ -40,9 +40,9 @@ cdef class Sender:
     @cython.locals(plan=Plan, call=ProduceCall)
     cdef double _act(self, double now) except? -1.0
     cdef _submit(self, ProduceCall call)
-    @cython.locals(consequences=Consequences, was_busy=bint)
+    @cython.locals(effects=ResponseEffects, was_busy=bint)
     cpdef _ended(self, ProduceCall call, response, error)
-    cdef _follow(self, Consequences consequences, response)
+    cdef _follow(self, ResponseEffects effects, response)
     cdef _settle(self, list settled)
     @cython.locals(batch=ProducerBatch)
     cdef _hand_out(self, list settled)

@@ -15,7 +15,7 @@ from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.sending.identity_driver import IdentityDriver
 from pyk.clients.producer.sending.produce_call import AllWritten, ProduceCall
 from pyk.clients.producer.sending.scheduled_turn import ScheduledTurn
-from pyk.clients.producer.sending.send_planner import Consequences, SendPlanner
+from pyk.clients.producer.sending.send_planner import ResponseEffects, SendPlanner
 from pyk.protocol.messages.produce import ProduceResponse
 from pyk.runtime.system_clock import SystemClock
 
@@ -174,21 +174,21 @@ class Sender:
         was_busy, self._is_busy = self._is_busy, True
         try:
             if error is None:
-                consequences = self._planner.answered(call, response, now)
+                effects = self._planner.answered(call, response, now)
             else:
-                consequences = self._planner.failed(call, _as_kafka_error(error), now)
-            self._follow(consequences, response)
+                effects = self._planner.failed(call, _as_kafka_error(error), now)
+            self._follow(effects, response)
         except Exception as mistake:
             self._fail(mistake)
         finally:
             self._is_busy = was_busy
 
-    def _follow(self, consequences: Consequences, response: Answered) -> None:
-        self._settle(consequences.settled)
-        if consequences.leaders and isinstance(response, ProduceResponse):
-            leaders, ends = consequences.leaders, response.node_endpoints
+    def _follow(self, effects: ResponseEffects, response: Answered) -> None:
+        self._settle(effects.settled)
+        if effects.leaders and isinstance(response, ProduceResponse):
+            leaders, ends = effects.leaders, response.node_endpoints
             self._planner.leaders_moved(self._client.update_leaders(leaders, ends))
-        elif consequences.needs_metadata:
+        elif effects.needs_metadata:
             self._client.request_metadata_update()
         if self._drain.has_unfinished():
             self._turn.request()

@@ -110,7 +110,7 @@ class Transaction(IdempotentIdentity):
         sequence.start(self.identity)
         return True
 
-    def keeps_place(self, queue, batch, verdict):
+    def keeps_place(self, queue, batch, outcome):
         self.must_abort = True
         return False
 

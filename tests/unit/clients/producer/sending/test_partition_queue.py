@@ -11,7 +11,14 @@ from pyk.clients.producer.sending.identity import IdempotentIdentity
 from pyk.clients.producer.sending.partition_queue import NEVER
 from pyk.clients.producer.sending.sequences import MAX_EPOCH, ProducerIdentity
 from pyk.protocol.records import Compression, RecordBatchBuilder
-from support.producer_parts import PLACE, make_batch, make_identity, make_queue, place_of, send_all
+from support.producer_parts import (
+    PARTITION,
+    make_batch,
+    make_identity,
+    make_queue,
+    numbers_of,
+    send_all,
+)
 
 NEW_IDENTITY = ProducerIdentity(8, 0)
 
@@ -21,7 +28,7 @@ def test_batches_get_the_places_that_follow_each_other():
 
     sent = send_all(queue)
 
-    assert [place_of(batch) for batch in sent] == [(7, 0, 0), (7, 0, 2), (7, 0, 3)]
+    assert [numbers_of(batch) for batch in sent] == [(7, 0, 0), (7, 0, 2), (7, 0, 3)]
 
 
 def test_no_more_than_the_limit_is_in_flight():
@@ -66,7 +73,7 @@ def test_retries_go_one_after_the_other_and_nothing_new_between_them():
     queue.settle(first)
     sent = send_all(queue)
     assert sent[0] is second
-    assert [place_of(batch) for batch in sent] == [(7, 0, 1), (7, 0, 2)]
+    assert [numbers_of(batch) for batch in sent] == [(7, 0, 1), (7, 0, 2)]
 
 
 def test_a_retry_is_not_looked_for_while_a_batch_behind_it_is_in_flight():
@@ -97,7 +104,7 @@ def test_the_place_of_the_last_batch_is_taken_back_when_it_certainly_was_not_wri
     queue.drop(second)
     queue.queued.append(make_batch(b"c"))
 
-    assert [place_of(batch) for batch in send_all(queue)] == [(7, 0, 1)]
+    assert [numbers_of(batch) for batch in send_all(queue)] == [(7, 0, 1)]
 
 
 def test_after_a_batch_that_may_be_written_was_given_up_the_order_begins_anew():
@@ -111,7 +118,7 @@ def test_after_a_batch_that_may_be_written_was_given_up_the_order_begins_anew():
     assert queue.next_batch(0.0, 1, 5) is None
     assert queue.is_ready_to_restart()
     assert queue.restart(IdempotentIdentity())
-    assert [place_of(batch) for batch in send_all(queue)] == [(7, 1, 0)]
+    assert [numbers_of(batch) for batch in send_all(queue)] == [(7, 1, 0)]
 
 
 def test_a_gap_was_none_if_a_later_batch_is_written():
@@ -124,7 +131,7 @@ def test_a_gap_was_none_if_a_later_batch_is_written():
     queue.settle(second)
     queue.queued.append(make_batch(b"c"))
 
-    assert [place_of(batch) for batch in send_all(queue)] == [(7, 0, 2)]
+    assert [numbers_of(batch) for batch in send_all(queue)] == [(7, 0, 2)]
 
 
 def test_nothing_new_is_sent_while_a_gap_is_in_doubt():
@@ -148,7 +155,7 @@ def test_a_restart_gives_refused_batches_new_places_in_the_same_order():
 
     assert queue.restart(IdempotentIdentity())
 
-    assert [place_of(batch) for batch in batches] == [(7, 1, 0), (7, 1, 1), (7, 1, 3)]
+    assert [numbers_of(batch) for batch in batches] == [(7, 1, 0), (7, 1, 1), (7, 1, 3)]
 
 
 def test_a_batch_that_may_be_written_is_no_part_of_a_new_order():
@@ -194,7 +201,7 @@ def test_when_no_epoch_is_left_a_restart_needs_a_new_producer_id():
     assert not queue.restart(make_identity())
     assert queue.sequence.needs_new_producer_id
     assert queue.restart(make_identity(NEW_IDENTITY))
-    assert [place_of(batch) for batch in send_all(queue)] == [(8, 0, 0)]
+    assert [numbers_of(batch) for batch in send_all(queue)] == [(8, 0, 0)]
 
 
 def test_a_batch_that_was_given_up_in_flight_keeps_its_place_until_it_is_answered():
@@ -228,7 +235,7 @@ def test_halves_take_the_place_of_the_whole():
     queue.split(whole, halves)
 
     assert queue.unsettled[:2] == list(halves)
-    assert [place_of(half) for half in halves] == [(7, 0, 0), (7, 0, 1)]
+    assert [numbers_of(half) for half in halves] == [(7, 0, 0), (7, 0, 1)]
 
 
 def test_sequences_wrap_to_zero():
@@ -237,13 +244,13 @@ def test_sequences_wrap_to_zero():
 
     _, second = send_all(queue)
 
-    assert place_of(second) == (7, 0, 1)
+    assert numbers_of(second) == (7, 0, 1)
 
 
 def test_without_idempotence_batches_have_no_places_but_keep_their_order():
     queue = make_queue(make_batch(b"a"), make_batch(b"b"), is_idempotent=False)
     first, second = send_all(queue)
-    assert place_of(first) == (-1, -1, -1)
+    assert numbers_of(first) == (-1, -1, -1)
 
     queue.keep(second, 0.0)
     queue.keep(first, 0.0)
@@ -253,7 +260,7 @@ def test_without_idempotence_batches_have_no_places_but_keep_their_order():
 
 def test_a_batch_that_cannot_be_sealed_still_gets_an_outcome():
     builder = RecordBatchBuilder(Compression.GZIP, level=99)
-    batch = ProducerBatch(PLACE, builder, 0.0)
+    batch = ProducerBatch(PARTITION, builder, 0.0)
     batch.append(0, None, b"a", ())
     queue = make_queue(batch)
 

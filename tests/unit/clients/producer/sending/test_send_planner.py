@@ -24,7 +24,7 @@ from pyk.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from pyk.runtime.virtual_time import VirtualClock
-from support.producer_parts import PLACE, Routes, make_accumulator, make_planner, put
+from support.producer_parts import PARTITION, Routes, make_accumulator, make_planner, put
 
 
 def on_node(node_id: int | None) -> Routes:
@@ -271,10 +271,10 @@ def test_a_refused_batch_is_sent_again_after_a_backoff():
     put(accumulator, b"a")
     (call,) = planner.poll(0.0, on_node_1).calls
 
-    consequences = planner.answered(call, refused(ErrorCode.NOT_ENOUGH_REPLICAS), 0.0)
+    effects = planner.answered(call, refused(ErrorCode.NOT_ENOUGH_REPLICAS), 0.0)
     waiting = planner.poll(0.0, on_node_1)
 
-    assert consequences.settled == []
+    assert effects.settled == []
     assert waiting.calls == []
     assert 0.08 <= waiting.look_again_at <= 0.12
     assert places(planner.poll(waiting.look_again_at, on_node_1)) == [[0]]
@@ -288,14 +288,14 @@ def test_a_stale_leader_asks_for_metadata_and_a_named_one_is_passed_on_at_once(n
     (call,) = planner.poll(0.0, on_node_1).calls
     leader = LeaderIdAndEpoch(leader_id=node_id, leader_epoch=7)
 
-    consequences = planner.answered(
+    effects = planner.answered(
         call, refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=leader), 0.0
     )
 
-    assert consequences.needs_metadata
-    assert consequences.leaders == {PLACE: (node_id, 7)}
+    assert effects.needs_metadata
+    assert effects.leaders == {PARTITION: (node_id, 7)}
     assert not planner.poll(0.0, on_node(node_id)).calls
-    planner.leaders_moved([PLACE])
+    planner.leaders_moved([PARTITION])
     (again,) = planner.poll(0.0, on_node(node_id)).calls
     assert again.node.node_id == node_id
 
@@ -309,7 +309,7 @@ def test_all_batches_that_a_moved_leader_refused_go_to_the_new_one_without_a_bac
     for call in planner.poll(0.0, on_node_1).calls:
         planner.answered(call, refused(ErrorCode.NOT_LEADER_OR_FOLLOWER), 0.0)
 
-    planner.leaders_moved([PLACE])
+    planner.leaders_moved([PARTITION])
     (retried,) = planner.poll(0.0, on_node(2)).calls
     planner.answered(retried, written(1), 0.0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyk.clients.producer.sending.send_planner import Plan
 from pyk.runtime.virtual_time import VirtualClock
-from support.producer_parts import PLACE, Routes, make_accumulator, make_planner, put
+from support.producer_parts import PARTITION, Routes, make_accumulator, make_planner, put
 
 LINGER = 0.005
 DELIVERY_TIMEOUT = 120.0
@@ -32,7 +32,7 @@ def test_a_due_batch_that_becomes_full_while_the_sender_decides_is_sent_once():
     sent = batches_of(*plans)
     assert len(sent) == len({id(batch) for batch in sent})
     assert sent[0].count == 1
-    assert {batch.place for batch in sent} == {PLACE}
+    assert {batch.topic_partition for batch in sent} == {PARTITION}
 
 
 def test_a_due_batch_that_becomes_full_while_it_expires_is_given_up_once():
