@@ -22,6 +22,7 @@ def read_topic_id(filesystem: FileSystem, directory: str) -> UUID | None:
     """Return the id of the topic whose log is in ``directory``, None if it was not written.
 
     A file of which a power failure took a part, or all, was never flushed, and neither was its log.
+    The part that is missing is cut off, or reads as zeros wherever it was.
     """
     path = f"{directory}/{FILE_NAME}"
     content = (read_if_exists(filesystem, path) or b"").rstrip(b"\0")
@@ -29,7 +30,10 @@ def read_topic_id(filesystem: FileSystem, directory: str) -> UUID | None:
     found = _CONTENT.fullmatch(text)
     if found is not None:
         return decode_id(found[1])
-    if _BEGINNING.startswith(text) or (text.startswith(_BEGINNING) and len(text) < _WHOLE_LENGTH):
+    is_cut_off = _BEGINNING.startswith(text) or (
+        text.startswith(_BEGINNING) and len(text) < _WHOLE_LENGTH
+    )
+    if is_cut_off or "\0" in text:
         return None
     raise StorageError(f"{path} is damaged: it has no version 0 and topic id")
 

@@ -172,6 +172,13 @@ def test_topic_id_that_a_power_failure_took_is_not_known(filesystem):
     assert read_topic_id(filesystem, "/data") is None
 
 
+def test_topic_id_with_holes_that_a_power_failure_left_is_not_known(filesystem):
+    content = b"versio\0\0\0\0\0\0\0\0\0\0\0\0d: _AYn\0\0"
+    write_atomically(filesystem, "/data/partition.metadata", content)
+
+    assert read_topic_id(filesystem, "/data") is None
+
+
 def test_damaged_topic_id_is_refused(filesystem):
     write_atomically(filesystem, "/data/partition.metadata", b"version: 1\ntopic_id: x")
 
