@@ -28,21 +28,21 @@ cdef class FetchReader:
     @cython.locals(opened=OpenSpan)
     cpdef come_back(self)
     @cython.locals(opened=OpenSpan)
-    cpdef settle(self)
+    cpdef finish(self)
     @cython.locals(partition=PartitionBuffer, has_room=bint)
     cpdef go_back(self)
     @cython.locals(partition=PartitionBuffer)
-    cdef _settle_handed(self)
+    cdef _finish_handed(self)
     @cython.locals(partition=PartitionBuffer)
-    cdef _settle_open(self, OpenSpan opened)
+    cdef _finish_open(self, OpenSpan opened)
     @cython.locals(partition=PartitionBuffer, whole=RecordSpan, taken=Py_ssize_t)
     cdef _close(self, OpenSpan opened)
-    @cython.locals(partition=PartitionBuffer, part=Taken, has_more=bint)
-    cdef Reading _take_from(self, Reading reading, Taken taken)
+    @cython.locals(partition=PartitionBuffer, part=PollResult, has_more=bint)
+    cdef Reading _take_from(self, Reading reading, PollResult taken)
     @cython.locals(partition=PartitionBuffer)
     cdef _raise(self, Reading reading)
     @cython.locals(span=RecordSpan)
-    cdef _read(self, Reading reading, Taken part)
+    cdef _read(self, Reading reading, PollResult part)
     @cython.locals(iterator=RecordIterator, count=Py_ssize_t)
     cdef RecordSpan _deserialized(self, Reading reading, RecordSpan span, list made)
     cdef RecordIterator _iterate(self, RecordSpan span)
@@ -56,11 +56,11 @@ cdef class FetchReader:
 
 
 @cython.final
-cdef class Taken:
+cdef class PollResult:
     cdef Py_ssize_t left
     cdef list spans
     cdef list records
-    cdef add(self, Taken part)
+    cdef add(self, PollResult part)
 
 
 @cython.final

@@ -78,7 +78,7 @@ class FetchReader:
         try:
             record = self._iterator.next_record()
         except Exception as cause:
-            self.settle()
+            self.finish()
             raise deserialization_error(self._iterator.peek(), cause) from cause
         if record is not None:
             self._open.in_hand = record.offset
@@ -131,20 +131,20 @@ class FetchReader:
         if not self._handed and opened.partition is None:
             return
         with self._buffer.lock:
-            self._settle_handed()
+            self._finish_handed()
             if opened.partition is not None:
-                self._settle_open(opened)
+                self._finish_open(opened)
                 self._close(opened)
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """Take everything the application got for finished: it says so."""
         self.go_back()
         opened = self._open
         if not self._handed and opened.in_hand == UNKNOWN:
             return
         with self._buffer.lock:
-            self._settle_handed()
-            self._settle_open(opened)
+            self._finish_handed()
+            self._finish_open(opened)
 
     def go_back(self) -> None:
         """Have what is taken, and never reached the application, fetched again."""
@@ -168,17 +168,17 @@ class FetchReader:
         if has_room:
             self._buffer.on_room()
 
-    def _settle_handed(self) -> None:
+    def _finish_handed(self) -> None:
         for partition in self._handed:
-            partition.settle()
+            partition.finish()
         self._handed.clear()
 
-    def _settle_open(self, opened: OpenSpan) -> None:
+    def _finish_open(self, opened: OpenSpan) -> None:
         partition = opened.partition
         if opened.in_hand != UNKNOWN and partition is not None:
             if partition.open_span is opened:
                 partition.next_offset = _upcoming(opened)
-                partition.settle()
+                partition.finish()
             opened.in_hand = UNKNOWN
 
     def _close(self, opened: OpenSpan) -> None:
@@ -208,7 +208,7 @@ class FetchReader:
         self.calls += 1
         self.come_back()
         self.is_under_way = True
-        taken = Taken(max_records, [] if self._deserializes else None)
+        taken = PollResult(max_records, [] if self._deserializes else None)
         for _ in range(len(self._buffer.queue)):
             reading = self._begin_next()
             if reading is None:
@@ -222,12 +222,12 @@ class FetchReader:
         self.is_under_way = len(taken.spans) > 0
         return taken.spans, taken.records
 
-    def _take_from(self, reading: Reading | None, taken: Taken) -> Reading | None:
+    def _take_from(self, reading: Reading | None, taken: PollResult) -> Reading | None:
         """Take spans of one partition; return the reading that failed, if one did."""
         while reading is not None:
             partition = reading.partition
             self._handed.append(partition)
-            part = Taken(taken.left, None if taken.records is None else [])
+            part = PollResult(taken.left, None if taken.records is None else [])
             self._read(reading, part)
             if not self._end(reading, None):
                 return None
@@ -252,7 +252,7 @@ class FetchReader:
         finally:
             del failure  # its traceback leads here
 
-    def _read(self, reading: Reading, part: Taken) -> None:
+    def _read(self, reading: Reading, part: PollResult) -> None:
         while part.left > 0:
             span = reading.next_span(part.left)
             if span is not None and part.records is not None:
@@ -344,7 +344,7 @@ class FetchReader:
         return True
 
 
-class Taken:
+class PollResult:
     """What one poll has found so far. ``records`` is None while nobody has to make them."""
 
     def __init__(self, left: int, records: list[Any] | None) -> None:
@@ -352,7 +352,7 @@ class Taken:
         self.spans: list[RecordSpan] = []
         self.records = records
 
-    def add(self, part: Taken) -> None:
+    def add(self, part: PollResult) -> None:
         """Add what was found in one partition, with ``left`` as what it leaves."""
         self.left = part.left
         self.spans += part.spans

@@ -38,7 +38,7 @@ cdef class PartitionBuffer:
     cdef OpenSpan open_span
     cdef clear(self, long long version)
     cdef bint has_something(self)
-    cdef settle(self)
+    cdef finish(self)
     cdef rewind(self)
     cdef FetchedRecords open_fetch(self)
     cdef drop_fetch(self)

@@ -50,7 +50,7 @@ class OpenSpan:
 
 
 class PartitionBuffer:
-    """One assigned partition: its place, and what is fetched of it."""
+    """One assigned partition: its position, and what is fetched of it."""
 
     def __init__(self, topic_partition: TopicPartition, version: int) -> None:
         self.topic_partition = topic_partition
@@ -117,8 +117,8 @@ class PartitionBuffer:
             return False
         return self.unread is not None or bool(self.fetches) or self.error is not None
 
-    def settle(self) -> None:
-        """Take all that the application got for finished."""
+    def finish(self) -> None:
+        """Count all that the application got as finished."""
         self.finished = self.next_offset
         self.finished_epoch = self.position_epoch
 

@@ -22,8 +22,8 @@ from pyk.protocol.errors import ErrorCode
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
 
-class Remedy(Enum):
-    """What an error of a request about offsets asks for."""
+class CommitErrorAction(Enum):
+    """What to do about an error of a request about offsets."""
 
     RETRY = "ask again later"
     FIND_COORDINATOR = "look for the coordinator, then ask again"
@@ -35,18 +35,20 @@ COORDINATOR_MOVED = (CoordinatorNotAvailableError, NotCoordinatorError)
 OTHER_GENERATION = (IllegalGenerationError, RebalanceInProgressError, UnknownMemberIdError)
 
 
-def remedy(error: KafkaError) -> Remedy:
+def action_after(error: KafkaError) -> CommitErrorAction:
     """Return what to do about an error."""
     if isinstance(error, COORDINATOR_MOVED):
-        return Remedy.FIND_COORDINATOR
+        return CommitErrorAction.FIND_COORDINATOR
     if isinstance(error, OTHER_GENERATION):
-        return Remedy.REJOIN
-    return Remedy.RETRY if error.retriable else Remedy.GIVE_UP
+        return CommitErrorAction.REJOIN
+    return CommitErrorAction.RETRY if error.retriable else CommitErrorAction.GIVE_UP
 
 
 def worst(errors: Iterable[KafkaError]) -> KafkaError | None:
     """Return the error that matters most: one that asking again does not cure, if any."""
-    return max(errors, key=lambda error: list(Remedy).index(remedy(error)), default=None)
+    return max(
+        errors, key=lambda error: list(CommitErrorAction).index(action_after(error)), default=None
+    )
 
 
 def commit_error(error: KafkaError) -> KafkaError:

@@ -6,7 +6,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
 
-from pyk.clients.consumer.commits.commits import Offsets, Remedy, commit_error, remedy, worst
+from pyk.clients.consumer.commits.commits import (
+    CommitErrorAction,
+    Offsets,
+    action_after,
+    commit_error,
+    worst,
+)
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.engine.answers import answer_for_each, without_errors
 from pyk.clients.engine.client import Client
@@ -135,12 +141,12 @@ class Committer:
     def _follow(self, error: KafkaError, asked_as: Identity) -> None:
         """Prepare for another try, or raise if there is no point in one."""
         log.debug("Commit in group %s: %s", self._group_id, error)
-        match remedy(error):
-            case Remedy.GIVE_UP:
+        match action_after(error):
+            case CommitErrorAction.GIVE_UP:
                 raise commit_error(error)
-            case Remedy.FIND_COORDINATOR:
+            case CommitErrorAction.FIND_COORDINATOR:
                 self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
-            case Remedy.REJOIN:
+            case CommitErrorAction.REJOIN:
                 is_hopeless = self._identity() == asked_as and not self._is_rebalancing()
                 if is_hopeless and not isinstance(error, RebalanceInProgressError):
                     raise commit_error(error)
@@ -180,7 +186,7 @@ class Committer:
             answers = fetched_offsets(response, self._group_id)
             return without_errors(answer_for_each(partitions, answers, node_id))
         except KafkaError as error:
-            if remedy(error) is Remedy.FIND_COORDINATOR:
+            if action_after(error) is CommitErrorAction.FIND_COORDINATOR:
                 self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
             raise
 

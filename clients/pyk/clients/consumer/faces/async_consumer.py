@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.commits.offsets_argument import CommitArgument, offsets_to_commit
-from pyk.clients.consumer.faces.bell import Bell
 from pyk.clients.consumer.faces.closing import warn_of_dropped
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.face import ConsumerFace
 from pyk.clients.consumer.faces.read_path import AsyncReadPath
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, tell_listener
+from pyk.clients.consumer.faces.task_waiter import TaskWaiter
 from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
@@ -43,16 +43,16 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     def _set_up(
         self, config: ConsumerConfig, topics: Iterable[str] | None, **environment: Any
     ) -> None:
-        bell = Bell()
+        waiter = TaskWaiter()
         core = ConsumerCore(
             config,
             topics,
-            on_data=bell.ring,
-            on_records=bell.ring_before,
+            on_data=waiter.set,
+            on_records=waiter.set_before,
             on_room=_soon,
             **environment,
         )
-        AsyncReadPath.__init__(self, core, bell)
+        AsyncReadPath.__init__(self, core, waiter)
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         traceback: TracebackType | None,
     ) -> None:
         if error is None and self._is_taker():
-            self._reader.settle()
+            self._reader.finish()
         await self.close()
 
     # -- records -----------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
                 f"{self._taker!r} came for records last: commit() there, or name here what is "
                 "finished, a record for instance"
             )
-        self._reader.settle()
+        self._reader.finish()
         await self._core.commit(None, timeout)
 
     async def committed(

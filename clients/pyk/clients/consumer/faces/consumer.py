@@ -14,7 +14,7 @@ from pyk.clients.consumer.commits.offsets_argument import CommitArgument, offset
 from pyk.clients.consumer.faces.closing import warn_of_dropped
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.face import ConsumerFace
-from pyk.clients.consumer.faces.read_path import BlockingReadPath, Room
+from pyk.clients.consumer.faces.read_path import ApplicationPace, BlockingReadPath
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, tell_listener
 from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.consumer.records.record import ConsumerRecord
@@ -48,16 +48,16 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         self, config: ConsumerConfig, topics: Iterable[str] | None, **environment: Any
     ) -> None:
         thread = LoopThread("consumer")
-        room = Room(thread, environment.get("clock") or SystemClock())
+        pace = ApplicationPace(thread, environment.get("clock") or SystemClock())
         core = ConsumerCore(
             config,
             topics,
-            on_data=room.doorbell.set,
-            on_records=room.take_records,
-            on_room=room.note,
+            on_data=pace.waiter.set,
+            on_records=pace.take_records,
+            on_room=pace.note,
             **environment,
         )
-        BlockingReadPath.__init__(self, core, thread, room)
+        BlockingReadPath.__init__(self, core, thread, pace)
         thread.guard.on_fork = lambda error: core.forked()
 
     # -- life --------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         traceback: TracebackType | None,
     ) -> None:
         if error is None and self._is_taker():
-            self._reader.settle()
+            self._reader.finish()
         self.close()
 
     # -- records -----------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
                 "what is finished, a record for instance"
             )
         with self._use:
-            self._reader.settle()
+            self._reader.finish()
             self._thread.call(self._core.commit(None, timeout))
 
     def committed(

@@ -395,19 +395,19 @@ class ConsumerCore:
         return ConsumerStats(
             records=self.reader.taken + self.reader.polled,
             assigned_partitions=len(self.positions.partitions),
-            paused_partitions=sum(place.buffer.is_paused for place in self.positions),
+            paused_partitions=sum(assigned.buffer.is_paused for assigned in self.positions),
             buffered_bytes=self.buffer.buffered_bytes,
         )
 
     def health(self) -> ConsumerHealth:
         now, image = self.client.clock.now(), self.client.metadata
         partitions = {
-            place.topic_partition: partition_health(
-                place,
+            assigned.topic_partition: partition_health(
+                assigned,
                 now,
-                has_leader=image.leader(place.topic_partition) is not None,
+                has_leader=image.leader(assigned.topic_partition) is not None,
             )
-            for place in self.positions
+            for assigned in self.positions
         }
         member = self.group.membership if self.group is not None and self.group.is_member else None
         return ConsumerHealth(
@@ -421,7 +421,7 @@ class ConsumerCore:
     def _needed_but_unreachable(self) -> list[UnreachableNode]:
         """Return the unreachable nodes that lead what is assigned; all, while nothing is."""
         image = self.client.metadata
-        leaders = {image.leader(place.topic_partition) for place in self.positions}
+        leaders = {image.leader(assigned.topic_partition) for assigned in self.positions}
         return [
             node
             for node in self.client.unreachable_nodes()

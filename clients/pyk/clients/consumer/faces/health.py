@@ -7,7 +7,7 @@ from enum import Enum
 
 import attrs
 
-from pyk.clients.consumer.positions.place import Place, PlaceState
+from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
 from pyk.clients.topic_partition import TopicPartition
 
 
@@ -90,35 +90,42 @@ class ConsumerStats:
     """Bytes that are fetched and wait for the application."""
 
 
-def lag_of(place: Place, position: int) -> int | None:
+def lag_of(assigned: AssignedPartition, position: int) -> int | None:
     """Return how many readable offsets follow ``position``, None while that is unknown."""
-    end = place.readable_end
+    end = assigned.readable_end
     return max(0, end - position) if end >= 0 and position >= 0 else None
 
 
-def partition_health(place: Place, now: float, *, has_leader: bool) -> PartitionHealth:
+def partition_health(
+    assigned: AssignedPartition, now: float, *, has_leader: bool
+) -> PartitionHealth:
     """Return how one partition stands."""
-    position = place.buffer.position
-    lag = lag_of(place, position)
+    position = assigned.buffer.position
+    lag = lag_of(assigned, position)
     return PartitionHealth(
-        state=_state(place, now, lag, has_leader=has_leader),
+        state=_state(assigned, now, lag, has_leader=has_leader),
         position=position if position >= 0 else None,
         lag=lag,
-        seconds_since_progress=now - place.progressed_at,
-        error=place.buffer.error or place.error,
+        seconds_since_progress=now - assigned.progressed_at,
+        error=assigned.buffer.error or assigned.error,
     )
 
 
-def _state(place: Place, now: float, lag: int | None, *, has_leader: bool) -> PartitionState:
+def _state(
+    assigned: AssignedPartition, now: float, lag: int | None, *, has_leader: bool
+) -> PartitionState:
     first_that_holds = (
-        (place.buffer.is_paused, PartitionState.PAUSED),
-        (place.state is PlaceState.FAILED or place.buffer.is_unreadable, PartitionState.FAILED),
-        (place.is_held_for_long(now), PartitionState.HELD),
-        (bool(place.buffer.fetches), PartitionState.BUFFERED),
+        (assigned.buffer.is_paused, PartitionState.PAUSED),
+        (
+            assigned.state is PositionState.FAILED or assigned.buffer.is_unreadable,
+            PartitionState.FAILED,
+        ),
+        (assigned.is_held_for_long(now), PartitionState.HELD),
+        (bool(assigned.buffer.fetches), PartitionState.BUFFERED),
         (not has_leader, PartitionState.WITHOUT_LEADER),
-        (place.failing_since is not None, PartitionState.FAILING),
-        (place.state is not PlaceState.KNOWN, PartitionState.LOCATING),
-        (place.stalls > 0 or place.is_stalled(now), PartitionState.STALLED),
+        (assigned.failing_since is not None, PartitionState.FAILING),
+        (assigned.state is not PositionState.KNOWN, PartitionState.LOCATING),
+        (assigned.stalls > 0 or assigned.is_stalled(now), PartitionState.STALLED),
         (lag == 0, PartitionState.CAUGHT_UP),
     )
     return next((state for holds, state in first_that_holds if holds), PartitionState.FETCHING)

@@ -8,8 +8,8 @@ from typing import Any
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.commits.offsets_argument import checked_offset
 from pyk.clients.consumer.faces.health import lag_of
+from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
 from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
-from pyk.clients.consumer.positions.place import Place, PlaceState
 from pyk.clients.consumer.positions.position_resolver import PositionResolver
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.consumer.positions.subscriptions import checked_partitions
@@ -58,8 +58,8 @@ class PositionCalls:
 
     # -- positions ---------------------------------------------------------------------------------
 
-    def place(self, partition: tuple[str, int]) -> Place:
-        """Return the place of an assigned partition; raise :class:`StateError` for another one."""
+    def _assigned_partition(self, partition: tuple[str, int]) -> AssignedPartition:
+        """Return an assigned partition; raise :class:`StateError` for another one."""
         self._check()
         topic_partition = checked_partition(partition)
         if topic_partition not in self._positions:
@@ -68,54 +68,60 @@ class PositionCalls:
 
     async def position(self, partition: tuple[str, int], timeout: float | None) -> int:
         await self._ready()
-        place = self.place(partition)
+        assigned = self._assigned_partition(partition)
         deadline = self._deadline(timeout)
-        while place.state in (PlaceState.COMMITTED, PlaceState.RESET):
+        while assigned.state in (PositionState.COMMITTED, PositionState.RESET):
             try:
                 await self._resolver.changed(deadline)
             except TimeoutError as error:
                 self._check()
                 raise KafkaTimeoutError(
-                    f"the position of {place.topic_partition} was not found out in time"
-                    f"{'' if place.error is None else f': {place.error}'}"
+                    f"the position of {assigned.topic_partition} was not found out in time"
+                    f"{'' if assigned.error is None else f': {assigned.error}'}"
                 ) from error
-            place = self.place(partition)
-        if place.buffer.error is not None and place.buffer.position < 0:
-            raise place.buffer.error.with_traceback(None)
-        return place.buffer.position
+            assigned = self._assigned_partition(partition)
+        if assigned.buffer.error is not None and assigned.buffer.position < 0:
+            raise assigned.buffer.error.with_traceback(None)
+        return assigned.buffer.position
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
-        place = self.place(partition)
+        assigned = self._assigned_partition(partition)
         target = checked_offset(offset)
         if target.offset < 0:
-            raise ValueError(f"cannot seek to offset {target.offset} of {place.topic_partition}")
+            raise ValueError(f"cannot seek to offset {target.offset} of {assigned.topic_partition}")
         epoch = -1 if target.leader_epoch is None else target.leader_epoch
-        self._positions.seek(place, target.offset, epoch)
+        self._positions.seek(assigned, target.offset, epoch)
         self._look()
 
     def seek_to(self, partitions: Collection[tuple[str, int]], end: OffsetSpec) -> None:
-        for place in self._places(partitions):
-            self._positions.seek_to(place, end)
+        for assigned in self._assigned(partitions):
+            self._positions.seek_to(assigned, end)
             self._look()
 
     def pause(self, partitions: Collection[tuple[str, int]]) -> None:
-        for place in [self.place(partition) for partition in partitions]:
-            self._buffer.pause(place.buffer)
+        for assigned in [self._assigned_partition(partition) for partition in partitions]:
+            self._buffer.pause(assigned.buffer)
 
     def resume(self, partitions: Collection[tuple[str, int]]) -> None:
-        for place in [self.place(partition) for partition in partitions]:
-            self._buffer.resume(place.buffer)
-            place.progressed(self._client.clock.now())
+        for assigned in [self._assigned_partition(partition) for partition in partitions]:
+            self._buffer.resume(assigned.buffer)
+            assigned.progressed(self._client.clock.now())
         self._look()
 
     def paused(self) -> set[TopicPartition]:
         self._check()
-        return {place.topic_partition for place in self._positions if place.buffer.is_paused}
+        return {
+            assigned.topic_partition for assigned in self._positions if assigned.buffer.is_paused
+        }
 
-    def _places(self, partitions: Collection[tuple[str, int]]) -> list[Place]:
-        """Return the places of the partitions, of all if none are named."""
+    def _assigned(self, partitions: Collection[tuple[str, int]]) -> list[AssignedPartition]:
+        """Return the partitions that are named, all assigned ones if none are."""
         self._check()
-        return [self.place(p) for p in partitions] if partitions else self._positions.places()
+        return (
+            [self._assigned_partition(p) for p in partitions]
+            if partitions
+            else self._positions.all()
+        )
 
     # -- ends of logs ------------------------------------------------------------------------------
 
@@ -143,18 +149,18 @@ class PositionCalls:
         await self._ready()
         lags: dict[TopicPartition, int] = {}
         unknown: dict[TopicPartition, int] = {}
-        for place in self._positions:
+        for assigned in self._positions:
             try:
-                position = await self.position(place.topic_partition, timeout)
+                position = await self.position(assigned.topic_partition, timeout)
             except StateError:
-                if place in self._positions.places():
+                if assigned in self._positions.all():
                     raise
                 continue  # it went to another member meanwhile
-            known = lag_of(place, position)
-            if known is None or place.buffer.is_paused:
-                unknown[place.topic_partition] = position
+            known = lag_of(assigned, position)
+            if known is None or assigned.buffer.is_paused:
+                unknown[assigned.topic_partition] = position
             else:
-                lags[place.topic_partition] = known
+                lags[assigned.topic_partition] = known
         ends = await self.end_offsets(unknown, OffsetSpec.LATEST, timeout)
         lags.update({p: max(0, ends[p] - position) for p, position in unknown.items()})
         return lags

@@ -1,6 +1,6 @@
 cimport cython
 
-from pyk.clients.consumer.faces.bell cimport Bell
+from pyk.clients.consumer.faces.task_waiter cimport TaskWaiter
 from pyk.clients.consumer.buffer.fetch_buffer cimport FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader cimport FetchReader
 from pyk.clients.engine.request_path cimport RequestPath
@@ -13,8 +13,8 @@ cdef class BlockingReadPath:
     cdef readonly FetchReader _reader
     cdef readonly FetchBuffer _buffer
     cdef readonly LoopThread _thread
-    cdef readonly Room _room
-    cdef Waiter _doorbell
+    cdef readonly ApplicationPace _pace
+    cdef Waiter _waiter
     cdef bint _has_begun
     cdef readonly object _use
     cdef readonly object _user
@@ -28,8 +28,8 @@ cdef class BlockingReadPath:
 
 
 @cython.final
-cdef class Room:
-    cdef readonly Waiter doorbell
+cdef class ApplicationPace:
+    cdef readonly Waiter waiter
     cdef readonly object fetch
     cdef LoopThread _thread
     cdef object _now
@@ -46,7 +46,7 @@ cdef class AsyncReadPath:
     cdef readonly RequestPath _client
     cdef readonly FetchReader _reader
     cdef readonly FetchBuffer _buffer
-    cdef Bell _bell
+    cdef TaskWaiter _waiter
     cdef public bint _has_begun
     cdef public object _user
     cdef public object _taker

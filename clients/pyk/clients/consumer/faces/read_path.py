@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
-from pyk.clients.consumer.faces.bell import Bell
+from pyk.clients.consumer.faces.task_waiter import TaskWaiter
 from pyk.clients.engine.request_path import RequestPath
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import ConcurrentUseError, StateError
@@ -33,13 +33,13 @@ QUICK_SECONDS = 0.0005
 class BlockingReadPath:
     """How the blocking consumer takes records, and waits for them."""
 
-    def __init__(self, core: ConsumerCore, thread: LoopThread, room: Room) -> None:
+    def __init__(self, core: ConsumerCore, thread: LoopThread, pace: ApplicationPace) -> None:
         self._core = core
         self._reader = core.reader
         self._buffer = core.buffer
         self._thread = thread
-        self._room = room
-        self._doorbell = room.doorbell
+        self._pace = pace
+        self._waiter = pace.waiter
         self._has_begun = False
         self._use = threading.RLock()
         self._user: threading.Thread | None = None
@@ -63,16 +63,16 @@ class BlockingReadPath:
         self._refuse_nested_polls(user)
         with self._use:
             self._user = self._taker = user
-            self._room.application_comes()
+            self._pace.application_comes()
             try:
                 while True:
                     if self._buffer.attention:
                         self._attend(None)
                     has_span = self._reader.open_span()
-                    if self._room.fetch is not None:
+                    if self._pace.fetch is not None:
                         self._fetch_on()
                     if has_span:
-                        self._room.application_goes()
+                        self._pace.application_goes()
                         return
                     self._wait(None)
             finally:
@@ -86,16 +86,16 @@ class BlockingReadPath:
         self._refuse_nested_polls(user)
         with self._use:
             self._user = self._taker = user
-            self._room.application_comes()
+            self._pace.application_comes()
             try:
                 while True:
                     if self._buffer.attention:
                         self._attend(deadline)
                     spans, records = self._reader.take(limit)
-                    if self._room.fetch is not None:
+                    if self._pace.fetch is not None:
                         self._fetch_on()
                     if spans or not self._wait(deadline):
-                        self._room.application_goes()
+                        self._pace.application_goes()
                         return spans, records
             finally:
                 self._user = None
@@ -106,22 +106,22 @@ class BlockingReadPath:
         if not self._buffer.partitions or not self._has_begun:
             self._begin()
             self._has_begun = True
-        self._doorbell.clear()
+        self._waiter.clear()
         self._buffer.is_waiting = True
         try:
             if self._buffer.queue or self._buffer.attention:
                 return deadline is None or self._core.client.clock.now() < deadline
             left = None if deadline is None else deadline - self._core.client.clock.now()
-            return self._doorbell.wait(left)
+            return self._waiter.wait(left)
         finally:
             self._buffer.is_waiting = False
 
     def _fetch_on(self) -> None:
         """Let the next fetch leave, with all that was made room for, before the application works
         on what is there."""
-        fetch = self._room.fetch
+        fetch = self._pace.fetch
         if fetch is not None:
-            self._room.fetch = None
+            self._pace.fetch = None
             self._thread.visit(fetch)
 
     def _refuse_nested_polls(self, user: threading.Thread) -> None:
@@ -144,14 +144,14 @@ class BlockingReadPath:
         raise NotImplementedError
 
 
-class Room:
+class ApplicationPace:
     """What the core of a blocking consumer knows of its application.
 
     It does not lead back to the consumer: one that is dropped would stay.
     """
 
     def __init__(self, thread: LoopThread, clock: Clock) -> None:
-        self.doorbell = thread.new_waiter()
+        self.waiter = thread.new_waiter()
         self.fetch: Callable[[], None] | None = None
         """How to fetch into the room that the application has made by reading."""
         self._thread = thread
@@ -172,8 +172,8 @@ class Room:
 
         That is left for when the application is back, if it did not stay away for long last time.
         """
-        self.doorbell.set()
-        if not (self._is_quick and self._thread.leave(fetch, self.doorbell)):
+        self.waiter.set()
+        if not (self._is_quick and self._thread.leave(fetch, self.waiter)):
             fetch()
 
     def note(self, fetch: Callable[[], None]) -> None:
@@ -184,12 +184,12 @@ class Room:
 class AsyncReadPath:
     """How the asyncio consumer takes records, and waits for them."""
 
-    def __init__(self, core: ConsumerCore, bell: Bell) -> None:
+    def __init__(self, core: ConsumerCore, waiter: TaskWaiter) -> None:
         self._core = core
         self._client: RequestPath = core.client
         self._reader = core.reader
         self._buffer = core.buffer
-        self._bell = bell
+        self._waiter = waiter
         self._has_begun = False
         self._user: asyncio.Task[Any] | None = None
         """The task that is inside of poll or iteration."""
@@ -216,11 +216,11 @@ class AsyncReadPath:
                     break
                 if not self._buffer.partitions:
                     self._core.check_reading()
-                self._bell.clear()
+                self._waiter.clear()
                 self._buffer.is_waiting = True
                 try:
                     if not (self._buffer.queue or self._buffer.attention):
-                        await self._bell
+                        await self._waiter
                         has_waited = True
                 finally:
                     self._buffer.is_waiting = False
@@ -252,12 +252,12 @@ class AsyncReadPath:
         """Wait for records or anything else; return False at the deadline."""
         if not self._buffer.partitions:
             self._core.check_reading()
-        self._bell.clear()
+        self._waiter.clear()
         self._buffer.is_waiting = True
         try:
             if self._buffer.has_work:
                 return deadline is None or self._core.client.clock.now() < deadline
-            return await self._bell.rings(deadline)
+            return await self._waiter.wait(deadline)
         finally:
             self._buffer.is_waiting = False
 

@@ -75,10 +75,10 @@ cdef class FetchTemplate:
     cdef readonly int version
     cdef readonly object topic_id
     cdef bytes _bytes
-    cdef list _places
-    @cython.locals(start=Py_ssize_t, place=Py_ssize_t)
+    cdef list _number_positions
+    @cython.locals(start=Py_ssize_t, position=Py_ssize_t)
     cdef fill(self, FetchCall call, long number, WantedPartition how, bytearray out)
-    @cython.locals(place=Py_ssize_t)
+    @cython.locals(position=Py_ssize_t)
     cdef _put(self, bytearray out, Py_ssize_t start, Py_ssize_t number, int value)
 
 

@@ -169,7 +169,7 @@ class FetchTemplate:
         self.version = version
         self.topic_id = topic_id
         self._bytes = _example(terms, topic, topic_id, version)
-        self._places = [self._find(terms, topic, number) for number in range(len(_ONES))]
+        self._number_positions = [self._find(terms, topic, number) for number in range(len(_ONES))]
 
     def _find(self, terms: FetchTerms, topic: str | None, number: int) -> int:
         """Return where a number stands, NOWHERE if these requests do not have it."""
@@ -193,14 +193,14 @@ class FetchTemplate:
         self._put(out, start, 4, number)
         self._put(out, start, 5, how.leader_epoch)
         self._put(out, start, 6, how.max_bytes)
-        place: int = self._places[_OFFSET]
-        if place != NOWHERE:
-            put_int64(out, start + place, how.offset)
+        position: int = self._number_positions[_OFFSET]
+        if position != NOWHERE:
+            put_int64(out, start + position, how.offset)
 
     def _put(self, out: bytearray, start: int, number: int, value: int) -> None:
-        place: int = self._places[number]
-        if place != NOWHERE:
-            put_int32(out, start + place, value)
+        position: int = self._number_positions[number]
+        if position != NOWHERE:
+            put_int32(out, start + position, value)
 
 
 # The numbers of examples, in the order in which `fill` knows them. No byte of one of _ONES is that

@@ -3,7 +3,7 @@ cimport cython
 from pyk.clients.consumer.fetching.fetch_call cimport new_wanted
 from pyk.clients.consumer.fetching.fetch_memory cimport FetchMemory
 from pyk.clients.consumer.buffer.partition_buffer cimport PartitionBuffer
-from pyk.clients.consumer.positions.place cimport Place
+from pyk.clients.consumer.positions.assigned_partition cimport AssignedPartition
 from pyk.clients.consumer.positions.positions cimport Positions
 
 
@@ -15,9 +15,9 @@ cdef class NodePlan:
     cdef readonly bint waits_for_room
     cdef readonly bint is_hurried
     @cython.locals(buffer=PartitionBuffer)
-    cpdef add(self, Place place, long long max_bytes, double now)
+    cpdef add(self, AssignedPartition assigned, long long max_bytes, double now)
     cpdef grant(self, long long max_bytes)
 
 
-@cython.locals(plans=dict, sharing=set, is_settling=bint, place=Place, node_plan=NodePlan)
+@cython.locals(plans=dict, sharing=set, is_resolving=bint, assigned=AssignedPartition, node_plan=NodePlan)
 cpdef dict plan(Positions positions, FetchMemory memory, double now, only_node=*)

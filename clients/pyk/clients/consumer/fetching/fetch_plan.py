@@ -6,13 +6,13 @@ from enum import Enum
 
 from pyk.clients.consumer.fetching.fetch_call import Wanted, new_wanted
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
-from pyk.clients.consumer.positions.place import KNOWN, Place
+from pyk.clients.consumer.positions.assigned_partition import KNOWN, AssignedPartition
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.protocol.errors import ErrorCode
 
 
-class Verdict(Enum):
-    """What an error of one partition in a fetch answer asks for."""
+class FetchErrorAction(Enum):
+    """What to do about an error of one partition in the response to a fetch."""
 
     REFRESH = "ask for metadata, then fetch again"
     WAIT = "fetch again later"
@@ -26,17 +26,17 @@ NEEDS_METADATA = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_T
 PASSES = frozenset({ErrorCode.UNKNOWN_SERVER_ERROR})
 
 
-def verdict(code: ErrorCode) -> Verdict:
+def action_after(code: ErrorCode) -> FetchErrorAction:
     """Return what to do about an error of one partition."""
     if code is ErrorCode.OFFSET_OUT_OF_RANGE:
-        return Verdict.OUT_OF_RANGE
+        return FetchErrorAction.OUT_OF_RANGE
     if code in TOLD_AT_ONCE:
-        return Verdict.FAIL
+        return FetchErrorAction.FAIL
     if code.invalidates_metadata or code in NEEDS_METADATA:
-        return Verdict.REFRESH
+        return FetchErrorAction.REFRESH
     if code.retriable or code in PASSES:
-        return Verdict.WAIT
-    return Verdict.FAIL
+        return FetchErrorAction.WAIT
+    return FetchErrorAction.FAIL
 
 
 class NodePlan:
@@ -52,19 +52,19 @@ class NodePlan:
         """Whether partitions are left out until the application has read on."""
         self.is_hurried = False
         """Whether partitions are left out that may soon be asked for, once the application has read
-        on or their place is known."""
+        on or their position is known."""
 
-    def add(self, place: Place, max_bytes: int, now: float) -> None:
+    def add(self, assigned: AssignedPartition, max_bytes: int, now: float) -> None:
         """Ask for a partition, unless it has to wait."""
-        buffer = place.buffer
+        buffer = assigned.buffer
         self.held_bytes += buffer.buffered_bytes
-        if now < place.retry_at:
+        if now < assigned.retry_at:
             return
         if not buffer.has_room or buffer.fetch_offset < 0:
             self.is_hurried = self.waits_for_room = True
             return
-        self.wanted[place.topic_partition] = new_wanted(
-            buffer.fetch_offset, max_bytes, place.named_epoch, place.named_id, buffer.version
+        self.wanted[assigned.topic_partition] = new_wanted(
+            buffer.fetch_offset, max_bytes, assigned.named_epoch, assigned.named_id, buffer.version
         )
 
     def grant(self, max_bytes: int) -> None:
@@ -86,26 +86,26 @@ def plan(
     plans: dict[int, NodePlan] = {}
     # Nodes whose partitions are fetched in a moment have their shares already.
     sharing: set[int | None] = set()
-    is_settling = False
-    for place in positions.places():
-        if place.state is not KNOWN:
-            if place.is_settling:
-                is_settling = True
-                sharing.add(place.leader)
+    is_resolving = False
+    for assigned in positions.all():
+        if assigned.state is not KNOWN:
+            if assigned.is_resolving:
+                is_resolving = True
+                sharing.add(assigned.leader)
             continue
         # Of what cannot be read the application takes nothing: it holds up nobody.
-        if place.buffer.is_paused or place.buffer.is_unreadable:
+        if assigned.buffer.is_paused or assigned.buffer.is_unreadable:
             continue
-        node = place.node_to_fetch(now)
+        node = assigned.node_to_fetch(now)
         sharing.add(node)
         if node is None or (only_node is not None and node != only_node):
             continue
         node_plan = plans.get(node)
         if node_plan is None:
             node_plan = plans[node] = NodePlan()
-        node_plan.add(place, memory.partition, now)
+        node_plan.add(assigned, memory.partition, now)
     sharing.discard(None)
     for node_plan in plans.values():
-        node_plan.is_hurried = node_plan.is_hurried or is_settling
+        node_plan.is_hurried = node_plan.is_hurried or is_resolving
         node_plan.grant(memory.grant(node_plan.held_bytes, len(sharing)))
     return plans

@@ -9,7 +9,7 @@ from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import NodePlan, plan
 from pyk.clients.consumer.fetching.node_fetcher import NodeFetcher
-from pyk.clients.consumer.positions.place import STALL_SECONDS, Place
+from pyk.clients.consumer.positions.assigned_partition import STALL_SECONDS, AssignedPartition
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.consumer.positions.topic_watch import unavailable
 from pyk.clients.engine.client import Client
@@ -84,56 +84,60 @@ class Fetcher:
         """Look for partitions that stand still, help them, and tell the application in the end."""
         now = self._client.clock.now()
         self._note_answers(now)
-        for place in self._positions:
-            error = unavailable(place.topic_partition, self._client.metadata)
-            if error is not None and type(error) is not type(place.error):
-                place.waits(error, now)
-            elif error is None and place.is_left_alone:
-                self._buffer.heal(place.buffer)
-                place.recovered()
-            if place.is_stalled(now):
-                self._begin_again(place, now)
-            self._tell_of_lasting_failure(place, now)
+        for assigned in self._positions:
+            error = unavailable(assigned.topic_partition, self._client.metadata)
+            if error is not None and type(error) is not type(assigned.error):
+                assigned.waits(error, now)
+            elif error is None and assigned.is_left_alone:
+                self._buffer.heal(assigned.buffer)
+                assigned.recovered()
+            if assigned.is_stalled(now):
+                self._begin_again(assigned, now)
+            self._tell_of_lasting_failure(assigned, now)
 
     def _note_answers(self, now: float) -> None:
         """Take note of the partitions that need no answer now, or have one under way."""
         plans = self._plans()
         max_wait = self._config.fetch_max_wait_ms / 1000
-        for place in self._positions:
-            node_id = place.node_to_fetch(now)
+        for assigned in self._positions:
+            node_id = assigned.node_to_fetch(now)
             node = None if node_id is None else self._nodes.get(node_id)
             node_plan = NodePlan() if node_id is None else plans.get(node_id, NodePlan())
             if node is not None and node_id is not None:
-                place.note_turns(node_id, node.answers, node.partition_count)
-            if place.failing_since is not None or not place.is_fetchable:
-                place.answered_at = now
-            elif _is_looked_after(place, node, node_plan, now):
-                place.answered_at = now + max_wait
+                assigned.note_turns(node_id, node.answers, node.partition_count)
+            if assigned.failing_since is not None or not assigned.is_fetchable:
+                assigned.answered_at = now
+            elif _is_looked_after(assigned, node, node_plan, now):
+                assigned.answered_at = now + max_wait
 
-    def _begin_again(self, place: Place, now: float) -> None:
+    def _begin_again(self, assigned: AssignedPartition, now: float) -> None:
         """Ask for everything again. This should never be needed; it is here for the unforeseen."""
-        log.warning("%s gets no records: opening new fetch sessions", place.topic_partition)
-        place.progressed_at = place.answered_at = now
-        place.turns = None
-        place.stalls += 1
-        place.preferred_node = None
+        log.warning("%s gets no records: opening new fetch sessions", assigned.topic_partition)
+        assigned.progressed_at = assigned.answered_at = now
+        assigned.turns = None
+        assigned.stalls += 1
+        assigned.preferred_node = None
         self._client.request_metadata_update()
         for node in self._nodes.values():
             node.open_new_session()
-        if place.stalls == STALLS_UNTIL_TOLD:
-            self._positions.tell(place, _stalled(place))
+        if assigned.stalls == STALLS_UNTIL_TOLD:
+            self._positions.tell(assigned, _stalled(assigned))
 
-    def _tell_of_lasting_failure(self, place: Place, now: float) -> None:
-        if place.failing_since is None or place.error is None or place.buffer.error is not None:
+    def _tell_of_lasting_failure(self, assigned: AssignedPartition, now: float) -> None:
+        if (
+            assigned.failing_since is None
+            or assigned.error is None
+            or assigned.buffer.error is not None
+        ):
             return
-        since = place.failing_since if place.told_at is None else place.told_at
+        since = assigned.failing_since if assigned.told_at is None else assigned.told_at
         if (now - since) * 1000 > self._config.request_timeout_ms:
-            place.told_at = now
-            self._positions.tell(place, place.error)
+            assigned.told_at = now
+            self._positions.tell(assigned, assigned.error)
 
 
 def _is_looked_after(
-    place: Place, node: NodeFetcher | None, node_plan: NodePlan, now: float
+    assigned: AssignedPartition, node: NodeFetcher | None, node_plan: NodePlan, now: float
 ) -> bool:
     """Return whether a partition is asked for, or would be if its node might be asked now."""
     if node_plan.waits_for_room and not node_plan.wanted:
@@ -141,16 +145,16 @@ def _is_looked_after(
     if node is None or not node.is_running:
         return False
     under_way = node.plan_under_way
-    is_asked_for = under_way is not None and place.topic_partition in under_way.wanted
+    is_asked_for = under_way is not None and assigned.topic_partition in under_way.wanted
     return is_asked_for or node.waits_until() > now
 
 
-def _stalled(place: Place) -> KafkaError:
-    partition = place.topic_partition
-    offset = place.buffer.fetch_offset
+def _stalled(assigned: AssignedPartition) -> KafkaError:
+    partition = assigned.topic_partition
+    offset = assigned.buffer.fetch_offset
     what = (
         f"has records from offset {offset} on, but none came"
-        if place.is_behind
+        if assigned.is_behind
         else f"was fetched from offset {offset} on, but no answer came"
     )
     return KafkaTimeoutError(

@@ -6,7 +6,7 @@ from pyk.clients.consumer.fetching.fetch_memory cimport FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan cimport NodePlan
 from pyk.clients.consumer.fetching.fetch_session cimport FetchSession, rotated
 from pyk.clients.consumer.fetching.fetched_bytes cimport FetchedEnd
-from pyk.clients.consumer.positions.place cimport Place
+from pyk.clients.consumer.positions.assigned_partition cimport AssignedPartition
 from pyk.clients.consumer.positions.positions cimport Positions
 from pyk.clients.engine.request_path cimport RequestPath
 from pyk.protocol.records.cursor cimport FetchedRecords
@@ -52,17 +52,17 @@ cdef class NodeFetcher:
     cdef FetchCall _request(self, NodePlan node_plan)
     cdef long _hurried_wait_ms(self) except -1
     cdef _slow_down(self, FetchAnswer answer, double now)
-    @cython.locals(asked=WantedPartition, place=Place)
+    @cython.locals(asked=WantedPartition, assigned=AssignedPartition)
     cdef _request_failed(self, NodePlan node_plan, error, double now)
-    @cython.locals(leaders=dict, expected=dict, has_records=bint, asked=WantedPartition, place=Place)
+    @cython.locals(leaders=dict, expected=dict, has_records=bint, asked=WantedPartition, assigned=AssignedPartition)
     cdef _take(self, NodePlan node_plan, response, double now)
-    cdef _take_partition(self, Place place, WantedPartition asked, data, double now)
+    cdef _take_partition(self, AssignedPartition assigned, WantedPartition asked, data, double now)
     @cython.locals(end=FetchedEnd, fetched=FetchedRecords)
-    cdef _take_records(self, Place place, WantedPartition asked, data, double now)
+    cdef _take_records(self, AssignedPartition assigned, WantedPartition asked, data, double now)
     cdef _partition_failed(
-        self, Place place, WantedPartition asked, data, dict leaders, double now
+        self, AssignedPartition assigned, WantedPartition asked, data, dict leaders, double now
     )
-    cdef _out_of_range(self, Place place, long long asked_offset, double now)
+    cdef _out_of_range(self, AssignedPartition assigned, long long asked_offset, double now)
 
 
 @cython.final

@@ -15,14 +15,14 @@ from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.fetching.fetch_call import FetchCall, FetchTerms, WantedPartition
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
-from pyk.clients.consumer.fetching.fetch_plan import NodePlan, Verdict, plan, verdict
+from pyk.clients.consumer.fetching.fetch_plan import FetchErrorAction, NodePlan, action_after, plan
 from pyk.clients.consumer.fetching.fetch_session import (
     LAST_VERSION_WITH_TOPIC_NAMES,
     FetchSession,
     rotated,
 )
 from pyk.clients.consumer.fetching.fetched_bytes import find_end
-from pyk.clients.consumer.positions.place import FAILED, KNOWN, Place
+from pyk.clients.consumer.positions.assigned_partition import FAILED, KNOWN, AssignedPartition
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.consumer.records.unreadable import cut_short_error
 from pyk.clients.engine.client import Client
@@ -43,7 +43,7 @@ FIRST_VERSION = 4
 VERSIONS = VersionRange(FIRST_VERSION, LAST_VERSION)
 VERSIONS_WITH_NAMES = VersionRange(FIRST_VERSION, LAST_VERSION_WITH_TOPIC_NAMES)
 # How many answers in a row may be empty before their time is looked at.
-PATIENCE = 3
+EMPTY_ANSWERS_ALLOWED = 3
 
 
 class NodeFetcher:
@@ -161,7 +161,7 @@ class NodeFetcher:
         try:
             now = self._now()
             self._take(answer.node_plan, response, now)
-            if self._empty_answers > PATIENCE:
+            if self._empty_answers > EMPTY_ANSWERS_ALLOWED:
                 self._slow_down(answer, now)
             if self._has_more:
                 self._go_on(now)
@@ -214,14 +214,14 @@ class NodeFetcher:
         self._retry_at = now + delay
         self._client.request_metadata_update()
         for partition, asked in node_plan.wanted.items():
-            place = self._positions.current(partition, asked.version)
-            if place is None:
+            assigned = self._positions.current(partition, asked.version)
+            if assigned is None:
                 continue
-            place.preferred_node = None
-            self._positions.failed(place, asked.version, error, now)
-            place.retry_at = self._retry_at
+            assigned.preferred_node = None
+            self._positions.failed(assigned, asked.version, error, now)
+            assigned.retry_at = self._retry_at
             if not error.retriable:
-                self._buffer.fail(place.buffer, error)
+                self._buffer.fail(assigned.buffer, error)
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -245,48 +245,48 @@ class NodeFetcher:
                 asked = expected.pop(partition, None)
                 if asked is None:
                     continue
-                place = self._positions.current(partition, asked.version)
-                if place is None or place.state is not KNOWN:
+                assigned = self._positions.current(partition, asked.version)
+                if assigned is None or assigned.state is not KNOWN:
                     continue
-                if place.node_to_fetch(now) != self._node_id:
+                if assigned.node_to_fetch(now) != self._node_id:
                     continue  # a late answer of a former leader: the new one was asked, too
                 if data.error_code:
-                    self._partition_failed(place, asked, data, leaders, now)
+                    self._partition_failed(assigned, asked, data, leaders, now)
                     continue
                 if data.records:
                     has_records = True
-                self._take_partition(place, asked, data, now)
+                self._take_partition(assigned, asked, data, now)
         self._empty_answers = 0 if has_records else self._empty_answers + 1
         if leaders:
             # Those that are news are asked at once, as any new leader is (KIP-951).
             self._client.update_leaders(leaders, response.node_endpoints)
 
     def _take_partition(
-        self, place: Place, asked: WantedPartition, data: PartitionData, now: float
+        self, assigned: AssignedPartition, asked: WantedPartition, data: PartitionData, now: float
     ) -> None:
-        place.readable_end = data.high_watermark
+        assigned.readable_end = data.high_watermark
         if self._reads_committed:
-            place.readable_end = min(data.high_watermark, data.last_stable_offset)
+            assigned.readable_end = min(data.high_watermark, data.last_stable_offset)
         if data.preferred_read_replica >= 0:
-            place.prefer(data.preferred_read_replica, now + self._metadata_max_age)
-        if place.error is not None or place.stalls:
-            self._buffer.heal(place.buffer)
+            assigned.prefer(data.preferred_read_replica, now + self._metadata_max_age)
+        if assigned.error is not None or assigned.stalls:
+            self._buffer.heal(assigned.buffer)
         if data.records:
-            self._take_records(place, asked, data, now)
-        place.succeeded(now)
-        if 0 <= place.buffer.fetch_offset < place.readable_end:
+            self._take_records(assigned, asked, data, now)
+        assigned.succeeded(now)
+        if 0 <= assigned.buffer.fetch_offset < assigned.readable_end:
             self._has_more = True
 
     def _take_records(
-        self, place: Place, asked: WantedPartition, data: PartitionData, now: float
+        self, assigned: AssignedPartition, asked: WantedPartition, data: PartitionData, now: float
     ) -> None:
-        partition = place.topic_partition
+        partition = assigned.topic_partition
         records = data.records
         end = find_end(records, asked.offset)
         if not end.has_batch:
             error = cut_short_error(partition, asked.offset, len(records))
-            self._buffer.fail(place.buffer, error, lasts=True)
-            place.state = FAILED
+            self._buffer.fail(assigned.buffer, error, lasts=True)
+            assigned.state = FAILED
             return
         aborted = None
         if self._reads_committed:
@@ -299,49 +299,49 @@ class NodeFetcher:
             aborted_transactions=aborted,
             max_decompressed_bytes=self._max_decompressed_bytes,
         )
-        if self._buffer.append(place.buffer, fetched, len(records), end.next_offset):
-            place.fetched_epoch = end.leader_epoch
-            place.progressed(now)
+        if self._buffer.append(assigned.buffer, fetched, len(records), end.next_offset):
+            assigned.fetched_epoch = end.leader_epoch
+            assigned.progressed(now)
 
     def _partition_failed(
         self,
-        place: Place,
+        assigned: AssignedPartition,
         asked: WantedPartition,
         data: PartitionData,
         leaders: dict[TopicPartition, tuple[int, int]],
         now: float,
     ) -> None:
-        code, partition = ErrorCode(data.error_code), place.topic_partition
+        code, partition = ErrorCode(data.error_code), assigned.topic_partition
         leader = data.current_leader
         if leader.leader_id >= 0:
             leaders[partition] = (leader.leader_id, leader.leader_epoch)
-        is_follower = place.preferred_node is not None
-        place.preferred_node = None
-        decision = verdict(code)
+        is_follower = assigned.preferred_node is not None
+        assigned.preferred_node = None
+        decision = action_after(code)
         log.debug("Fetch of %s from node %d: %s", partition, self._node_id, code.name)
-        if decision is Verdict.OUT_OF_RANGE:
+        if decision is FetchErrorAction.OUT_OF_RANGE:
             if is_follower:
                 return  # it lags: the leader knows better
-            self._out_of_range(place, asked.offset, now)
+            self._out_of_range(assigned, asked.offset, now)
             return
         error = error_for(code, topic=partition.topic, partition=partition.partition)
-        self._positions.failed(place, place.version, error, now)
-        if decision is Verdict.REFRESH:
+        self._positions.failed(assigned, assigned.version, error, now)
+        if decision is FetchErrorAction.REFRESH:
             self._client.request_metadata_update()
-        elif decision is Verdict.FAIL:
-            self._buffer.fail(place.buffer, error)
+        elif decision is FetchErrorAction.FAIL:
+            self._buffer.fail(assigned.buffer, error)
 
-    def _out_of_range(self, place: Place, asked_offset: int, now: float) -> None:
-        if asked_offset == place.buffer.position:
-            self._positions.out_of_range(place, now)
+    def _out_of_range(self, assigned: AssignedPartition, asked_offset: int, now: float) -> None:
+        if asked_offset == assigned.buffer.position:
+            self._positions.out_of_range(assigned, now)
         else:
             # The application reads what it has first. And headers said where to fetch, before
             # anybody had checked them.
-            self._buffer.fetch_after_reading(place.buffer)
+            self._buffer.fetch_after_reading(assigned.buffer)
 
 
 class FetchAnswer:
-    """Waits for the outcome of one fetch, in the place of a future."""
+    """Waits for the outcome of one fetch, as a future would."""
 
     _fetcher: NodeFetcher
     node_plan: NodePlan

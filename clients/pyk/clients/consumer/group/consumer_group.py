@@ -184,11 +184,11 @@ class ConsumerGroup:
     def _uncommitted(self, partitions: frozenset[TopicPartition]) -> list[TopicPartition]:
         """Return the partitions of which the application got something that is not committed."""
         return [
-            place.topic_partition
-            for place in self._positions
-            if place.topic_partition in partitions
-            and place.buffer.has_handed_out
-            and self._auto_commit.is_behind(place.topic_partition, place.buffer.position)
+            assigned.topic_partition
+            for assigned in self._positions
+            if assigned.topic_partition in partitions
+            and assigned.buffer.has_handed_out
+            and self._auto_commit.is_behind(assigned.topic_partition, assigned.buffer.position)
         ]
 
     def hear(self, partitions: Iterable[TopicPartition]) -> None:
@@ -199,9 +199,9 @@ class ConsumerGroup:
 
     def _drop(self, partitions: Collection[TopicPartition]) -> None:
         """Have the application go without partitions, and commit nothing of them."""
-        for place in self._positions:
-            if place.topic_partition in partitions:
-                place.buffer.assignment.is_lost = True
+        for assigned in self._positions:
+            if assigned.topic_partition in partitions:
+                assigned.buffer.assignment.is_lost = True
         self._positions.unassign(sorted(partitions))
         self._auto_commit.forget(partitions)
 
@@ -250,14 +250,14 @@ class ConsumerGroup:
     ) -> dict[TopicPartition, Finished]:
         """Return where the group would go on, for each partition of which that is known."""
         found = {}
-        for place in self._positions:
-            partition = place.topic_partition
+        for assigned in self._positions:
+            partition = assigned.topic_partition
             if partitions is None or partition in partitions:
-                offset, epoch = self._buffer.finished(place.buffer)
+                offset, epoch = self._buffer.finished(assigned.buffer)
                 if offset >= 0:
                     known_epoch = epoch if epoch >= 0 else None
                     target = OffsetAndMetadata(offset, "", known_epoch)
-                    found[partition] = Finished(target, place.version)
+                    found[partition] = Finished(target, assigned.version)
         return found
 
     async def commit(self, wanted: OffsetsToCommit, deadline: float) -> None:

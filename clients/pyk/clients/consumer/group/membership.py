@@ -47,7 +47,7 @@ class Standing:
     is_member: bool = True
     """Whether it wants to be a member, be it in the group by now or not."""
     is_joining: bool = False
-    """Whether it asks for its place in the group."""
+    """Whether it asks to be in the group, and is not yet."""
     is_rebalancing: bool = False
     """Whether another assignment is on its way, so that its identity may change."""
 

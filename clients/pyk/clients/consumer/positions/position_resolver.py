@@ -7,8 +7,8 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection
 
+from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
 from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
-from pyk.clients.consumer.positions.place import Place, PlaceState
 from pyk.clients.consumer.positions.positions import FoundOffset, Positions
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import (
@@ -21,7 +21,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
 
-# In the place of a node id: the coordinator of the group, whichever node that is.
+# Stands for a node id: the coordinator of the group, whichever node that is.
 COORDINATOR = -1
 
 FetchCommitted = Callable[
@@ -51,13 +51,13 @@ class PositionResolver:
         self._lookup = lookup
         self._fetch_committed = fetch_committed
         self._changed = asyncio.Event()
-        self._asking: dict[tuple[PlaceState, int], asyncio.Task[None]] = {}
+        self._asking: dict[tuple[PositionState, int], asyncio.Task[None]] = {}
 
     def ask(self) -> None:
         """Ask what is due, and for metadata where nobody is known who could be asked."""
-        self._ask(PlaceState.COMMITTED, self._ask_group)
-        self._ask(PlaceState.RESET, self._ask_offsets)
-        self._ask(PlaceState.VALIDATE, self._ask_epochs)
+        self._ask(PositionState.COMMITTED, self._ask_group)
+        self._ask(PositionState.RESET, self._ask_offsets)
+        self._ask(PositionState.VALIDATE, self._ask_epochs)
         if self._positions.lacks_leaders(self._client.metadata):
             self._client.request_metadata_update()
 
@@ -73,120 +73,128 @@ class PositionResolver:
 
     # -- questions ---------------------------------------------------------------------------------
 
-    def _ask(self, state: PlaceState, ask: Callable[[list[Place]], Awaitable[None]]) -> None:
-        """Begin to ask for the places in a state, each node unless it is being asked already.
+    def _ask(
+        self, state: PositionState, ask: Callable[[list[AssignedPartition]], Awaitable[None]]
+    ) -> None:
+        """Begin to ask about the partitions in a state, each node unless it is being asked already.
 
         One that is silent holds up nobody else. Leaders can only be asked once they are known,
         which metadata tell soon.
         """
-        by_node: dict[int, list[Place]] = defaultdict(list)
-        for place in self._positions.in_state(state, self._client.clock.now()):
-            node = self._node_to_ask(state, place)
+        by_node: dict[int, list[AssignedPartition]] = defaultdict(list)
+        for assigned in self._positions.in_state(state, self._client.clock.now()):
+            node = self._node_to_ask(state, assigned)
             if node is not None:
-                by_node[node].append(place)
-        for node, places in by_node.items():
+                by_node[node].append(assigned)
+        for node, partitions in by_node.items():
             running = self._asking.get((state, node))
             if running is None or running.done():
-                name = f"{state.value} ({len(places)} partitions)"
-                resolving = self._resolve(state, ask, places)
+                name = f"{state.value} ({len(partitions)} partitions)"
+                resolving = self._resolve(state, ask, partitions)
                 self._asking[state, node] = self._client.supervisor.spawn(name, resolving)
 
-    def _node_to_ask(self, state: PlaceState, place: Place) -> int | None:
+    def _node_to_ask(self, state: PositionState, assigned: AssignedPartition) -> int | None:
         """Return the node that knows the position, None while that is unknown."""
-        if state is PlaceState.COMMITTED:
+        if state is PositionState.COMMITTED:
             return COORDINATOR
-        return self._client.metadata.leader(place.topic_partition)
+        return self._client.metadata.leader(assigned.topic_partition)
 
     async def _resolve(
         self,
-        state: PlaceState,
-        ask: Callable[[list[Place]], Awaitable[None]],
-        places: list[Place],
+        state: PositionState,
+        ask: Callable[[list[AssignedPartition]], Awaitable[None]],
+        partitions: list[AssignedPartition],
     ) -> None:
-        versions = [place.version for place in places]
+        versions = [assigned.version for assigned in partitions]
         try:
-            await ask(places)
+            await ask(partitions)
         except KafkaError as error:
-            for place, version in zip(places, versions, strict=True):
-                self._failed(state, place, version, error)
+            for assigned, version in zip(partitions, versions, strict=True):
+                self._failed(state, assigned, version, error)
         self.tell_waiters()
         self.on_answer()
 
-    async def _ask_group(self, places: list[Place]) -> None:
+    async def _ask_group(self, partitions: list[AssignedPartition]) -> None:
         assert self._fetch_committed is not None
-        versions = {place.topic_partition: place.version for place in places}
+        versions = {assigned.topic_partition: assigned.version for assigned in partitions}
         deadline = self._client.clock.now() + self._client.config.request_timeout_ms / 1000
         try:
             committed = await self._fetch_committed(list(versions), deadline)
         except TopicAuthorizationFailedError as error:
-            await self._ask_group_for_others(places, error)
+            await self._ask_group_for_others(partitions, error)
             return
         now = self._client.clock.now()
-        for place in places:
-            partition = place.topic_partition
-            self._positions.found_committed(place, versions[partition], committed[partition], now)
+        for assigned in partitions:
+            partition = assigned.topic_partition
+            self._positions.found_committed(
+                assigned, versions[partition], committed[partition], now
+            )
 
     async def _ask_group_for_others(
-        self, places: list[Place], error: TopicAuthorizationFailedError
+        self, partitions: list[AssignedPartition], error: TopicAuthorizationFailedError
     ) -> None:
         """Let a topic that is forbidden keep only itself from being read."""
-        others = [place for place in places if place.topic_partition.topic != error.topic]
-        if error.topic is None or len(others) == len(places):
+        others = [
+            assigned for assigned in partitions if assigned.topic_partition.topic != error.topic
+        ]
+        if error.topic is None or len(others) == len(partitions):
             raise error
-        for place in places:
-            if place not in others:
-                self._failed(PlaceState.COMMITTED, place, place.version, error)
+        for assigned in partitions:
+            if assigned not in others:
+                self._failed(PositionState.COMMITTED, assigned, assigned.version, error)
         if others:
             await self._ask_group(others)
 
-    async def _ask_offsets(self, places: list[Place]) -> None:
-        versions = {place.topic_partition: place.version for place in places}
-        leader_epochs = self._leader_epochs(places)
-        answers = await self._lookup.ask_ends({p.topic_partition: p.end for p in places})
+    async def _ask_offsets(self, partitions: list[AssignedPartition]) -> None:
+        versions = {assigned.topic_partition: assigned.version for assigned in partitions}
+        leader_epochs = self._leader_epochs(partitions)
+        answers = await self._lookup.ask_ends({p.topic_partition: p.end for p in partitions})
         now = self._client.clock.now()
-        for place in places:
-            version, answer = versions[place.topic_partition], answers[place.topic_partition]
+        for assigned in partitions:
+            version, answer = versions[assigned.topic_partition], answers[assigned.topic_partition]
             if isinstance(answer, ListedOffset):
-                leader_epoch = leader_epochs[place.topic_partition]
+                leader_epoch = leader_epochs[assigned.topic_partition]
                 found = FoundOffset(answer.offset, _or_unknown(answer.leader_epoch), leader_epoch)
-                self._positions.found_offset(place, version, found, now)
+                self._positions.found_offset(assigned, version, found, now)
             else:
-                self._failed(PlaceState.RESET, place, version, answer)
+                self._failed(PositionState.RESET, assigned, version, answer)
 
-    async def _ask_epochs(self, places: list[Place]) -> None:
-        versions = {place.topic_partition: place.version for place in places}
-        leader_epochs = self._leader_epochs(places)
+    async def _ask_epochs(self, partitions: list[AssignedPartition]) -> None:
+        versions = {assigned.topic_partition: assigned.version for assigned in partitions}
+        leader_epochs = self._leader_epochs(partitions)
         questions = {
             p.topic_partition: EpochQuestion(p.fetched_epoch, leader_epochs[p.topic_partition])
-            for p in places
+            for p in partitions
         }
         answers = await self._lookup.ask_epoch_ends(questions)
         now = self._client.clock.now()
-        for place in places:
-            partition = place.topic_partition
+        for assigned in partitions:
+            partition = assigned.topic_partition
             version, answer = versions[partition], answers[partition]
             leader_epoch = leader_epochs[partition]
             if isinstance(answer, int):
-                self._positions.found_epoch_end(place, version, answer, leader_epoch, now)
+                self._positions.found_epoch_end(assigned, version, answer, leader_epoch, now)
             elif isinstance(answer, UnsupportedVersionError):
-                self._positions.cannot_validate(place, version, leader_epoch, now)
+                self._positions.cannot_validate(assigned, version, leader_epoch, now)
             else:
-                self._failed(PlaceState.VALIDATE, place, version, answer)
+                self._failed(PositionState.VALIDATE, assigned, version, answer)
 
-    def _leader_epochs(self, places: list[Place]) -> dict[TopicPartition, int]:
+    def _leader_epochs(self, partitions: list[AssignedPartition]) -> dict[TopicPartition, int]:
         image = self._client.metadata
         return {
-            place.topic_partition: _or_unknown(image.leader_epoch(place.topic_partition))
-            for place in places
+            assigned.topic_partition: _or_unknown(image.leader_epoch(assigned.topic_partition))
+            for assigned in partitions
         }
 
-    def _failed(self, state: PlaceState, place: Place, version: int, error: KafkaError) -> None:
-        """Take note that a place is still in a state, unless another node has answered since."""
-        if place.state is not state or place.version != version:
+    def _failed(
+        self, state: PositionState, assigned: AssignedPartition, version: int, error: KafkaError
+    ) -> None:
+        """Take note that a position is still unknown, unless another node has answered since."""
+        if assigned.state is not state or assigned.version != version:
             return
-        self._positions.failed(place, version, error, self._client.clock.now())
+        self._positions.failed(assigned, version, error, self._client.clock.now())
         if not error.retriable:
-            self._positions.tell(place, error)
+            self._positions.tell(assigned, error)
 
 
 def _or_unknown(epoch: int | None) -> int:

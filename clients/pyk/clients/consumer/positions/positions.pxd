@@ -1,7 +1,7 @@
 cimport cython
 
 from pyk.clients.consumer.buffer.fetch_buffer cimport FetchBuffer
-from pyk.clients.consumer.positions.place cimport Place
+from pyk.clients.consumer.positions.assigned_partition cimport AssignedPartition
 
 
 @cython.final
@@ -10,13 +10,13 @@ cdef class Positions:
     cdef object _policy
     cdef object _backoff
     cdef object _chance
-    cdef dict _places
+    cdef dict _assigned
     cdef object _saved
     cdef long long _followed_version
     cdef bint _has_news
-    cpdef list places(self)
-    @cython.locals(place=Place)
+    cpdef list all(self)
+    @cython.locals(assigned=AssignedPartition)
     cpdef follow(self, image)
-    @cython.locals(place=Place)
-    cpdef Place current(self, object topic_partition, long long version)
-    cdef _compare_again(self, Place place)
+    @cython.locals(assigned=AssignedPartition)
+    cpdef AssignedPartition current(self, object topic_partition, long long version)
+    cdef _compare_again(self, AssignedPartition assigned)

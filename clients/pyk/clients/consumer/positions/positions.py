@@ -8,8 +8,8 @@
       leader has another epoch │   ▲ nothing truncated        │ policy "none"
                           VALIDATE ┘                       FAILED ── seek ──► KNOWN
 
-Only KNOWN partitions are fetched. The place itself, the offsets, is in the partition's buffer,
-where the application moves it. A look-up takes along the buffer's ``version``; an answer that comes
+Only KNOWN partitions are fetched. The position itself is in the partition's buffer, where the
+application moves it. A look-up takes along the buffer's ``version``; an answer that comes
 after a seek, or after another assignment, finds another version and changes nothing.
 """
 
@@ -24,7 +24,7 @@ from uuid import UUID
 import attrs
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN
-from pyk.clients.consumer.positions.place import Place, PlaceState
+from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
 from pyk.clients.consumer.positions.position_errors import old_leader_error, truncated_error
 from pyk.clients.consumer.positions.saved_positions import SavedPositions
 from pyk.clients.engine.backoff import Backoff
@@ -60,7 +60,7 @@ class FoundOffset:
 
 
 class Positions:
-    """The places of all assigned partitions. ``chance`` gives numbers from 0 to 1."""
+    """All assigned partitions, and where to read them. ``chance`` gives numbers from 0 to 1."""
 
     def __init__(
         self,
@@ -73,39 +73,39 @@ class Positions:
         self._policy = POLICIES.get(auto_offset_reset)
         self._backoff = backoff
         self._chance = chance
-        self._places: dict[TopicPartition, Place] = {}
+        self._assigned: dict[TopicPartition, AssignedPartition] = {}
         self._saved = SavedPositions()
         self._followed_version = UNKNOWN
-        """The version of the metadata that all places were last compared with."""
+        """The version of the metadata that all partitions were last compared with."""
         self._has_news = False
-        """Whether there are places that were not compared with them yet."""
+        """Whether there are partitions that were not compared with them yet."""
 
     def __contains__(self, topic_partition: object) -> bool:
-        return topic_partition in self._places
+        return topic_partition in self._assigned
 
-    def __iter__(self) -> Iterator[Place]:
-        """Iterate over the places as they are now: another thread may change them meanwhile."""
-        return iter(self.places())
+    def __iter__(self) -> Iterator[AssignedPartition]:
+        """Iterate over the partitions as they are now: another thread may change them meanwhile."""
+        return iter(self.all())
 
-    def __getitem__(self, topic_partition: TopicPartition) -> Place:
-        return self._places[topic_partition]
+    def __getitem__(self, topic_partition: TopicPartition) -> AssignedPartition:
+        return self._assigned[topic_partition]
 
     @property
     def partitions(self) -> set[TopicPartition]:
-        return set(self._places)
+        return set(self._assigned)
 
-    def places(self) -> list[Place]:
-        """Return all places, in the order in which they were assigned."""
-        return list(self._places.values())
+    def all(self) -> list[AssignedPartition]:
+        """Return all partitions, in the order in which they were assigned."""
+        return list(self._assigned.values())
 
-    def current(self, topic_partition: TopicPartition, version: int) -> Place | None:
-        """Return a place if it is still the one that had this version."""
-        place = self._places.get(topic_partition)
-        return place if place is not None and place.version == version else None
+    def current(self, topic_partition: TopicPartition, version: int) -> AssignedPartition | None:
+        """Return a partition if its position still has this version."""
+        assigned = self._assigned.get(topic_partition)
+        return assigned if assigned is not None and assigned.version == version else None
 
-    def is_assigned(self, place: Place) -> bool:
+    def is_assigned(self, assigned: AssignedPartition) -> bool:
         """Tell whether a partition is still assigned, and was all the time since."""
-        return self._places.get(place.topic_partition) is place
+        return self._assigned.get(assigned.topic_partition) is assigned
 
     # -- assignment --------------------------------------------------------------------------------
 
@@ -117,39 +117,39 @@ class Positions:
         has_group: bool,
         topic_ids: Mapping[str, UUID | None] = MappingProxyType({}),
         has_grown: bool = False,
-    ) -> list[Place]:
+    ) -> list[AssignedPartition]:
         """Add partitions; where to begin is what the group committed, if there is a group.
 
         Without one, a partition that was set aside is read on if its topic is still the same, and
         one by which a topic ``has_grown`` while it was read is read from its beginning.
         """
         grown_topics = self._topics if has_grown else frozenset()
-        state = PlaceState.COMMITTED if has_group else PlaceState.RESET
+        state = PositionState.COMMITTED if has_group else PositionState.RESET
         added = []
         for partition in partitions:
-            if partition not in self._places:
+            if partition not in self._assigned:
                 buffer = self._buffer.add_partition(partition)
-                place = Place(buffer, state, topic_ids.get(partition.topic), now)
-                self._places[partition] = place
+                assigned = AssignedPartition(buffer, state, topic_ids.get(partition.topic), now)
+                self._assigned[partition] = assigned
                 self._has_news = True
-                added.append(place)
+                added.append(assigned)
                 if not has_group:
-                    self._begin(place, is_new=partition.topic in grown_topics)
+                    self._begin(assigned, is_new=partition.topic in grown_topics)
         return added
 
-    def _begin(self, place: Place, *, is_new: bool) -> None:
+    def _begin(self, assigned: AssignedPartition, *, is_new: bool) -> None:
         """Choose where to begin without a group."""
-        saved = self._saved.take(place.topic_partition)
+        saved = self._saved.take(assigned.topic_partition)
         if saved is not None and saved.is_paused:
-            self._buffer.pause(place.buffer)
+            self._buffer.pause(assigned.buffer)
         if saved is None and is_new:
-            self._reset_to(place, OffsetSpec.EARLIEST)
+            self._reset_to(assigned, OffsetSpec.EARLIEST)
         elif saved is None or saved.offset == UNKNOWN:
-            self._reset_by_policy(place, NoOffsetForPartitionError, "no group_id is given")
-        elif saved.topic_id == place.topic_id:
-            self._know(place, saved.offset, saved.epoch)
+            self._reset_by_policy(assigned, NoOffsetForPartitionError, "no group_id is given")
+        elif saved.topic_id == assigned.topic_id:
+            self._know(assigned, saved.offset, saved.epoch)
         else:
-            self._begin_new_topic(place, saved.offset)
+            self._begin_new_topic(assigned, saved.offset)
 
     def unassign(self, partitions: Iterable[TopicPartition]) -> None:
         """Remove partitions, and forget where they were read."""
@@ -160,111 +160,131 @@ class Positions:
     def set_aside(self, partitions: Iterable[TopicPartition]) -> None:
         """Remove partitions that disappeared; they are read on if they come back."""
         for partition in partitions:
-            place = self._remove(partition)
-            if place is not None:
-                self._saved.save(place.buffer, place.topic_id)
+            assigned = self._remove(partition)
+            if assigned is not None:
+                self._saved.save(assigned.buffer, assigned.topic_id)
 
-    def _remove(self, partition: TopicPartition) -> Place | None:
-        place = self._places.pop(partition, None)
-        if place is not None:
-            self._buffer.remove_partition(place.buffer)
-        return place
+    def _remove(self, partition: TopicPartition) -> AssignedPartition | None:
+        assigned = self._assigned.pop(partition, None)
+        if assigned is not None:
+            self._buffer.remove_partition(assigned.buffer)
+        return assigned
 
     @property
     def _topics(self) -> frozenset[str]:
         """The topics that are read, or were until they disappeared."""
-        return self._saved.topics.union(partition.topic for partition in self._places)
+        return self._saved.topics.union(partition.topic for partition in self._assigned)
 
     def keep_topics(self, topics: Collection[str]) -> None:
         """Forget where other topics were read that disappeared."""
         self._saved.keep_topics(topics)
 
-    def in_state(self, state: PlaceState, now: float) -> list[Place]:
-        """Return the places in a state whose next try is due."""
-        return [p for p in self._places.values() if p.state is state and p.retry_at <= now]
+    def in_state(self, state: PositionState, now: float) -> list[AssignedPartition]:
+        """Return the partitions in a state whose next try is due."""
+        return [p for p in self._assigned.values() if p.state is state and p.retry_at <= now]
 
     def next_retry(self, now: float) -> float | None:
-        """Return when the next place that waits for another try is due."""
-        return min((p.retry_at for p in self._places.values() if p.retry_at > now), default=None)
+        """Return when the next partition that waits for another try is due."""
+        return min((p.retry_at for p in self._assigned.values() if p.retry_at > now), default=None)
 
     def lacks_leaders(self, image: MetadataImage) -> bool:
         """Tell whether a partition waits for somebody to lead it."""
-        return any(image.leader(partition) is None for partition in self._places)
+        return any(image.leader(partition) is None for partition in self._assigned)
 
     # -- answers -----------------------------------------------------------------------------------
 
     def found_committed(
-        self, place: Place, version: int, committed: OffsetAndMetadata | None, now: float
+        self,
+        assigned: AssignedPartition,
+        version: int,
+        committed: OffsetAndMetadata | None,
+        now: float,
     ) -> None:
         """Take what the group has committed for a partition."""
-        if not self._is_current(place, version, PlaceState.COMMITTED):
+        if not self._is_current(assigned, version, PositionState.COMMITTED):
             return
-        place.succeeded(now)
+        assigned.succeeded(now)
         if committed is not None:
             epoch = UNKNOWN if committed.leader_epoch is None else committed.leader_epoch
-            self._know(place, committed.offset, epoch)
+            self._know(assigned, committed.offset, epoch)
             return
-        place.state = PlaceState.RESET
-        self._reset_by_policy(place, NoOffsetForPartitionError, "the group has not committed one")
+        assigned.state = PositionState.RESET
+        self._reset_by_policy(
+            assigned, NoOffsetForPartitionError, "the group has not committed one"
+        )
 
-    def found_offset(self, place: Place, version: int, found: FoundOffset, now: float) -> None:
+    def found_offset(
+        self, assigned: AssignedPartition, version: int, found: FoundOffset, now: float
+    ) -> None:
         """Take the offset that a RESET asked for."""
-        if self._is_current(place, version, PlaceState.RESET):
-            place.succeeded(now)
-            self._know(place, found.offset, found.epoch)
-            place.leader_epoch = found.leader_epoch
+        if self._is_current(assigned, version, PositionState.RESET):
+            assigned.succeeded(now)
+            self._know(assigned, found.offset, found.epoch)
+            assigned.leader_epoch = found.leader_epoch
 
     def found_epoch_end(
-        self, place: Place, version: int, end_offset: int, leader_epoch: int, now: float
+        self,
+        assigned: AssignedPartition,
+        version: int,
+        end_offset: int,
+        leader_epoch: int,
+        now: float,
     ) -> None:
         """Take where the leader's log of the epoch that was read ends.
 
         With -1 the leader has no such epoch. It may be the leader of before, still named by
         metadata; if it is not, what was read is in nobody's log.
         """
-        if not self._is_current(place, version, PlaceState.VALIDATE):
+        if not self._is_current(assigned, version, PositionState.VALIDATE):
             return
-        is_old_leader = end_offset < 0 and leader_epoch < place.fetched_epoch
-        if is_old_leader and place.failures < OLD_LEADER_TRIES:
+        is_old_leader = end_offset < 0 and leader_epoch < assigned.fetched_epoch
+        if is_old_leader and assigned.failures < OLD_LEADER_TRIES:
             error = old_leader_error(
-                place.topic_partition, place.buffer.fetch_offset, place.fetched_epoch, leader_epoch
+                assigned.topic_partition,
+                assigned.buffer.fetch_offset,
+                assigned.fetched_epoch,
+                leader_epoch,
             )
-            self.failed(place, version, error, now)
+            self.failed(assigned, version, error, now)
             return
-        self.cannot_validate(place, version, leader_epoch, now)
-        if end_offset < place.buffer.fetch_offset:
-            self._truncated(place, end_offset)
+        self.cannot_validate(assigned, version, leader_epoch, now)
+        if end_offset < assigned.buffer.fetch_offset:
+            self._truncated(assigned, end_offset)
 
-    def cannot_validate(self, place: Place, version: int, leader_epoch: int, now: float) -> None:
+    def cannot_validate(
+        self, assigned: AssignedPartition, version: int, leader_epoch: int, now: float
+    ) -> None:
         """Read on from a leader that is too old to be asked."""
-        if self._is_current(place, version, PlaceState.VALIDATE):
-            place.succeeded(now)
-            place.leader_epoch = leader_epoch
-            place.state = PlaceState.KNOWN
-            self._compare_again(place)
+        if self._is_current(assigned, version, PositionState.VALIDATE):
+            assigned.succeeded(now)
+            assigned.leader_epoch = leader_epoch
+            assigned.state = PositionState.KNOWN
+            self._compare_again(assigned)
 
-    def failed(self, place: Place, version: int, error: KafkaError, now: float) -> None:
+    def failed(
+        self, assigned: AssignedPartition, version: int, error: KafkaError, now: float
+    ) -> None:
         """Take note that a look-up, or a fetch, did not succeed; it is tried again."""
-        if place.version != version:
+        if assigned.version != version:
             return
-        place.failures += 1
-        place.retry_at = now + self._backoff.delay(place.failures, self._chance())
-        place.waits(error, now)
+        assigned.failures += 1
+        assigned.retry_at = now + self._backoff.delay(assigned.failures, self._chance())
+        assigned.waits(error, now)
 
-    def tell(self, place: Place, error: KafkaError) -> None:
+    def tell(self, assigned: AssignedPartition, error: KafkaError) -> None:
         """Have the application hear of an error that keeps a partition from being read."""
-        self._buffer.fail(place.buffer, error)
+        self._buffer.fail(assigned.buffer, error)
 
-    def out_of_range(self, place: Place, now: float) -> None:
+    def out_of_range(self, assigned: AssignedPartition, now: float) -> None:
         """Begin elsewhere, or fail: the log has no such offset."""
         log.warning(
-            "Offset %d of %s is not in its log", place.buffer.position, place.topic_partition
+            "Offset %d of %s is not in its log", assigned.buffer.position, assigned.topic_partition
         )
-        place.succeeded(now)
-        position = place.buffer.position
-        place.state = PlaceState.RESET
+        assigned.succeeded(now)
+        position = assigned.buffer.position
+        assigned.state = PositionState.RESET
         self._reset_by_policy(
-            place, OffsetOutOfRangeError, "the log does not have this offset", position
+            assigned, OffsetOutOfRangeError, "the log does not have this offset", position
         )
 
     def follow(self, image: MetadataImage) -> None:
@@ -273,146 +293,150 @@ class Positions:
             return
         self._has_news = False
         self._followed_version = image.version
-        for place in self._places.values():
-            if place.seen_version != image.version:
-                place.seen_version = image.version
-                self._follow(place, image)
+        for assigned in self._assigned.values():
+            if assigned.seen_version != image.version:
+                assigned.seen_version = image.version
+                self._follow(assigned, image)
 
-    def _follow(self, place: Place, image: MetadataImage) -> None:
-        topic = image.topic(place.topic_partition.topic)
+    def _follow(self, assigned: AssignedPartition, image: MetadataImage) -> None:
+        topic = image.topic(assigned.topic_partition.topic)
         topic_id = None if topic is None else topic.topic_id
-        place.named_id = topic_id or ZERO_UUID
+        assigned.named_id = topic_id or ZERO_UUID
         if topic_id is not None:
-            self.topic_seen(place, topic_id)
-        leader = image.leader(place.topic_partition)
-        if leader != place.leader:
-            place.leader = leader
-            place.ask_at_once()  # the failures were those of another
-        epoch = image.leader_epoch(place.topic_partition)
-        place.named_epoch = UNKNOWN if epoch is None else epoch
+            self.topic_seen(assigned, topic_id)
+        leader = image.leader(assigned.topic_partition)
+        if leader != assigned.leader:
+            assigned.leader = leader
+            assigned.ask_at_once()  # the failures were those of another
+        epoch = image.leader_epoch(assigned.topic_partition)
+        assigned.named_epoch = UNKNOWN if epoch is None else epoch
         if epoch is not None:
-            self.leader_changed(place, epoch)
+            self.leader_changed(assigned, epoch)
 
-    def topic_seen(self, place: Place, topic_id: UUID) -> None:
+    def topic_seen(self, assigned: AssignedPartition, topic_id: UUID) -> None:
         """Begin again where a topic was deleted and created again: it is another topic.
 
         All of it is news to who was reading the topic, so it is read from its beginning, whatever
         end the policy names.
         """
-        former_id = place.topic_id
-        place.topic_id = topic_id
+        former_id = assigned.topic_id
+        assigned.topic_id = topic_id
         if former_id in (None, topic_id):
             return
-        saved = self._saved.take(place.topic_partition)
+        saved = self._saved.take(assigned.topic_partition)
         if saved is not None and saved.topic_id == topic_id:  # the other id was a false one
-            self._know(place, saved.offset, saved.epoch)
-        elif place.state in (PlaceState.KNOWN, PlaceState.VALIDATE):
+            self._know(assigned, saved.offset, saved.epoch)
+        elif assigned.state in (PositionState.KNOWN, PositionState.VALIDATE):
             log.warning(
                 "Topic %s was deleted and created again; %s was read up to offset %d",
-                place.topic_partition.topic,
-                place.topic_partition,
-                place.buffer.position,
+                assigned.topic_partition.topic,
+                assigned.topic_partition,
+                assigned.buffer.position,
             )
-            self._saved.save(place.buffer, former_id)
-            self._begin_new_topic(place, place.buffer.position)
+            self._saved.save(assigned.buffer, former_id)
+            self._begin_new_topic(assigned, assigned.buffer.position)
 
-    def _begin_new_topic(self, place: Place, former_offset: int) -> None:
-        place.readable_end = UNKNOWN
-        place.preferred_node = None
+    def _begin_new_topic(self, assigned: AssignedPartition, former_offset: int) -> None:
+        assigned.readable_end = UNKNOWN
+        assigned.preferred_node = None
         if self._policy is not None:
-            self._reset_to(place, OffsetSpec.EARLIEST)
+            self._reset_to(assigned, OffsetSpec.EARLIEST)
             return
         reason = "the topic was deleted and created again"
-        self._reset_by_policy(place, TopicRecreatedError, reason, former_offset)
+        self._reset_by_policy(assigned, TopicRecreatedError, reason, former_offset)
 
-    def leader_changed(self, place: Place, leader_epoch: int) -> None:
+    def leader_changed(self, assigned: AssignedPartition, leader_epoch: int) -> None:
         """Make sure that the leader has what was read from another, or by another (KIP-320).
 
         A committed offset and one that was sought have an epoch too, if who read it knew it.
         """
-        if place.state is not PlaceState.KNOWN or leader_epoch <= place.leader_epoch:
+        if assigned.state is not PositionState.KNOWN or leader_epoch <= assigned.leader_epoch:
             return
-        if place.fetched_epoch != UNKNOWN:
-            place.state = PlaceState.VALIDATE
+        if assigned.fetched_epoch != UNKNOWN:
+            assigned.state = PositionState.VALIDATE
         else:
-            place.leader_epoch = leader_epoch
-        place.ask_at_once()
+            assigned.leader_epoch = leader_epoch
+        assigned.ask_at_once()
 
     # -- what the application wants ----------------------------------------------------------------
 
-    def seek(self, place: Place, offset: int, epoch: int) -> None:
+    def seek(self, assigned: AssignedPartition, offset: int, epoch: int) -> None:
         """Read on from ``offset``."""
-        self._saved.take(place.topic_partition)
-        is_there = place.buffer.position == offset
-        is_there &= epoch in (UNKNOWN, place.buffer.position_epoch)
-        if is_there and place.state is PlaceState.KNOWN and not place.buffer.is_unreadable:
+        self._saved.take(assigned.topic_partition)
+        is_there = assigned.buffer.position == offset
+        is_there &= epoch in (UNKNOWN, assigned.buffer.position_epoch)
+        if is_there and assigned.state is PositionState.KNOWN and not assigned.buffer.is_unreadable:
             return  # what is fetched stays of use
-        self._know(place, offset, epoch)
+        self._know(assigned, offset, epoch)
 
-    def seek_to(self, place: Place, end: OffsetSpec) -> None:
+    def seek_to(self, assigned: AssignedPartition, end: OffsetSpec) -> None:
         """Read on from an end of the log, EARLIEST or LATEST."""
-        self._saved.take(place.topic_partition)
-        self._reset_to(place, end)
+        self._saved.take(assigned.topic_partition)
+        self._reset_to(assigned, end)
 
-    def _reset_to(self, place: Place, end: OffsetSpec) -> None:
-        self._buffer.set_position(place.buffer, UNKNOWN, UNKNOWN)
-        place.state = PlaceState.RESET
-        place.end = end
-        place.retry_at = 0.0
+    def _reset_to(self, assigned: AssignedPartition, end: OffsetSpec) -> None:
+        self._buffer.set_position(assigned.buffer, UNKNOWN, UNKNOWN)
+        assigned.state = PositionState.RESET
+        assigned.end = end
+        assigned.retry_at = 0.0
 
     # -- inside ------------------------------------------------------------------------------------
 
-    def _is_current(self, place: Place, version: int, state: PlaceState) -> bool:
-        return place.version == version and place.state is state
+    def _is_current(self, assigned: AssignedPartition, version: int, state: PositionState) -> bool:
+        return assigned.version == version and assigned.state is state
 
-    def _know(self, place: Place, offset: int, epoch: int) -> None:
-        self._buffer.set_position(place.buffer, offset, epoch)
-        place.state = PlaceState.KNOWN
-        place.fetched_epoch = epoch
-        place.leader_epoch = UNKNOWN
-        place.retry_at = 0.0
-        self._compare_again(place)
+    def _know(self, assigned: AssignedPartition, offset: int, epoch: int) -> None:
+        self._buffer.set_position(assigned.buffer, offset, epoch)
+        assigned.state = PositionState.KNOWN
+        assigned.fetched_epoch = epoch
+        assigned.leader_epoch = UNKNOWN
+        assigned.retry_at = 0.0
+        self._compare_again(assigned)
 
-    def _compare_again(self, place: Place) -> None:
-        """Have a place compared with metadata though they stay the same."""
-        place.seen_version = UNKNOWN
+    def _compare_again(self, assigned: AssignedPartition) -> None:
+        """Have a partition compared with metadata though they stay the same."""
+        assigned.seen_version = UNKNOWN
         self._has_news = True
 
     def _reset_by_policy(
-        self, place: Place, kind: type[KafkaError], reason: str, offset: int | None = None
+        self,
+        assigned: AssignedPartition,
+        kind: type[KafkaError],
+        reason: str,
+        offset: int | None = None,
     ) -> None:
         """Ask for the end that ``auto_offset_reset`` names, or fail where it names none."""
-        topic, partition = place.topic_partition
+        topic, partition = assigned.topic_partition
         if self._policy is not None:
-            self._buffer.set_position(place.buffer, UNKNOWN, UNKNOWN)
-            place.end = self._policy
+            self._buffer.set_position(assigned.buffer, UNKNOWN, UNKNOWN)
+            assigned.end = self._policy
             return
-        place.state = PlaceState.FAILED
+        assigned.state = PositionState.FAILED
         error = kind(
-            f"cannot read {place.topic_partition}"
+            f"cannot read {assigned.topic_partition}"
             f"{'' if offset is None else f' from offset {offset}'}: {reason}, and "
             "auto_offset_reset='none' does not say where to begin; seek to an offset",
             topic=topic,
             partition=partition,
             offset=offset,
         )
-        self._buffer.fail(place.buffer, error, lasts=True)
+        self._buffer.fail(assigned.buffer, error, lasts=True)
 
-    def _truncated(self, place: Place, end_offset: int) -> None:
-        position = place.buffer.position
+    def _truncated(self, assigned: AssignedPartition, end_offset: int) -> None:
+        position = assigned.buffer.position
         log.warning(
             "The log of %s was truncated %s; it had been read up to offset %d, in epoch %d",
-            place.topic_partition,
+            assigned.topic_partition,
             f"to offset {end_offset}" if end_offset >= 0 else "to an earlier epoch",
             position,
-            place.fetched_epoch,
+            assigned.fetched_epoch,
         )
         if end_offset >= position or (end_offset >= 0 and self._policy is not None):
-            self._know(place, min(position, end_offset), UNKNOWN)
+            self._know(assigned, min(position, end_offset), UNKNOWN)
             return
         if self._policy is not None:
-            self._reset_to(place, self._policy)
+            self._reset_to(assigned, self._policy)
             return
-        place.state = PlaceState.FAILED
-        error = truncated_error(place.topic_partition, position, end_offset)
-        self._buffer.fail(place.buffer, error, lasts=True)
+        assigned.state = PositionState.FAILED
+        error = truncated_error(assigned.topic_partition, position, end_offset)
+        self._buffer.fail(assigned.buffer, error, lasts=True)

@@ -58,8 +58,8 @@ class ConsumerRecords(Sequence[ConsumerRecord[K, V]], Generic[K, V]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        places = ", ".join(f"{partition}" for partition in self.partitions())
-        return f"<{counted(len(self), 'record')} of {places or 'no partition'}>"
+        names = ", ".join(f"{partition}" for partition in self.partitions())
+        return f"<{counted(len(self), 'record')} of {names or 'no partition'}>"
 
     def partitions(self) -> tuple[TopicPartition, ...]:
         """Return the partitions that have records here."""

@@ -28,7 +28,7 @@ def test_what_was_polled_is_finished_when_the_application_comes_for_more() -> No
     assert reader.finished() == 0
     reader.poll(2)
     assert reader.finished() == 2
-    reader.reader.settle()
+    reader.reader.finish()
     assert reader.finished() == 4
 
 
@@ -192,7 +192,7 @@ def test_a_poll_that_is_broken_off_hands_out_nothing_and_loses_nothing() -> None
 
     with pytest.raises(KeyboardInterrupt):
         reader.poll()
-    reader.reader.settle()
+    reader.reader.finish()
 
     assert (reader.finished(A0), reader.finished(A1)) == (0, 0)
     assert (reader[A0].fetch_offset, reader[A1].fetch_offset) == (0, 0)

@@ -88,7 +88,7 @@ class Application:
 
     def read_all(self) -> None:
         for _ in range(2 * END):
-            self.consumer._reader.settle()
+            self.consumer._reader.finish()
             self.commit_is_due()
             self.feed()
             self.poll()

@@ -4,10 +4,10 @@ import pytest
 
 from pyk.clients.consumer.commits.commits import (
     AutoCommit,
+    CommitErrorAction,
     Finished,
-    Remedy,
+    action_after,
     commit_error,
-    remedy,
     worst,
 )
 from pyk.clients.errors import CommitFailedError, MalformedResponseError, error_for
@@ -31,26 +31,26 @@ def test_the_worst_error_is_the_one_that_asking_again_does_not_cure() -> None:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, Remedy.RETRY),
-        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, Remedy.RETRY),
-        (ErrorCode.UNSTABLE_OFFSET_COMMIT, Remedy.RETRY),
-        (ErrorCode.NOT_COORDINATOR, Remedy.FIND_COORDINATOR),
-        (ErrorCode.COORDINATOR_NOT_AVAILABLE, Remedy.FIND_COORDINATOR),
-        (ErrorCode.REBALANCE_IN_PROGRESS, Remedy.REJOIN),
-        (ErrorCode.ILLEGAL_GENERATION, Remedy.REJOIN),
-        (ErrorCode.UNKNOWN_MEMBER_ID, Remedy.REJOIN),
-        (ErrorCode.FENCED_INSTANCE_ID, Remedy.GIVE_UP),
-        (ErrorCode.GROUP_AUTHORIZATION_FAILED, Remedy.GIVE_UP),
-        (ErrorCode.OFFSET_METADATA_TOO_LARGE, Remedy.GIVE_UP),
-        (ErrorCode(31_000), Remedy.GIVE_UP),
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, CommitErrorAction.RETRY),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, CommitErrorAction.RETRY),
+        (ErrorCode.UNSTABLE_OFFSET_COMMIT, CommitErrorAction.RETRY),
+        (ErrorCode.NOT_COORDINATOR, CommitErrorAction.FIND_COORDINATOR),
+        (ErrorCode.COORDINATOR_NOT_AVAILABLE, CommitErrorAction.FIND_COORDINATOR),
+        (ErrorCode.REBALANCE_IN_PROGRESS, CommitErrorAction.REJOIN),
+        (ErrorCode.ILLEGAL_GENERATION, CommitErrorAction.REJOIN),
+        (ErrorCode.UNKNOWN_MEMBER_ID, CommitErrorAction.REJOIN),
+        (ErrorCode.FENCED_INSTANCE_ID, CommitErrorAction.GIVE_UP),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, CommitErrorAction.GIVE_UP),
+        (ErrorCode.OFFSET_METADATA_TOO_LARGE, CommitErrorAction.GIVE_UP),
+        (ErrorCode(31_000), CommitErrorAction.GIVE_UP),
     ],
 )
-def test_every_error_has_a_remedy(code: ErrorCode, expected: Remedy) -> None:
-    assert remedy(error_for(code)) is expected
+def test_every_error_has_an_action(code: ErrorCode, expected: CommitErrorAction) -> None:
+    assert action_after(error_for(code)) is expected
 
 
 def test_what_an_answer_left_out_is_asked_for_again() -> None:
-    assert remedy(MalformedResponseError("node 1 left out a-0")) is Remedy.RETRY
+    assert action_after(MalformedResponseError("node 1 left out a-0")) is CommitErrorAction.RETRY
 
 
 def test_the_application_is_told_what_a_lost_membership_means() -> None:

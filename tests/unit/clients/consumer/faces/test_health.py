@@ -26,12 +26,12 @@ class Setting:
     def __init__(self) -> None:
         self.buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
         self.positions = Positions(self.buffer, "none", Backoff(0.1, 1.0), lambda: 0.5)
-        (self.place,) = self.positions.assign([A0], 0.0, has_group=True)
-        self.positions.seek(self.place, 5, -1)
-        self.place.readable_end = 10
+        (self.partition,) = self.positions.assign([A0], 0.0, has_group=True)
+        self.positions.seek(self.partition, 5, -1)
+        self.partition.readable_end = 10
 
     def health(self, now: float = 1.0, *, has_leader: bool = True) -> PartitionHealth:
-        return partition_health(self.place, now, has_leader=has_leader)
+        return partition_health(self.partition, now, has_leader=has_leader)
 
 
 def test_a_partition_that_is_behind_and_makes_progress_is_fetching() -> None:
@@ -42,29 +42,29 @@ def test_a_partition_that_is_behind_and_makes_progress_is_fetching() -> None:
 
 def test_a_partition_at_the_end_is_caught_up() -> None:
     setting = Setting()
-    setting.place.readable_end = 5
-    setting.place.answered_at = 999.0
+    setting.partition.readable_end = 5
+    setting.partition.answered_at = 999.0
 
     assert setting.health(now=1000.0).state is PartitionState.CAUGHT_UP
 
 
 def test_a_partition_that_is_behind_while_others_had_several_turns_is_stalled() -> None:
     setting = Setting()
-    setting.place.answered_at = 999.0
-    setting.place.note_turns(1, answers=10, partition_count=2)
+    setting.partition.answered_at = 999.0
+    setting.partition.note_turns(1, answers=10, partition_count=2)
 
-    setting.place.note_turns(1, answers=16, partition_count=2)
+    setting.partition.note_turns(1, answers=16, partition_count=2)
     assert setting.health(now=11.0).state is PartitionState.FETCHING
 
-    setting.place.note_turns(1, answers=17, partition_count=2)
+    setting.partition.note_turns(1, answers=17, partition_count=2)
     assert setting.health(now=11.0).state is PartitionState.STALLED
-    setting.place.note_turns(2, answers=99, partition_count=2)
+    setting.partition.note_turns(2, answers=99, partition_count=2)
     assert setting.health(now=11.0).state is PartitionState.FETCHING
 
 
 def test_a_partition_that_no_node_answers_for_is_stalled() -> None:
     setting = Setting()
-    setting.place.readable_end = 5
+    setting.partition.readable_end = 5
 
     assert setting.health(now=9.0).state is PartitionState.CAUGHT_UP
     assert setting.health(now=11.0).state is PartitionState.STALLED
@@ -93,7 +93,7 @@ def test_a_partition_without_leader_says_so() -> None:
 def test_a_failing_partition_names_its_error() -> None:
     setting = Setting()
     error = NotLeaderOrFollowerError("moved")
-    setting.positions.failed(setting.place, setting.place.version, error, 0.5)
+    setting.positions.failed(setting.partition, setting.partition.version, error, 0.5)
 
     health = setting.health()
 
@@ -102,19 +102,19 @@ def test_a_failing_partition_names_its_error() -> None:
 
 def test_a_partition_that_waits_for_a_seek_says_so() -> None:
     setting = Setting()
-    setting.positions.out_of_range(setting.place, 0.5)
+    setting.positions.out_of_range(setting.partition, 0.5)
 
     assert setting.health().state is PartitionState.FAILED
 
 
 def test_lag_counts_to_where_what_may_be_read_ends() -> None:
-    place = Setting().place
-    place.readable_end = 7
-    assert lag_of(place, 5) == 2
-    place.readable_end = 3
-    assert lag_of(place, 5) == 0
-    place.readable_end = -1
-    assert lag_of(place, 5) is None
+    partition = Setting().partition
+    partition.readable_end = 7
+    assert lag_of(partition, 5) == 2
+    partition.readable_end = 3
+    assert lag_of(partition, 5) == 0
+    partition.readable_end = -1
+    assert lag_of(partition, 5) is None
 
 
 @pytest.mark.parametrize("state", list(PartitionState))

@@ -5,7 +5,7 @@ import pytest
 
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
-from pyk.clients.consumer.fetching.fetch_plan import NodePlan, Verdict, plan, verdict
+from pyk.clients.consumer.fetching.fetch_plan import FetchErrorAction, NodePlan, action_after, plan
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.metadata import MetadataImage, PartitionMetadata, TopicMetadata
@@ -32,8 +32,8 @@ class Setting:
     def __attrs_post_init__(self) -> None:
         self.buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
         self.positions = Positions(self.buffer, "latest", Backoff(0.1, 1.0), lambda: 0.5)
-        for place in self.positions.assign([A0, A1], 0.0, has_group=True):
-            self.positions.seek(place, 5, -1)
+        for partition in self.positions.assign([A0, A1], 0.0, has_group=True):
+            self.positions.seek(partition, 5, -1)
 
     def plan(self, now: float = 0.0) -> dict[int, NodePlan]:
         partitions = tuple(
@@ -64,8 +64,8 @@ def test_partitions_that_are_paused_or_without_leader_or_back_off_are_left_out()
     setting = Setting(leaders=[1, None])
     assert setting.wanted() == {1: [A0]}
 
-    place = setting.positions[A0]
-    setting.positions.failed(place, place.version, NotLeaderOrFollowerError("moved"), 0.0)
+    partition = setting.positions[A0]
+    setting.positions.failed(partition, partition.version, NotLeaderOrFollowerError("moved"), 0.0)
     assert setting.wanted(now=0.0) == {1: []}
     assert setting.wanted(now=0.2) == {1: [A0]}
     setting.buffer.pause(setting.buffer.partitions[A0])
@@ -144,25 +144,25 @@ def test_a_nearer_replica_is_fetched_from() -> None:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        (ErrorCode.OFFSET_OUT_OF_RANGE, Verdict.OUT_OF_RANGE),
-        (ErrorCode.NOT_LEADER_OR_FOLLOWER, Verdict.REFRESH),
-        (ErrorCode.FENCED_LEADER_EPOCH, Verdict.REFRESH),
-        (ErrorCode.REPLICA_NOT_AVAILABLE, Verdict.REFRESH),
-        (ErrorCode.KAFKA_STORAGE_ERROR, Verdict.REFRESH),
-        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, Verdict.REFRESH),
-        (ErrorCode.UNKNOWN_TOPIC_ID, Verdict.REFRESH),
-        (ErrorCode.INCONSISTENT_TOPIC_ID, Verdict.REFRESH),
-        (ErrorCode.OFFSET_NOT_AVAILABLE, Verdict.WAIT),
-        (ErrorCode.UNKNOWN_LEADER_EPOCH, Verdict.WAIT),
-        (ErrorCode.UNKNOWN_SERVER_ERROR, Verdict.WAIT),
-        (ErrorCode.CORRUPT_MESSAGE, Verdict.FAIL),
-        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, Verdict.FAIL),
-        (ErrorCode.INVALID_REQUEST, Verdict.FAIL),
-        (ErrorCode(31_000), Verdict.FAIL),
+        (ErrorCode.OFFSET_OUT_OF_RANGE, FetchErrorAction.OUT_OF_RANGE),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, FetchErrorAction.REFRESH),
+        (ErrorCode.FENCED_LEADER_EPOCH, FetchErrorAction.REFRESH),
+        (ErrorCode.REPLICA_NOT_AVAILABLE, FetchErrorAction.REFRESH),
+        (ErrorCode.KAFKA_STORAGE_ERROR, FetchErrorAction.REFRESH),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, FetchErrorAction.REFRESH),
+        (ErrorCode.UNKNOWN_TOPIC_ID, FetchErrorAction.REFRESH),
+        (ErrorCode.INCONSISTENT_TOPIC_ID, FetchErrorAction.REFRESH),
+        (ErrorCode.OFFSET_NOT_AVAILABLE, FetchErrorAction.WAIT),
+        (ErrorCode.UNKNOWN_LEADER_EPOCH, FetchErrorAction.WAIT),
+        (ErrorCode.UNKNOWN_SERVER_ERROR, FetchErrorAction.WAIT),
+        (ErrorCode.CORRUPT_MESSAGE, FetchErrorAction.FAIL),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, FetchErrorAction.FAIL),
+        (ErrorCode.INVALID_REQUEST, FetchErrorAction.FAIL),
+        (ErrorCode(31_000), FetchErrorAction.FAIL),
     ],
 )
-def test_every_error_has_a_verdict(code: ErrorCode, expected: Verdict) -> None:
-    assert verdict(code) is expected
+def test_every_error_has_an_action(code: ErrorCode, expected: FetchErrorAction) -> None:
+    assert action_after(code) is expected
 
 
 def test_a_node_whose_partitions_are_being_located_has_its_share_already() -> None:

@@ -59,8 +59,8 @@ class Setting:
         self.client = ClientOfOneNode(self.steps)
         buffer = FetchBuffer(self.go_on, lambda: None, self.go_on_before)
         positions = Positions(buffer, "latest", Backoff(0.1, 1.0), lambda: 0.5)
-        for place in positions.assign([A0, A1], 0.0, has_group=True):
-            positions.seek(place, 5, -1)
+        for partition in positions.assign([A0, A1], 0.0, has_group=True):
+            positions.seek(partition, 5, -1)
         positions.follow(self.client.metadata)
         fetcher = NodeFetcher(
             self.client,  # type: ignore[arg-type]

@@ -141,4 +141,4 @@ def _decode(message: type[M], data: bytes) -> M:
 
 def _numbers_by_topic(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
     topics = by_topic(sorted(partitions))
-    return [(topic, [place.partition for place in places]) for topic, places in topics.items()]
+    return [(topic, [one.partition for one in partitions]) for topic, partitions in topics.items()]

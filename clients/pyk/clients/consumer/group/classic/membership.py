@@ -16,9 +16,6 @@ A member *loses* its partitions when the group may have given them to another on
 the coordinator does not know it any more, its session has expired unanswered, or it left by itself
 because the application was busy for longer than ``max.poll.interval.ms``. It then joins again, in
 the last case (AWAY) once the application is back.
-
-The owner asks ``next_action`` what to do, does it, and reports what came of it. One request at a
-time is under way.
 """
 
 from __future__ import annotations
@@ -53,6 +50,7 @@ from pyk.clients.consumer.group.classic.member_state import (
     inconsistent_protocol_error,
 )
 from pyk.clients.consumer.group.classic.requests import (
+    NO_GENERATION,
     NO_MEMBER_ID,
     PROTOCOL_TYPE,
     Claims,
@@ -78,8 +76,6 @@ from pyk.protocol.messages.join_group import JoinGroupResponse
 from pyk.protocol.messages.sync_group import SyncGroupRequestAssignment, SyncGroupResponse
 
 log = logging.getLogger(__name__)
-
-NO_GENERATION = -1
 
 
 class ClassicMembership:
@@ -111,7 +107,7 @@ class ClassicMembership:
         self._failures = 0
         self._retry_at = now
         self._session = Session(options.heartbeat_interval, options.session_timeout, now)
-        self._last_poll = now
+        self._absent_at = now + self._options.max_poll_interval
 
     @property
     def standing(self) -> Standing:
@@ -142,13 +138,13 @@ class ClassicMembership:
         if self.state is MemberState.UNSUBSCRIBED:
             self.state = MemberState.JOINING
             self._rejoin_reason = "subscribes"
-            self._last_poll = now
+            self._absent_at = now + self._options.max_poll_interval
         elif topics != self._joined_topics:
             self._rejoin_reason = "subscription changed"
 
     def application_polled(self, now: float) -> None:
         """Take note that the application has come for records, or waits for some."""
-        self._last_poll = now
+        self._absent_at = now + self._options.max_poll_interval
         if self.state is MemberState.AWAY:
             self._begin_joining(now, "application polls again after max.poll.interval.ms")
 
@@ -216,8 +212,7 @@ class ClassicMembership:
 
     def is_absent(self, now: float) -> bool:
         """Tell whether the application has been busy for so long that the member must leave."""
-        is_inside = self.state not in OUTSIDE
-        return is_inside and now >= self._last_poll + self._options.max_poll_interval
+        return self.state not in OUTSIDE and now >= self._absent_at
 
     def _due_at(self, now: float) -> float | None:
         due: list[float] = []
@@ -230,7 +225,7 @@ class ClassicMembership:
         if self.state in BEATING:
             due += [self._session.next_heartbeat, self._session.ends_at]
         if self.state not in OUTSIDE:
-            due.append(self._last_poll + self._options.max_poll_interval)
+            due.append(self._absent_at)
         return min(due, default=None)
 
     def _notice_absence(self, now: float) -> None:
@@ -242,7 +237,7 @@ class ClassicMembership:
             "than max_poll_interval_ms; it joins again when it does. Raise max_poll_interval_ms, "
             "or lower max_poll_records so that each poll is finished sooner",
             self._options.group_id,
-            now - self._last_poll,
+            self._options.max_poll_interval + now - self._absent_at,
         )
         request = leave(self._options, self.member_id, "application exceeded max.poll.interval.ms")
         self._reset_member()
@@ -449,7 +444,7 @@ class ClassicMembership:
             if code is ErrorCode.REBALANCE_IN_PROGRESS and self.state is MemberState.STABLE:
                 self._rejoin_reason = "group rebalances"
         elif code in TRY_AGAIN:
-            self.failures.failed(self._error_for(code), now)
+            self.failures.failed(error_for(code, group_id=self._options.group_id), now)
             self._back_off_heartbeat(code, now)
         else:
             self._refused(code, now, "heartbeat")
@@ -463,7 +458,7 @@ class ClassicMembership:
     # -- what goes wrong ---------------------------------------------------------------------------
 
     def _refused(self, code: ErrorCode, now: float, request: str) -> None:
-        self.failures.failed(self._error_for(code), now)
+        self.failures.failed(error_for(code, group_id=self._options.group_id), now)
         if code in NOT_A_MEMBER:
             log.info("Group %s does not know this member: %s", self._options.group_id, code.name)
             self._reset_member(keep_id=code is ErrorCode.ILLEGAL_GENERATION)
@@ -474,10 +469,7 @@ class ClassicMembership:
                 self._actions.append(ForgetCoordinator())
             self._try_joining_again(now, f"{code.name} to its {request}")
         else:
-            self._fail(self._error_for(code))
-
-    def _error_for(self, code: ErrorCode) -> KafkaError:
-        return error_for(code, group_id=self._options.group_id)
+            self._fail(error_for(code, group_id=self._options.group_id))
 
     def _try_joining_again(self, now: float, reason: str) -> None:
         self._begin_joining(now, reason)

@@ -22,6 +22,7 @@ from pyk.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestA
 
 PROTOCOL_TYPE = "consumer"
 NO_MEMBER_ID = ""
+NO_GENERATION = -1
 # The first version that takes the reason why, and several members.
 FIRST_LEAVE_VERSION = 3
 # What a broker needs to answer after the rebalance timeout has passed.

@@ -11,37 +11,37 @@ from typing import Any
 WakeUp = Callable[[Any], object]
 
 
-class Bell:
-    """What one task awaits, and whatever runs on its event loop may ring.
+class TaskWaiter:
+    """What one task awaits, until something that runs on its event loop sets it.
 
-    What rang stays rung until :meth:`clear`: the handler of a signal may ring in the middle of
-    anything, also before the task that is about to wait does so.
+    It stays set until :meth:`clear`: the handler of a signal may set it in the middle of anything,
+    also before the task that is about to wait does so.
 
     To asyncio it is a future: a task knows one by ``_asyncio_future_blocking``, and adds its own
     step as a callback. asyncio's futures can be used once, and call back in the next turn of the
-    loop. This one is used again and again, and :meth:`ring_now` spares that turn.
+    loop. This one is used again and again, and :meth:`set_now` spares that turn.
     """
 
     def __init__(self) -> None:
         self._asyncio_future_blocking = False
-        self._has_rung = False
+        self._is_set = False
         self._is_awaited = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake_up: WakeUp | None = None
         self._context: Context | None = None
         self._cancelled: asyncio.CancelledError | None = None
 
-    def ring(self) -> None:
+    def set(self) -> None:
         """End the wait soon, or the next one."""
-        self._has_rung = True
+        self._is_set = True
         self._wake_soon()
 
-    def ring_now(self) -> None:
+    def set_now(self) -> None:
         """End the wait, or the next one: the task goes on before this returns.
 
         It goes on in a turn of its own if this is called by a task.
         """
-        self._has_rung = True
+        self._is_set = True
         wake_up, context = self._wake_up, self._context
         if wake_up is None or context is None:
             return
@@ -51,19 +51,19 @@ class Bell:
         self._wake_up = self._context = None
         context.run(wake_up, self)
 
-    def ring_before(self, function: Callable[[], object]) -> None:
-        """Ring now, and call a function once the task has gone on as far as it can at once."""
+    def set_before(self, function: Callable[[], object]) -> None:
+        """Set it now, and call a function once the task has gone on as far as it can at once."""
         try:
-            self.ring_now()
+            self.set_now()
         finally:  # a task that goes on may end the program
             function()
 
     def clear(self) -> None:
         """Let the next wait wait again."""
-        self._has_rung = False
+        self._is_set = False
 
-    async def rings(self, deadline: float | None) -> bool:
-        """Wait until it rings; return False at the deadline, in seconds of the loop's clock."""
+    async def wait(self, deadline: float | None) -> bool:
+        """Wait until it is set; return False at the deadline, in seconds of the loop's clock."""
         if deadline is None:
             await self
             return True
@@ -72,7 +72,7 @@ class Bell:
             await self
         finally:
             timer.cancel()
-        return self._has_rung
+        return self._is_set
 
     # -- what a coroutine calls --------------------------------------------------------------------
 
@@ -80,11 +80,11 @@ class Bell:
         self._is_awaited = False
         return self  # type: ignore[return-value]
 
-    def __iter__(self) -> Bell:
+    def __iter__(self) -> TaskWaiter:
         return self
 
-    def __next__(self) -> Bell:
-        if self._has_rung or self._is_awaited:
+    def __next__(self) -> TaskWaiter:
+        if self._is_set or self._is_awaited:
             raise StopIteration
         self._is_awaited = self._asyncio_future_blocking = True
         self._loop = asyncio.get_running_loop()
@@ -97,7 +97,7 @@ class Bell:
         return self._loop
 
     def add_done_callback(self, wake_up: WakeUp, *, context: Context) -> None:
-        """Have the task's next step called when it rings."""
+        """Have the task's next step called when it is set."""
         self._wake_up, self._context = wake_up, context
 
     def cancel(self, msg: object = None) -> bool:

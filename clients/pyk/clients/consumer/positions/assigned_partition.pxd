@@ -11,7 +11,7 @@ cdef class Turns:
 
 
 @cython.final
-cdef class Place:
+cdef class AssignedPartition:
     cdef readonly PartitionBuffer buffer
     cdef readonly object topic_partition
     cdef public object state

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyk.clients.consumer.faces.read_path import QUICK_SECONDS, Room
+from pyk.clients.consumer.faces.read_path import QUICK_SECONDS, ApplicationPace
 from pyk.clients.engine.thread import LoopThread
 from support.loop_threads import ident
 from support.real_time import IN_TIME, eventually
@@ -32,22 +32,22 @@ class Application:
 
     def __init__(self, thread: LoopThread) -> None:
         self.clock = SetClock()
-        self.room = Room(thread, self.clock)
+        self.pace = ApplicationPace(thread, self.clock)
         self.steps: list[str] = []
         self._thread = thread
 
     def works_for(self, seconds: float) -> None:
-        self.room.application_goes()
+        self.pace.application_goes()
         self.clock.seconds += seconds
-        self.room.application_comes()
+        self.pace.application_comes()
 
     def gets_records(self) -> list[str]:
         """Wait for records; return what had happened by then."""
         self._thread.call(ident())  # whatever was left before is done
         self.steps.clear()
-        self.room.doorbell.clear()
-        self._thread.call_soon(self.room.take_records, lambda: self.steps.append("fetch"))
-        assert self.room.doorbell.wait(IN_TIME)
+        self.pace.waiter.clear()
+        self._thread.call_soon(self.pace.take_records, lambda: self.steps.append("fetch"))
+        assert self.pace.waiter.wait(IN_TIME)
         return list(self.steps)
 
 
@@ -91,7 +91,7 @@ def test_it_leaves_first_where_the_application_does_not_drive(application: Appli
     fetched: list[str] = []
 
     application._thread.call_soon(
-        application.room.take_records, lambda: fetched.append("without a caller")
+        application.pace.take_records, lambda: fetched.append("without a caller")
     )
 
     eventually(lambda: fetched == ["without a caller"])

@@ -6,7 +6,7 @@ from contextvars import ContextVar, copy_context
 
 import pytest
 
-from pyk.clients.consumer.faces.bell import Bell
+from pyk.clients.consumer.faces.task_waiter import TaskWaiter
 from pyk.runtime.virtual_time import current_clock, virtual_time
 
 
@@ -17,87 +17,87 @@ async def begun(coroutine):
     return task
 
 
-async def wait_and_note(bell, steps):
-    await bell.rings(None)
+async def wait_and_note(waiter, steps):
+    await waiter.wait(None)
     steps.append("went on")
 
 
 @virtual_time
 async def test_a_wait_ends_when_it_rings():
-    bell = Bell()
-    get_running_loop().call_later(3, bell.ring)
+    waiter = TaskWaiter()
+    get_running_loop().call_later(3, waiter.set)
 
-    assert await bell.rings(None)
+    assert await waiter.wait(None)
     assert current_clock().now() == pytest.approx(3)
 
 
 @virtual_time
 async def test_a_wait_ends_at_its_deadline():
-    bell = Bell()
+    waiter = TaskWaiter()
 
-    assert not await bell.rings(get_running_loop().time() + 2)
+    assert not await waiter.wait(get_running_loop().time() + 2)
     assert current_clock().now() == pytest.approx(2)
 
 
 @virtual_time
 async def test_what_rang_before_the_wait_ends_it_until_it_is_cleared():
-    bell = Bell()
-    bell.ring()
+    waiter = TaskWaiter()
+    waiter.set()
 
-    assert await bell.rings(None)
-    bell.clear()
-    assert not await bell.rings(get_running_loop().time() + 1)
+    assert await waiter.wait(None)
+    waiter.clear()
+    assert not await waiter.wait(get_running_loop().time() + 1)
 
 
 @virtual_time
 async def test_ringing_and_the_deadline_in_one_turn_end_the_wait_once():
-    bell = Bell()
+    waiter = TaskWaiter()
     at = get_running_loop().time() + 1
-    get_running_loop().call_at(at, bell.ring)
-    get_running_loop().call_at(at, bell.ring)
+    get_running_loop().call_at(at, waiter.set)
+    get_running_loop().call_at(at, waiter.set)
 
-    await bell.rings(at)
+    await waiter.wait(at)
     await asyncio.sleep(1)
 
 
 @virtual_time
 async def test_a_wait_that_is_cancelled_leaves_nothing_behind():
-    bell = Bell()
-    waiting = await begun(bell.rings(None))
+    waiter = TaskWaiter()
+    waiting = await begun(waiter.wait(None))
 
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    get_running_loop().call_later(1, bell.ring)
+    get_running_loop().call_later(1, waiter.set)
 
-    assert await bell.rings(None)
+    assert await waiter.wait(None)
 
 
 @virtual_time
 async def test_a_deadline_that_was_met_does_not_end_the_next_wait():
-    bell = Bell()
-    get_running_loop().call_later(1, bell.ring)
-    await bell.rings(get_running_loop().time() + 2)
-    bell.clear()
+    waiter = TaskWaiter()
+    get_running_loop().call_later(1, waiter.set)
+    await waiter.wait(get_running_loop().time() + 2)
+    waiter.clear()
 
-    get_running_loop().call_later(5, bell.ring)
-    await bell.rings(None)
+    get_running_loop().call_later(5, waiter.set)
+    await waiter.wait(None)
 
     assert current_clock().now() == pytest.approx(6)
 
 
 @virtual_time
 async def test_a_ring_at_once_leaves_a_task_alone_that_went_on_before():
-    bell, problems = Bell(), []
+    waiter, problems = TaskWaiter(), []
     get_running_loop().set_exception_handler(lambda _, problem: problems.append(problem))
 
     async def wait_and_sleep():
-        await bell.rings(None)
+        await waiter.wait(None)
         await asyncio.sleep(1)
 
     waiting = await begun(wait_and_sleep())
-    get_running_loop().call_soon(bell.ring_now)
-    get_running_loop().call_soon(bell.ring_now)
+    get_running_loop().call_soon(waiter.set_now)
+    get_running_loop().call_soon(waiter.set_now)
     await waiting
     await asyncio.sleep(0)
 
@@ -107,11 +107,11 @@ async def test_a_ring_at_once_leaves_a_task_alone_that_went_on_before():
 
 @virtual_time
 async def test_a_ring_at_once_lets_the_task_go_on_before_it_returns():
-    bell, steps = Bell(), []
-    waiting = await begun(wait_and_note(bell, steps))
+    waiter, steps = TaskWaiter(), []
+    waiting = await begun(wait_and_note(waiter, steps))
 
     def ring():
-        bell.ring_now()
+        waiter.set_now()
         steps.append("rang")
 
     get_running_loop().call_soon(ring)
@@ -122,9 +122,9 @@ async def test_a_ring_at_once_lets_the_task_go_on_before_it_returns():
 
 @virtual_time
 async def test_a_task_that_rings_at_once_is_not_interrupted():
-    bell, steps = Bell(), []
-    waiting = await begun(wait_and_note(bell, steps))
-    bell.ring_now()
+    waiter, steps = TaskWaiter(), []
+    waiting = await begun(wait_and_note(waiter, steps))
+    waiter.set_now()
     steps.append("rang")
     await waiting
 
@@ -133,44 +133,44 @@ async def test_a_task_that_rings_at_once_is_not_interrupted():
 
 @virtual_time
 async def test_a_bell_can_be_awaited_again_and_again():
-    bell, rung = Bell(), 0
+    waiter, rung = TaskWaiter(), 0
 
     async def count():
         nonlocal rung
         for _ in range(3):
-            await bell.rings(None)
-            bell.clear()
+            await waiter.wait(None)
+            waiter.clear()
             rung += 1
 
     waiting = asyncio.create_task(count())
     for _ in range(3):
         await asyncio.sleep(1)
-        bell.ring()
+        waiter.set()
     await waiting
 
     assert rung == 3
 
 
-@pytest.mark.parametrize("ring", [Bell.ring, Bell.ring_now])
+@pytest.mark.parametrize("ring", [TaskWaiter.set, TaskWaiter.set_now])
 @virtual_time
 async def test_a_task_goes_on_in_its_own_context(ring):
-    bell, name = Bell(), ContextVar("name", default="nobody")
+    waiter, name = TaskWaiter(), ContextVar("name", default="nobody")
 
     async def wait_and_tell():
         name.set("reader")
-        await bell.rings(None)
+        await waiter.wait(None)
         return name.get(), asyncio.current_task()
 
     waiting = await begun(wait_and_tell())
-    get_running_loop().call_soon(ring, bell)
+    get_running_loop().call_soon(ring, waiter)
 
     assert await waiting == ("reader", waiting)
 
 
 @virtual_time
 async def test_a_wait_can_be_cancelled_with_a_message():
-    bell = Bell()
-    waiting = asyncio.create_task(bell.rings(get_running_loop().time() + 5))
+    waiter = TaskWaiter()
+    waiting = asyncio.create_task(waiter.wait(get_running_loop().time() + 5))
     await asyncio.sleep(1)
 
     waiting.cancel("enough")
@@ -180,10 +180,10 @@ async def test_a_wait_can_be_cancelled_with_a_message():
 
 @virtual_time
 async def test_a_cancellation_that_comes_after_the_ring_still_counts():
-    bell = Bell()
-    waiting = await begun(bell.rings(None))
+    waiter = TaskWaiter()
+    waiting = await begun(waiter.wait(None))
 
-    bell.ring()
+    waiter.set()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
@@ -191,21 +191,21 @@ async def test_a_cancellation_that_comes_after_the_ring_still_counts():
 
 @virtual_time
 async def test_a_bell_whose_task_was_dropped_rings_for_the_next():
-    bell = Bell()
-    dropped = bell.rings(None)
+    waiter = TaskWaiter()
+    dropped = waiter.wait(None)
     dropped.send(None).add_done_callback(lambda _: pytest.fail("woken"), context=copy_context())
     dropped.close()
 
-    get_running_loop().call_later(1, bell.ring)
-    assert await bell.rings(None)
+    get_running_loop().call_later(1, waiter.set)
+    assert await waiter.wait(None)
 
 
 @virtual_time
 async def test_what_comes_after_the_task_is_called_even_if_the_task_ends_the_program():
-    bell, called = Bell(), []
+    waiter, called = TaskWaiter(), []
 
     async def wait_and_end():
-        await bell.rings(None)
+        await waiter.wait(None)
         raise SystemExit
 
     waiting = asyncio.create_task(wait_and_end())
@@ -213,7 +213,7 @@ async def test_what_comes_after_the_task_is_called_even_if_the_task_ends_the_pro
 
     def ring():
         with pytest.raises(SystemExit):
-            bell.ring_before(lambda: called.append("after the task"))
+            waiter.set_before(lambda: called.append("after the task"))
 
     get_running_loop().call_soon(ring)
     await asyncio.sleep(0)

@@ -19,7 +19,7 @@ HELD_SECONDS = 30.0
 ROUNDS_MISSED = 3
 
 
-class PlaceState(Enum):
+class PositionState(Enum):
     """What is known of where to read; the diagram above shows the moves."""
 
     COMMITTED = "asks the group where it stopped"
@@ -29,7 +29,7 @@ class PlaceState(Enum):
     FAILED = "waits for the application to seek"
 
 
-KNOWN, FAILED = PlaceState.KNOWN, PlaceState.FAILED
+KNOWN, FAILED = PositionState.KNOWN, PositionState.FAILED
 
 
 class Turns:
@@ -46,11 +46,11 @@ class Turns:
         self.are_missed = False
 
 
-class Place:
+class AssignedPartition:
     """One assigned partition, as the event loop sees it."""
 
     def __init__(
-        self, buffer: PartitionBuffer, state: PlaceState, topic_id: UUID | None, now: float
+        self, buffer: PartitionBuffer, state: PositionState, topic_id: UUID | None, now: float
     ) -> None:
         self.buffer = buffer
         self.topic_partition: TopicPartition = buffer.topic_partition
@@ -60,7 +60,7 @@ class Place:
         self.topic_id = topic_id
         """The topic's id, None while it is not known: one that is created again has another."""
         self.seen_version = UNKNOWN
-        """The version of the metadata that the place was last compared with."""
+        """The version of the metadata that the partition was last compared with."""
         self.leader: int | None = None
         """The node that those metadata call the leader."""
         self.named_epoch = UNKNOWN
@@ -96,8 +96,8 @@ class Place:
         return self.buffer.version
 
     @property
-    def is_settling(self) -> bool:
-        """Tell whether somebody is asked, or to be asked, where to read."""
+    def is_resolving(self) -> bool:
+        """Tell whether the position is being looked up, or about to be."""
         return self.state is not KNOWN and self.state is not FAILED
 
     def succeeded(self, now: float) -> None:
