@@ -102,7 +102,7 @@ class ConsumerCore:
             self.client,
             self.positions,
             self.lookup,
-            self.group.fetch_beginnings if self.group is not None else None,
+            self.group.commits.fetch_beginnings if self.group is not None else None,
         )
         fetcher = Fetcher(self.client, config, self.positions, self.buffer)
         self._fetch_loop = FetchLoop(self.client, self.positions, resolver, fetcher)
@@ -149,7 +149,7 @@ class ConsumerCore:
             spawn("resolve positions and fetch", self._fetch_loop.run())
             if self.group is not None:
                 spawn("be a member of the group", self.group.driver.run())
-                spawn("commit what is finished", self.group.run_auto_commit())
+                spawn("commit what is finished", self.group.commits.run())
             if self.subscriptions.has_topics:
                 self._metadata_changed(self.client.metadata)
 
@@ -325,12 +325,12 @@ class ConsumerCore:
         self.client.use_topics(SUBSCRIPTION, {partition.topic for partition in wanted})
         unwanted = sorted(self.positions.partitions.difference(wanted))
         if self.group is not None:
-            self.group.commit_before_dropping(unwanted)
+            self.group.commits.commit_before_dropping(unwanted)
         self.positions.unassign(unwanted)
         now = self.client.clock.now()
         self.positions.assign(wanted, now, has_group=self.group is not None)
         if self.group is not None:
-            self.group.hear(wanted)
+            self.group.commits.hear(wanted)
         self._look()
 
     # -- rebalances --------------------------------------------------------------------------------
@@ -363,7 +363,7 @@ class ConsumerCore:
         """Commit what is finished, and return what the application has to hear before it leaves."""
         if self.group is None or self._is_closed:
             return []
-        await self.group.commit_finished(None, deadline)
+        await self.group.commits.commit_finished(None, deadline)
         return self.group.events_at_the_end()
 
     # -- offsets -----------------------------------------------------------------------------------
@@ -372,16 +372,18 @@ class ConsumerCore:
         await self.ready()
         group = self._needed_group("commit")
         if wanted is None:
-            await group.commit_all(self.deadline(timeout))
+            await group.commits.commit_all(self.deadline(timeout))
         elif wanted.offsets:
-            await group.commit(wanted, self.deadline(timeout))
+            await group.commits.commit(wanted, self.deadline(timeout))
 
     async def committed(
         self, partitions: Iterable[tuple[str, int]], timeout: float | None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         await self.ready()
         group = self._needed_group("read committed offsets")
-        return await group.fetch_committed(checked_partitions(partitions), self.deadline(timeout))
+        return await group.commits.fetch_committed(
+            checked_partitions(partitions), self.deadline(timeout)
+        )
 
     def _needed_group(self, call: str) -> ConsumerGroup:
         self.check()

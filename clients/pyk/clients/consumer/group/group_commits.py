@@ -1,0 +1,207 @@
+"""The commits of a member of a group: what the application names, and what it has finished."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterable, Mapping
+
+from pyk.clients.config import ConsumerConfig
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.commits.commits import AutoCommit, Finished, Offsets
+from pyk.clients.consumer.commits.committer import Committer, is_ours_by, not_a_member
+from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
+from pyk.clients.consumer.group.membership import Membership
+from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.consumer.records.assignment import Assignment
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import KafkaError
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+
+log = logging.getLogger(__name__)
+
+Owners = Mapping[TopicPartition, Assignment]
+
+# Seconds; an interval of 0 shall not keep the coordinator busy with nothing but commits.
+SHORTEST_INTERVAL = 0.05
+
+
+class GroupCommits:
+    """Commits offsets for one group, and never those of partitions that the group took away."""
+
+    def __init__(
+        self,
+        client: Client,
+        config: ConsumerConfig,
+        positions: Positions,
+        buffer: FetchBuffer,
+        membership: Membership,
+    ) -> None:
+        assert config.group_id is not None
+        self._client = client
+        self._config = config
+        self._group_id = config.group_id
+        self._positions = positions
+        self._buffer = buffer
+        self._heard: dict[TopicPartition, Assignment] = {}
+        """The last assignment of each partition that the application knows of."""
+        self._lost: list[TopicPartition] = []
+        """Partitions of which something uncommitted was lost, until the application hears it."""
+        self._committer = Committer(
+            client,
+            config.group_id,
+            lambda: membership.standing.identity,
+            lambda: membership.standing.is_rebalancing,
+            require_stable=config.reads_committed,
+        )
+        interval = max(config.auto_commit_interval_ms / 1000, SHORTEST_INTERVAL)
+        self._auto_commit = AutoCommit(interval, client.clock.now())
+
+    # -- what the group does -----------------------------------------------------------------------
+
+    def hear(self, partitions: Iterable[TopicPartition]) -> None:
+        """Take note that the application knows that these partitions are assigned."""
+        for partition in partitions:
+            if partition in self._positions:
+                self._heard[partition] = self._positions[partition].buffer.assignment
+
+    def lose(self, partitions: frozenset[TopicPartition]) -> None:
+        """Take note of partitions that another member may have already."""
+        self._lost += self._uncommitted(partitions)
+
+    def losses_heard(self) -> None:
+        """Take note that the application has heard of all that was lost."""
+        self._lost.clear()
+
+    def forget(self, partitions: Collection[TopicPartition]) -> None:
+        """Forget what is committed of partitions that others may commit now."""
+        self._auto_commit.forget(partitions)
+
+    def leave(self) -> None:
+        """Forget all that belongs to a membership that ends."""
+        self._lost.clear()
+        self._heard.clear()
+
+    def _uncommitted(self, partitions: frozenset[TopicPartition]) -> list[TopicPartition]:
+        """Return the partitions of which the application got something that is not committed."""
+        return [
+            assigned.topic_partition
+            for assigned in self._positions
+            if assigned.topic_partition in partitions
+            and assigned.buffer.has_handed_out
+            and self._auto_commit.is_behind(assigned.topic_partition, assigned.buffer.position)
+        ]
+
+    # -- commits -----------------------------------------------------------------------------------
+
+    def _finished(
+        self, partitions: Collection[TopicPartition] | None = None
+    ) -> dict[TopicPartition, Finished]:
+        """Return where the group would go on, for each partition of which that is known."""
+        found = {}
+        for assigned in self._positions:
+            partition = assigned.topic_partition
+            if partitions is None or partition in partitions:
+                offset, epoch = self._buffer.finished(assigned.buffer)
+                if offset >= 0:
+                    known_epoch = epoch if epoch >= 0 else None
+                    target = OffsetAndMetadata(offset, "", known_epoch)
+                    found[partition] = Finished(target, assigned.version)
+        return found
+
+    async def commit(self, wanted: OffsetsToCommit, deadline: float) -> None:
+        """Commit offsets that the application names.
+
+        Raises :class:`CommitFailedError` if the partition was lost of a record that is named, or,
+        where only an offset is named, of what the application got last.
+        """
+        owners = {p: wanted.assignments.get(p) or self._heard.get(p) for p in wanted.offsets}
+        versions = {p: self._positions[p].version for p in owners if p in self._positions}
+        await self._committer.commit(wanted.offsets, deadline, is_ours_by(owners))
+        self._stored(wanted.offsets, versions)
+
+    async def commit_all(self, deadline: float) -> None:
+        """Commit everything that the application got so far.
+
+        Raises :class:`CommitFailedError` if something of it was lost, which the application has not
+        heard yet.
+        """
+        if self._lost:
+            raise not_a_member(self._lost[0])
+        finished = self._finished()
+        if finished:
+            await self._commit(finished, self._owners(finished), deadline)
+
+    async def commit_finished(
+        self, partitions: Collection[TopicPartition] | None, deadline: float
+    ) -> None:
+        """Commit by itself what is finished; a failure is only logged."""
+        if not self._config.enable_auto_commit:
+            return
+        finished = self._auto_commit.news(self._finished(partitions))
+        if finished:
+            await self._commit_or_log(finished, self._owners(finished), deadline)
+
+    def commit_before_dropping(self, partitions: Collection[TopicPartition]) -> None:
+        """Commit in the background what is finished of partitions that are about to be dropped."""
+        if not self._config.enable_auto_commit:
+            return
+        finished = self._auto_commit.news(self._finished(partitions))
+        if finished:
+            committing = self._commit_or_log(finished, self._owners(finished), self.in_time())
+            name = f"commit in group {self._group_id} before partitions are dropped"
+            self._client.supervisor.spawn(name, committing)
+
+    async def _commit_or_log(
+        self, finished: Mapping[TopicPartition, Finished], owners: Owners, deadline: float
+    ) -> None:
+        try:
+            await self._commit(finished, owners, deadline)
+        except KafkaError as error:
+            log.warning("Auto-commit in group %s failed: %s", self._group_id, error)
+
+    def _owners(self, finished: Mapping[TopicPartition, Finished]) -> Owners:
+        return {p: self._positions[p].buffer.assignment for p in finished}
+
+    async def _commit(
+        self, finished: Mapping[TopicPartition, Finished], owners: Owners, deadline: float
+    ) -> None:
+        offsets = {p: one.offset for p, one in finished.items()}
+        await self._committer.commit(offsets, deadline, is_ours_by(owners))
+        self._stored(offsets, {p: one.version for p, one in finished.items()})
+
+    def _stored(self, offsets: Offsets, versions: Mapping[TopicPartition, int]) -> None:
+        for partition, version in versions.items():
+            if partition in self._positions:
+                self._auto_commit.stored(partition, offsets[partition].offset, version)
+
+    async def fetch_committed(
+        self, partitions: Collection[TopicPartition], deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return what is committed, None where nothing is."""
+        return await self._committer.fetch(partitions, deadline)
+
+    async def fetch_beginnings(
+        self, partitions: Collection[TopicPartition], deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return what is committed of partitions that are read on from there.
+
+        That need not be committed again. Unless the application has sought meanwhile: it may have
+        gone back.
+        """
+        versions = {p: self._positions[p].version for p in partitions if p in self._positions}
+        found = await self._committer.fetch(partitions, deadline)
+        known = {p: offset for p, offset in found.items() if offset is not None}
+        self._stored(known, {p: version for p, version in versions.items() if p in known})
+        return found
+
+    async def run(self) -> None:
+        """Commit what is finished every ``auto_commit_interval_ms``."""
+        while True:
+            await asyncio.sleep(max(0.0, self._auto_commit.due_at - self._client.clock.now()))
+            self._auto_commit.began(self._client.clock.now())
+            await self.commit_finished(None, self.in_time())
+
+    def in_time(self) -> float:
+        """Return the deadline of a commit that nobody waits for."""
+        return self._client.clock.now() + self._config.request_timeout_ms / 1000
