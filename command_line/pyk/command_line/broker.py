@@ -25,22 +25,22 @@ from pyk.runtime.filesystem import OsFileSystem
     type=click.IntRange(0, 65_535),
     default=9092,
     show_default=True,
-    help="The port; 0 takes a free one.",
+    help="The port; 0 chooses a free one.",
 )
 @click.option(
     "--advertise",
     metavar="HOST[:PORT]",
-    help="Where clients are told to connect; by default where they reach the broker.",
+    help="The address that clients connect to; by default the one at which they reach the broker.",
 )
-@click.option("--data-dir", help="Where to keep all data; without it they end with the broker.")
+@click.option("--data-dir", help="The folder for all data; without it, data end with the broker.")
 @click.option(
     "--config",
     "configs",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A broker or topic configuration by Kafka's name; may be given again.",
+    help="A broker or topic configuration by Kafka's name; may be repeated.",
 )
-def broker(  # noqa: PLR0917 - click gives them by name
+def broker(  # noqa: PLR0917 - click passes them by name
     brokers: int,
     host: str,
     port: int,
@@ -79,7 +79,7 @@ def broker(  # noqa: PLR0917 - click gives them by name
 def _parse_config(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not separator:
-        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--config")
+        raise click.BadParameter(f"it must be NAME=VALUE, not {text!r}", param_hint="--config")
     return name.strip(), value
 
 
@@ -100,7 +100,7 @@ def _stop_signals() -> Iterable[signal.Signals]:
 def _explain(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
-            f"port {port} of {host} is taken by another program; choose another with --port, "
+            f"another program uses port {port} of {host}; choose another port with --port, "
             "or 0 for a free one"
         )
     return f"cannot listen on {host}:{port}: {error.strerror or error}"

@@ -13,7 +13,7 @@ import attrs
 import click
 
 from pyk.command_line.readable import Style, printable, to_line
-from pyk.command_line.wire.capture import Capture, Said
+from pyk.command_line.wire.capture import Capture, CapturedEntry
 from pyk.command_line.wire.conversation import (
     Direction,
     WireMessage,
@@ -25,7 +25,7 @@ from pyk.command_line.wire.packet_files import CaptureError, is_capture, read_pa
 from pyk.protocol import ApiKey, MalformedMessageError, ProtocolError, message_class
 
 LARGEST_INPUT = 256 << 20
-"""Bytes of what is not a capture; a capture is read piece by piece."""
+"""The most bytes of a source that is not a capture; a capture is read packet by packet."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEX_TEXT = frozenset(b"0123456789abcdefABCDEF \t\r\n")
@@ -35,7 +35,7 @@ _HEX_TEXT = frozenset(b"0123456789abcdefABCDEF \t\r\n")
 @click.argument("words", nargs=-1, required=True, metavar="[MESSAGE VERSION] SOURCE")
 @click.option("--api", metavar="NAME", help="SOURCE is a response of this API, such as Fetch.")
 @click.option("--version", type=int, help="The version of the request that was answered.")
-@click.option("--request", "asked", metavar="SOURCE", help="SOURCE is the response to this frame.")
+@click.option("--request", metavar="SOURCE", help="SOURCE is the response to this frame.")
 @click.option(
     "--port",
     default="9092",
@@ -43,15 +43,15 @@ _HEX_TEXT = frozenset(b"0123456789abcdefABCDEF \t\r\n")
     metavar="PORT[,PORT…]|any",
     help="Where the brokers of a capture listen.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line.")
-@click.option("--full", is_flag=True, help="Cut no bytes and leave out no records.")
-@click.option("--show-secrets", is_flag=True, help="Show passwords and tokens, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@click.option("--full", is_flag=True, help="Show all bytes and all records.")
+@click.option("--show-secrets", is_flag=True, help="Also show passwords and tokens.")
 def decode(
     *,
     words: tuple[str, ...],
     api: str | None,
     version: int | None,
-    asked: str | None,
+    request: str | None,
     port: str,
     as_json: bool,
     full: bool,
@@ -60,12 +60,12 @@ def decode(
     """Show bytes of the Kafka protocol as text.
 
     SOURCE is hex text, a file (hex text, binary, or a capture in pcap or pcapng), or - for standard
-    input. Its bytes are frames, each with its header, with or without the length in front. A
-    request says itself what it is; for a response give --api and --version, or --request. After a
-    MESSAGE and its VERSION, such as FetchRequest 12, they are that message without a header.
+    input. It holds frames, each with its header, with or without the length before it. A request
+    names its API and version; for a response give --api and --version, or --request. After a
+    MESSAGE and its VERSION, such as FetchRequest 12, SOURCE is that message without a header.
 
-    In a capture, what was said on connections to --port is put together, each response with its
-    request.
+    Of a capture, the messages on connections to --port are shown, each response with the time since
+    its request.
     """
     printer = _Printer(Style(is_full=full, shows_secrets=show_secrets), as_json)
     try:
@@ -77,8 +77,8 @@ def decode(
             if is_capture(start):
                 _decode_capture(printer, file, start, port)
             else:
-                what = _answered(api, version, asked)
-                _decode_frames(printer, _all_bytes(file, start), what)
+                answered = _answered(api, version, request)
+                _decode_frames(printer, _all_bytes(file, start), answered)
     except (ProtocolError, CaptureError) as error:
         raise click.ClickException(str(error)) from error
 
@@ -87,7 +87,7 @@ def _decode_frames(printer: _Printer, data: bytes, answered: tuple[ApiKey, int] 
     for frame in _frames(data):
         message = decode_response(frame, *answered) if answered else decode_request(frame)
         if message.body is None:
-            hint = "" if answered else "; is it a response? Then --api and --version are needed"
+            hint = "" if answered else "; if it is a response, give --api and --version"
             raise MalformedMessageError(f"{message.problem}{hint}")
         printer.message(message)
 
@@ -95,11 +95,11 @@ def _decode_frames(printer: _Printer, data: bytes, answered: tuple[ApiKey, int] 
 def _decode_capture(printer: _Printer, file: BinaryIO, start: bytes, port: str) -> None:
     capture = Capture(_ports(port))
     try:
-        for said in capture.read(read_packets(file, start)):
-            printer.said(said)
+        for entry in capture.read(read_packets(file, start)):
+            printer.captured(entry)
     finally:
-        for said in capture.finish():
-            printer.said(said)
+        for entry in capture.finish():
+            printer.captured(entry)
     if capture.connection_count == 0:
         if not capture.segment_count:
             raise CaptureError("the capture has no TCP connection")
@@ -129,21 +129,22 @@ class _Printer:
         click.echo(_title(message))
         self._message_text(message)
 
-    def said(self, said: Said) -> None:
-        """Print what a capture holds."""
+    def captured(self, entry: CapturedEntry) -> None:
+        """Print a message or a note of a capture."""
+        time, content = _time(entry.time_ns), entry.content
         if self.as_json:
-            form = {"time": _time(said.time_ns), "client": f"{said.client}"}
-            form["server"] = f"{said.server}"
-            what = said.what
-            rest = self._message_form(what) if isinstance(what, WireMessage) else {"note": what}
-            click.echo(to_line(form | rest))
-        elif isinstance(said.what, WireMessage):
-            arrow = "→" if said.what.direction is Direction.REQUEST else "←"
-            place = f"{_time(said.time_ns)} {said.client} {arrow} {said.server}"
-            click.echo(f"{place} {_title(said.what)}")
-            self._message_text(said.what)
+            form = {"time": time, "client": f"{entry.client}", "server": f"{entry.server}"}
+            if isinstance(content, WireMessage):
+                form |= self._message_form(content)
+            else:
+                form["note"] = content
+            click.echo(to_line(form))
+        elif isinstance(content, WireMessage):
+            arrow = "→" if content.direction is Direction.REQUEST else "←"
+            click.echo(f"{time} {entry.client} {arrow} {entry.server} {_title(content)}")
+            self._message_text(content)
         else:
-            click.echo(f"{_time(said.time_ns)} {said.client} — {said.server} {said.what}")
+            click.echo(f"{time} {entry.client} — {entry.server} {content}")
 
     def _message_text(self, message: WireMessage) -> None:
         if message.body is not None:
@@ -195,23 +196,25 @@ def _ports(text: str) -> Container[int] | None:
     try:
         return {int(port) for port in text.split(",")}
     except ValueError:
-        raise click.BadParameter(f"{text!r} is no port", param_hint="--port") from None
+        raise click.BadParameter(f"{text!r} is not a port", param_hint="--port") from None
 
 
-def _answered(api: str | None, version: int | None, asked: str | None) -> tuple[ApiKey, int] | None:
-    """Return API and version of the response to decode; None if requests are to be decoded."""
-    if asked is not None:
-        request = decode_request(next(_frames(_bytes_of((asked,)))))
-        if request.api_key is None or request.version is None:
-            raise MalformedMessageError(f"--request: {request.problem}")
-        return request.api_key, request.version
+def _answered(
+    api: str | None, version: int | None, request: str | None
+) -> tuple[ApiKey, int] | None:
+    """Return API and version of the responses to decode; None to decode requests."""
+    if request is not None:
+        message = decode_request(next(_frames(_bytes_of((request,)))))
+        if message.api_key is None or message.version is None:
+            raise MalformedMessageError(f"--request: {message.problem}")
+        return message.api_key, message.version
     if api is None and version is None:
         return None
     if api is None or version is None:
-        raise click.UsageError("--api and --version belong together")
+        raise click.UsageError("--api and --version must be given together")
     names = {each.api_name.lower(): each for each in ApiKey} | {str(int(k)): k for k in ApiKey}
     if api.lower() not in names:
-        raise click.BadParameter(f"{api!r} is no API of Kafka", param_hint="--api")
+        raise click.BadParameter(f"{api!r} is not an API of Kafka", param_hint="--api")
     return names[api.lower()], version
 
 
@@ -230,7 +233,7 @@ def _frames(data: bytes) -> Iterator[bytes]:
 
 
 def _open(words: tuple[str, ...]) -> BinaryIO:
-    """Return what SOURCE names as a file, hex text as it stands."""
+    """Open the file that SOURCE names, or return hex text as a file."""
     if words == ("-",):
         return sys.stdin.buffer
     try:
@@ -244,7 +247,7 @@ def _open(words: tuple[str, ...]) -> BinaryIO:
         return io.BytesIO(text.encode())
     except ValueError:
         shown = printable(" ".join(words)[:40])
-        raise click.BadParameter(f"{shown!r} is no file and no hex text") from None
+        raise click.BadParameter(f"{shown!r} is neither a file nor hex text") from None
 
 
 def _bytes_of(words: tuple[str, ...]) -> bytes:
@@ -255,7 +258,9 @@ def _bytes_of(words: tuple[str, ...]) -> bytes:
 def _all_bytes(file: BinaryIO, start: bytes = b"") -> bytes:
     data = start + file.read(LARGEST_INPUT)
     if len(data) >= LARGEST_INPUT:
-        raise click.ClickException(f"more than {LARGEST_INPUT} bytes, and not a capture")
+        raise click.ClickException(
+            f"a source that is not a capture must be below {LARGEST_INPUT} bytes"
+        )
     if not _is_hex(data):
         return data
     try:

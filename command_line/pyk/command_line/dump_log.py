@@ -19,7 +19,7 @@ from pyk.command_line.disk.indexes import (
     sanity_problem,
 )
 from pyk.command_line.disk.internal_topics import decoder_for
-from pyk.command_line.disk.lines import Dumped, Problem
+from pyk.command_line.disk.lines import DumpItem, Problem
 from pyk.command_line.disk.log_segment import StoredBatch, dump_segment, read_segment
 from pyk.command_line.disk.producers import dump_producer_snapshot
 from pyk.command_line.readable import Style
@@ -38,7 +38,7 @@ def _decoder(name: str, topic: str) -> Callable[[Callable[..., Any]], Callable[.
         f"--{name}-decoder",
         "topic",
         flag_value=topic,
-        help=f"Read records as those of {topic}, whatever the folder is called.",
+        help=f"Decode records as those of {topic}, whatever the name of the folder.",
     )
 
 
@@ -47,35 +47,34 @@ def _decoder(name: str, topic: str) -> Callable[[Callable[..., Any]], Callable[.
 @click.option("--print-data-log", is_flag=True, help="Print the records, with key and value.")
 @click.option("--deep-iteration", is_flag=True, help="Print the records, without key and value.")
 @click.option(
-    "--max-bytes", type=click.IntRange(min=0), help="Read at most this much of a segment."
+    "--max-bytes", type=click.IntRange(min=0), help="Read at most this many bytes of a segment."
 )
 @click.option("--verify-index-only", is_flag=True, help="Check indexes, print no entries.")
 @click.option(
-    "--index-sanity-check", is_flag=True, help="Make only the check that a starting broker makes."
+    "--index-sanity-check", is_flag=True, help="Only make the check that a starting broker makes."
 )
 @_decoder("offsets", "__consumer_offsets")
 @_decoder("transaction-log", "__transaction_state")
 @_decoder("cluster-metadata", "__cluster_metadata")
 @_decoder("share-group-state", "__share_group_state")
 @_decoder("remote-log-metadata", "__remote_log_metadata")
-@click.option("--raw", "topic", flag_value="", help="Read records of internal topics as text.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line.")
-@click.option("--show-secrets", is_flag=True, help="Show credentials in metadata, too.")
+@click.option("--raw", "topic", flag_value="", help="Show records of internal topics as text.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@click.option("--show-secrets", is_flag=True, help="Also show credentials in metadata.")
 def dump_log(files: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
     """Show what the files of a log hold, as kafka-dump-log does.
 
     FILES are segments (.log), snapshots of metadata (.checkpoint), indexes (.index, .timeindex,
     .txnindex) and snapshots of producers (.snapshot). An index is compared with the segment beside
-    it. Records of internal topics, known by the name of their folder, are shown as the messages
-    they are.
+    it. Records of internal topics, known by the name of their folder, are decoded.
 
-    The exit status is 1 if anything is wrong with a file; standard error says what.
+    The exit status is 1 if a file is damaged; standard error names each problem.
     """
     dump = _Dump(**options)
     has_problems = False
     for path in files:
         if path.suffix not in _KNOWN:
-            click.echo(f"{path}: no file of records, left out", err=True)
+            click.echo(f"{path}: unknown kind of file, skipped", err=True)
             continue
         if not as_json:
             click.echo(f"Dumping {path}")
@@ -90,7 +89,7 @@ def dump_log(files: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
 
 @attrs.frozen(kw_only=True)
 class _Dump:
-    """What to show of each file."""
+    """Which parts of each file to show."""
 
     print_data_log: bool
     deep_iteration: bool
@@ -98,17 +97,17 @@ class _Dump:
     verify_index_only: bool
     index_sanity_check: bool
     topic: str | None
-    """Whose records they are; None goes by the folder."""
+    """The topic to decode records as; None for the topic that the folder is named after."""
     show_secrets: bool
 
-    def file(self, path: Path) -> Iterator[Dumped]:
+    def file(self, path: Path) -> Iterator[DumpItem]:
         if path.suffix in _SEGMENTS:
             return self._segment(path)
         if path.suffix in _INDEXES:
             return self._index(path)
         return _OTHERS[path.suffix](path.read_bytes())
 
-    def _segment(self, path: Path) -> Iterator[Dumped]:
+    def _segment(self, path: Path) -> Iterator[DumpItem]:
         style = Style(is_full=True, shows_secrets=self.show_secrets)
         is_printed = self.print_data_log or bool(self.topic)
         topic = _topic_of(path) if self.topic is None else self.topic
@@ -118,14 +117,14 @@ class _Dump:
             deep = is_printed or self.deep_iteration
             yield from dump_segment(batches, style, deep=deep, decoder=decoder)
 
-    def _index(self, path: Path) -> Iterator[Dumped]:
+    def _index(self, path: Path) -> Iterator[DumpItem]:
         entry, dump = _INDEXES[path.suffix]
         if not path.stem.isdecimal():
             yield Problem("its name does not begin with an offset")
             return
         data = path.read_bytes()
         if (problem := sanity_problem(entry, data)) is not None:
-            yield Problem(f"a broker that starts builds it anew: {problem}")
+            yield Problem(f"a broker rebuilds this index when it starts: {problem}")
         if self.index_sanity_check:
             return
         log = path.with_suffix(".log")
@@ -149,7 +148,7 @@ def _topic_of(path: Path) -> str:
     return path.absolute().parent.name.rpartition("-")[0]
 
 
-def _or_problem(dump: Callable[[Path], Iterator[Dumped]], path: Path) -> Iterator[Dumped]:
+def _or_problem(dump: Callable[[Path], Iterator[DumpItem]], path: Path) -> Iterator[DumpItem]:
     try:
         yield from dump(path)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The ``pyk`` command: one module a subcommand, imported when it is called for."""
+"""The ``pyk`` command: one module per subcommand, imported when the subcommand is called."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Commands(click.Group):
         if name not in COMMANDS:
             return None
         module = name.replace("-", "_")
-        gc.disable()  # imported objects stay: looking for garbage among them only takes time
+        gc.disable()  # imported objects are never garbage: searching them only takes time
         if name in WITHOUT_TLS:
             with hidden_modules("ssl"):
                 import_module("asyncio")
@@ -53,7 +53,7 @@ class _Commands(click.Group):
             import difflib
 
             near = difflib.get_close_matches(name, COMMANDS, n=1)
-            advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
+            advice = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(COMMANDS)}"
             context.fail(f"{name!r} is not a command; {advice}")
         return super().resolve_command(context, args)
 

@@ -1,8 +1,8 @@
-"""Messages and record batches as text for people: what is on the wire, field by field.
+"""Format messages and record batches as text for people: the bytes on the wire, field by field.
 
-Short values share a line; long ones, and those of a struct with structs inside, get lines of their
-own. A field that the version lacks, or a tagged one left at its default, is not on the wire and not
-shown. ``secret`` fields are hidden.
+Short values share a line; long values, and structs with structs inside, get lines of their own. A
+field that the version lacks, or a tagged field at its default, is not on the wire and not shown.
+``secret`` fields are hidden.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class Style:
     """How much to show."""
 
     is_full: bool = False
-    """Nothing is cut."""
+    """Show all bytes and all records."""
     shows_secrets: bool = False
 
     def lines(self, message: Struct, version: int) -> Iterator[str]:
-        """Yield the fields of ``message`` as it is in ``version``."""
+        """Yield the fields that ``message`` has in ``version``."""
         for field in message.fields:
             value = getattr(message, field.name)
             is_left_out = field.tag is not None and field.is_default(value)
@@ -67,19 +67,19 @@ class Style:
             yield f"unknown tagged field {tag}: {self.data(data)}"
 
     def data(self, value: bytes | memoryview) -> str:
-        """Return bytes as a Python literal, the beginning of them if they are long."""
+        """Return bytes as a Python literal; only their beginning if they are long."""
         if self.is_full or len(value) <= LONGEST_BYTES:
             return repr(bytes(value))
         return f"{bytes(value[:LONGEST_BYTES])!r}… {len(value)} bytes"
 
     def json_form(self, message: Message, version: int) -> dict[str, Any]:
-        """Return the JSON form of Kafka's tools: what is on the wire, with secrets hidden."""
+        """Return the JSON form of Kafka's tools: the fields on the wire, with secrets hidden."""
         form = message.to_json(version)
         self._trim(form, message)
         return form
 
     def _trim(self, form: dict[str, Any], struct: Struct) -> None:
-        """Remove from ``form`` what is not on the wire, and what must not be shown."""
+        """Remove fields that are not on the wire from ``form``, and hide secrets."""
         for field in struct.fields:
             value, name = getattr(struct, field.name), field.json_name
             if field.tag is not None and field.is_default(value):
@@ -113,7 +113,7 @@ class Style:
             yield f"{field.name}: {self._scalar(field, field.kind, value)}"
 
     def _nested(self, head: str, lines: list[str]) -> Iterator[str]:
-        """Yield the fields of a struct behind ``head``: the name of a field, or a dash."""
+        """Yield the fields of a struct after ``head``: the name of a field, or a dash."""
         is_item = head.endswith("-")
         joined = f"{head} {', '.join(lines)}" if is_item else f"{head} {{{', '.join(lines)}}}"
         is_flat = not any(line.startswith(" ") or line.endswith(":") for line in lines)
@@ -145,10 +145,10 @@ class Style:
                 yield from (f"  {line}" for line in self._batch(batch))
                 position += batch.size_in_bytes
         except RecordBatchError as error:
-            yield f"  not to be read on at byte {position}: {error}"
+            yield f"  cannot be read from byte {position} on: {error}"
             return
         if position < len(view):
-            yield f"  - {len(view) - position} bytes of a batch cut short"
+            yield f"  - {len(view) - position} bytes of an incomplete batch"
 
     def _batch(self, batch: RecordBatch | LegacyBatch) -> Iterator[str]:
         try:
@@ -156,7 +156,7 @@ class Style:
             block = batch.open()
         except RecordBatchError as error:
             yield f"- batch: {', '.join(_outer_facts(batch))}"
-            yield f"  not readable: {error.reason}"
+            yield f"  cannot be read: {error.reason}"
             return
         yield f"- batch: {', '.join(_facts(batch))}"
         shown = batch.count if self.is_full else min(batch.count, MOST_RECORDS)
@@ -177,19 +177,19 @@ class Style:
 
 
 def to_line(form: Any) -> str:
-    """Return JSON on one line; control characters of terminals are escaped with all the rest."""
+    """Return JSON on one line; all characters that are not ASCII are escaped."""
     return json.dumps(form, separators=(",", ":"))
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with everything escaped that a terminal would not simply show."""
+    """Return ``text`` with all characters escaped that are not printable."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _embedded(owner: str, name: str, value: Any) -> tuple[Message, int] | None:
-    """Return the message that consumers put into a bytes field, and its version; else None."""
+    """Return the message of the consumer protocol in a bytes field, and its version, or None."""
     cls = _EMBEDDED.get((owner, name))
     if cls is None:
         return None
@@ -201,7 +201,7 @@ def _embedded(owner: str, name: str, value: Any) -> tuple[Message, int] | None:
 
 
 def _outer_facts(batch: RecordBatch | LegacyBatch) -> Iterator[str]:
-    """Yield what is known about a batch that cannot be read."""
+    """Yield the facts about a batch whose records cannot be read."""
     if isinstance(batch, RecordBatch):
         yield from _facts(batch)
     else:
@@ -232,7 +232,7 @@ def _facts(batch: RecordBatch | LegacyBatch) -> Iterator[str]:
 
 
 def codec_name(batch: RecordBatch | LegacyBatch) -> str:
-    """Return the name of the batch's codec, its number where there is none."""
+    """Return the name of the batch's codec, or the number of an unknown codec."""
     codec = batch.attributes & COMPRESSION_MASK
     return _CODECS.get(codec, f"codec {codec}")
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyk.command_line.wire import capture as capture_module
-from pyk.command_line.wire.capture import Capture, Said
+from pyk.command_line.wire.capture import Capture, CapturedEntry
 from pyk.command_line.wire.conversation import Direction, Note, WireMessage
 from pyk.command_line.wire.packet_files import CaptureError, Packet, read_packets
 from pyk.protocol import ApiKey, Message
@@ -48,12 +48,12 @@ class Ends:
 def listen(
     packets: Iterable[Packet], ports: Container[int] | None = KAFKA, **options: int
 ) -> list[WireMessage | Note]:
-    return [said.what for said in listen_closely(packets, ports, **options)]
+    return [entry.content for entry in listen_closely(packets, ports, **options)]
 
 
 def listen_closely(
     packets: Iterable[Packet], ports: Container[int] | None = KAFKA, **options: int
-) -> list[Said]:
+) -> list[CapturedEntry]:
     capture = Capture(ports, **options)
     return [*capture.read(packets), *capture.finish()]
 
@@ -77,14 +77,14 @@ def test_a_response_is_decoded_with_the_api_and_version_of_its_request() -> None
 
     assert asked.client == answered.client == ("10.0.0.1", 40000)
     assert asked.server == answered.server == ("10.0.0.2", 9092)
-    assert isinstance(asked.what, WireMessage)
-    assert isinstance(answered.what, WireMessage)
-    assert asked.what.direction is Direction.REQUEST
-    assert asked.what.client_id == "shop"
-    assert asked.what.body == HeartbeatRequest(group_id="g")
-    assert (answered.what.api_key, answered.what.version) == (ApiKey.HEARTBEAT, 4)
-    assert answered.what.body == HeartbeatResponse()
-    assert answered.what.waited_ns == 1_000_000
+    assert isinstance(asked.content, WireMessage)
+    assert isinstance(answered.content, WireMessage)
+    assert asked.content.direction is Direction.REQUEST
+    assert asked.content.client_id == "shop"
+    assert asked.content.body == HeartbeatRequest(group_id="g")
+    assert (answered.content.api_key, answered.content.version) == (ApiKey.HEARTBEAT, 4)
+    assert answered.content.body == HeartbeatResponse()
+    assert answered.content.waited_ns == 1_000_000
 
 
 @given(st.randoms(use_true_random=False))
@@ -236,7 +236,7 @@ def test_a_frame_above_the_limit_is_not_buffered() -> None:
 
     said = listen([*flow.open(), flow.client(request)], max_frame_bytes=10)
 
-    assert "is no length of a frame" in str(said[0])
+    assert "is not a valid length of a frame" in str(said[0])
 
 
 def test_the_oldest_unfinished_data_is_dropped_above_the_limit(

@@ -117,21 +117,21 @@ def test_a_truncated_capture_is_shown_up_to_its_end() -> None:
 
     assert done.exit_code == 1
     assert "Produce v13 request" in done.stdout
-    assert done.stderr == "Error: the capture breaks off behind packet 39\n"
+    assert done.stderr == "Error: the capture ends in the middle, after packet 39\n"
 
 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["xyz"], "'xyz' is no file and no hex text"),
+        (["xyz"], "'xyz' is neither a file nor hex text"),
         ([""], "the data ends early"),
         (["-"], "the data ends early"),
-        (["."], "'.' is no file and no hex text"),
-        (["00"], "is it a response? Then --api and --version are needed"),
-        (["--api", "Fetch", "00"], "--api and --version belong together"),
-        (["--api", "Fetsch", "--version", "3", "00"], "'Fetsch' is no API of Kafka"),
+        (["."], "'.' is neither a file nor hex text"),
+        (["00"], "if it is a response, give --api and --version"),
+        (["--api", "Fetch", "00"], "--api and --version must be given together"),
+        (["--api", "Fetsch", "--version", "3", "00"], "'Fetsch' is not an API of Kafka"),
         (["--request", "00", "00"], "--request: RequestHeader v0: the data ends early"),
-        (["--port", "kafka", str(REAL)], "'kafka' is no port"),
+        (["--port", "kafka", str(REAL)], "'kafka' is not a port"),
         ([str(REAL)], "no connection in the capture goes to port 9092: see --port"),
         (["NoRequest", "4", "00"], "no message 'NoRequest'"),
         (["HeartbeatRequest", "40", "00"], "HeartbeatRequest has versions 0-4, not 40"),

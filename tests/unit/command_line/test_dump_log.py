@@ -139,7 +139,7 @@ def test_every_undamaged_file_of_a_log_is_dumped_without_an_error(log: Path) -> 
     assert "offset: 4 position: " in done.stdout
     assert "producerId: 7 producerEpoch: 1 coordinatorEpoch: -1" in done.stdout
     assert done.stderr.splitlines() == [
-        f"{log}/leader-epoch-checkpoint: no file of records, left out"
+        f"{log}/leader-epoch-checkpoint: unknown kind of file, skipped"
     ]
 
 
@@ -251,8 +251,8 @@ def test_preallocated_space_of_an_index_is_not_shown_as_entries(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("data", "problem"),
-    [(bytes(9), "9 bytes are no whole number of entries of 8 bytes"),
-     (struct.pack(">iiii", 5, 50, 3, 30), "the last entry, (3, 30), is not behind the first")],
+    [(bytes(9), "its 9 bytes are not a multiple of its entries of 8 bytes"),
+     (struct.pack(">iiii", 5, 50, 3, 30), "the last entry, (3, 30), is before the first")],
 )  # fmt: skip
 def test_index_damage_is_reported_with_the_rebuild_that_follows(
     tmp_path: Path, data: bytes, problem: str
@@ -262,7 +262,7 @@ def test_index_damage_is_reported_with_the_rebuild_that_follows(
     done = dump("--index-sanity-check", index)
 
     assert done.exit_code == 1
-    assert f"a broker that starts builds it anew: {problem}" in done.stderr
+    assert f"a broker rebuilds this index when it starts: {problem}" in done.stderr
 
 
 def test_aborted_transactions_are_shown(tmp_path: Path) -> None:

@@ -13,4 +13,4 @@ def test_a_segment_that_shrinks_while_it_is_read_raises() -> None:
     first, problem = read_segment(io.BytesIO(one + other[:20]), len(one + other))
 
     assert not isinstance(first, Problem)
-    assert problem == Problem(f"position {len(one)}: the file has become shorter while it was read")
+    assert problem == Problem(f"position {len(one)}: the file became shorter while it was read")

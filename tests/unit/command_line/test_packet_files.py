@@ -74,7 +74,7 @@ def test_the_packets_before_the_end_of_a_truncated_capture_are_read(cut: int) ->
     packets, problem = read_to_the_break(pcap(PACKETS)[:-cut])
 
     assert packets == PACKETS[:1]
-    assert problem == "the capture breaks off behind packet 1"
+    assert problem == "the capture ends in the middle, after packet 1"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_the_packets_before_the_end_of_a_truncated_capture_are_read(cut: int) ->
     [
         (b"", "neither a pcap nor a pcapng file"),
         (b"GIF89a", "neither a pcap nor a pcapng file"),
-        (pcap(PACKETS)[:20], "breaks off behind packet 0"),
+        (pcap(PACKETS)[:20], "ends in the middle, after packet 0"),
         (pcap([]) + struct.pack("<IIII", 0, 0, 1 << 31, 4), "a length of 2147483648 bytes"),
         (section()[:8] + b"????", "no byte order"),
         (section() + struct.pack("<II", 6, 4), "a block of 4 bytes"),

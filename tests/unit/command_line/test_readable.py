@@ -113,10 +113,10 @@ def test_damaged_and_truncated_batches_are_reported() -> None:
     damaged = bytearray(sealed(b"value"))
     damaged[-1] ^= 1
 
-    assert "not readable: its stored CRC is" in text(produce(bytes(damaged)), 9)[-1]
+    assert "cannot be read: its stored CRC is" in text(produce(bytes(damaged)), 9)[-1]
     cut = sealed(b"whole") + sealed(b"cut short")[:70]
-    assert "- 70 bytes of a batch cut short" in text(produce(cut), 9)[-1]
-    assert "not to be read on at byte 0" in text(produce(bytes(80)), 9)[-1]
+    assert "- 70 bytes of an incomplete batch" in text(produce(cut), 9)[-1]
+    assert "cannot be read from byte 0 on" in text(produce(bytes(80)), 9)[-1]
 
 
 def test_long_bytes_are_shortened_unless_all_are_requested() -> None:

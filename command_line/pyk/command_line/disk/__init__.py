@@ -1,1 +1,1 @@
-"""What the files of a log hold: segments, their indexes, snapshots. Pure."""
+"""Read the files of a log: segments, their indexes, snapshots. Pure."""

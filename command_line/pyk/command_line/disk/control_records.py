@@ -1,4 +1,4 @@
-"""What brokers wrote into a log for themselves."""
+"""Decode control records, which brokers write into a log themselves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF_THE_QUORUM = {
 
 
 def control_facts(record: Record, style: Style) -> dict[str, Any]:
-    """Return what a control record says, under the names of Kafka's own tool."""
+    """Return the fields of a control record under the names of Kafka's own tool."""
     try:
         key = decode_versioned(ControlRecordTypeSchema, record.key or b"", accept_newer=True)
         return _facts(key.type, record.value or b"", style)

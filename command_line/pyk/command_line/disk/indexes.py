@@ -1,10 +1,10 @@
-"""The index files of a segment, held against it.
+"""Read the index files of a segment, and compare them with it.
 
 ``offset index``  int32 offset above the base, int32 position: a batch with that last offset
 ``time index``    int64 timestamp, int32 offset above the base: no record up to it is newer
 ``transaction index``  aborted transactions whose marker is in the segment
 
-Kafka allocates the first two in advance: what follows their entries may be zeros.
+Kafka allocates the first two in advance: zeros may follow their entries.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
 
-from pyk.command_line.disk.lines import Dumped, Line, Problem
+from pyk.command_line.disk.lines import DumpItem, Line, Problem
 from pyk.command_line.disk.log_segment import StoredBatch
 from pyk.protocol import ProtocolError
 from pyk.protocol.messages.transaction_index import AbortedTxn
@@ -25,8 +25,8 @@ ABORTED_ENTRY_BYTES = 34
 
 def dump_offset_index(
     data: bytes, base_offset: int, batches: Iterable[StoredBatch] | None
-) -> Iterator[Dumped]:
-    """Yield the entries, and what is wrong with them; ``batches`` are those of the segment."""
+) -> Iterator[DumpItem]:
+    """Yield the entries and their problems; ``batches`` are those of the segment."""
     last_offsets = (
         None if batches is None else {each.position: each.batch.last_offset for each in batches}
     )
@@ -35,7 +35,7 @@ def dump_offset_index(
         offset = base_offset + relative
         yield Line({"offset": offset, "position": position})
         if relative <= previous:
-            yield Problem(f"offset {offset} does not rise above the entry before it")
+            yield Problem(f"offset {offset} is not above that of the entry before it")
         previous = relative
         if last_offsets is None:
             continue
@@ -48,15 +48,15 @@ def dump_offset_index(
 
 def dump_time_index(
     data: bytes, base_offset: int, batches: Iterable[StoredBatch] | None
-) -> Iterator[Dumped]:
-    """Yield the entries, and what is wrong with them; ``batches`` are those of the segment."""
+) -> Iterator[DumpItem]:
+    """Yield the entries and their problems; ``batches`` are those of the segment."""
     newest = None if batches is None else _newest_up_to(batches)
     previous = None
     for timestamp, relative in _entries(TIME_ENTRY, data):
         offset = base_offset + relative
         yield Line({"timestamp": timestamp, "offset": offset})
         if previous is not None and timestamp <= previous:
-            yield Problem(f"timestamp {timestamp} does not rise above {previous} before it")
+            yield Problem(f"timestamp {timestamp} is not after {previous}, the one before it")
         previous = timestamp
         if newest is None:
             continue
@@ -67,7 +67,7 @@ def dump_time_index(
             yield Problem(f"timestamp {timestamp}: the newest up to offset {offset} is {found}")
 
 
-def dump_transaction_index(data: bytes) -> Iterator[Dumped]:
+def dump_transaction_index(data: bytes) -> Iterator[DumpItem]:
     """Yield the aborted transactions."""
     for start in range(0, len(data), ABORTED_ENTRY_BYTES):
         entry = data[start : start + ABORTED_ENTRY_BYTES]
@@ -90,10 +90,10 @@ def dump_transaction_index(data: bytes) -> Iterator[Dumped]:
 def sanity_problem(entry: Struct, data: bytes) -> str | None:
     """Return why a broker would rebuild the index when it starts, None if it would not."""
     if len(data) % entry.size:
-        return f"{len(data)} bytes are no whole number of entries of {entry.size} bytes"
+        return f"its {len(data)} bytes are not a multiple of its entries of {entry.size} bytes"
     entries = list(_entries(entry, data))
     if entries and not entries[0] <= entries[-1]:
-        return f"the last entry, {entries[-1]}, is not behind the first, {entries[0]}"
+        return f"the last entry, {entries[-1]}, is before the first, {entries[0]}"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Keys and values of records: as text, or as the messages they are in Kafka's internal topics."""
+"""Show keys and values of records: as text, or decoded for Kafka's internal topics."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ METADATA_TOPICS = ("__cluster_metadata", "__remote_log_metadata")
 COORDINATOR_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 
 Decoder: TypeAlias = Callable[[Record], dict[str, Any]]
-"""From a record to what is shown of its key and value."""
+"""Return what to show of the key and value of a record."""
 
 
 def decoder_for(topic: str, style: Style) -> Decoder:
-    """Return how to show the records of ``topic``: as text, if it is not an internal one."""
+    """Return the decoder for the records of ``topic``: text, unless the topic is internal."""
     if topic in METADATA_TOPICS:
         return partial(_raw_if_unknown, _metadata, topic, style)
     if topic in COORDINATOR_TOPICS:
@@ -39,7 +39,7 @@ def decoder_for(topic: str, style: Style) -> Decoder:
 
 
 def as_text(record: Record) -> dict[str, Any]:
-    """Return key and value as text; bytes that are not UTF-8 stand as ``\\xff``."""
+    """Return key and value as text; bytes that are not UTF-8 become ``\\xff``."""
     shown = {}
     if record.key is not None:
         shown["key"] = record.key.decode("utf-8", "backslashreplace")
@@ -84,7 +84,7 @@ def _coordinator(topic: str, style: Style, record: Record) -> dict[str, Any]:
 
 
 def _open_members(group: dict[str, Any]) -> None:
-    """Show what members of a consumer group told each other, if this is such a group."""
+    """Decode the subscriptions and assignments of the members, if this is a consumer group."""
     if group.get("protocolType") != "consumer":
         return
     members: Iterable[dict[str, Any]] = group.get("members", ())

@@ -1,4 +1,4 @@
-"""What a dump is made of: named facts, to print as text or as JSON, and what is wrong."""
+"""The items of a dump: lines of named facts, printed as text or as JSON, and problems."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Line:
 
 @attrs.frozen
 class Problem:
-    """A sentence that says what is wrong with the file."""
+    """A sentence about damage in the file."""
 
     text: str
 
 
-Dumped: TypeAlias = Line | Problem
+DumpItem: TypeAlias = Line | Problem
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""A segment, batch by batch, from wherever it can be read to where it cannot."""
+"""Read a segment batch by batch, up to the first bytes that cannot be read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import attrs
 
 from pyk.command_line.disk.control_records import control_facts
 from pyk.command_line.disk.internal_topics import Decoder
-from pyk.command_line.disk.lines import Dumped, Line, Problem
+from pyk.command_line.disk.lines import DumpItem, Line, Problem
 from pyk.command_line.readable import Style, codec_name
 from pyk.protocol.records import (
     LegacyBatch,
@@ -22,8 +22,8 @@ from pyk.protocol.records import (
 )
 
 _START = Struct(">qi")
-_SHORTEST_BATCH = 14  # of any format, behind its length
-_LOOKED_AT = 4096
+_SHORTEST_BATCH = 14  # bytes of a batch of any format after its length
+_CHECKED_BYTES = 4096
 _TIME_NAMES = {
     TimestampType.NO_TIMESTAMP_TYPE: "NoTimestampType",
     TimestampType.CREATE_TIME: "CreateTime",
@@ -33,7 +33,7 @@ _TIME_NAMES = {
 
 @attrs.frozen
 class StoredBatch:
-    """A batch, where it lies, and why its records cannot be trusted, if so."""
+    """A batch with its position, and the damage of its records, if any."""
 
     position: int
     batch: RecordBatch | LegacyBatch
@@ -45,9 +45,9 @@ def read_segment(
 ) -> Iterator[StoredBatch | Problem]:
     """Yield the batches of a segment of ``size`` bytes, one in memory at a time.
 
-    A damaged batch comes with its problem, and what is behind it is read on. Where a length cannot
-    be right, or the file ends within a batch, a Problem is the last thing yielded. Batches that end
-    behind ``max_bytes`` are left out.
+    A damaged batch is yielded with its problem, and reading goes on after it. If a length is
+    invalid, or the file ends within a batch, the last item is a Problem. Batches that end after
+    ``max_bytes`` are left out.
     """
     end = size if max_bytes is None else min(size, max_bytes)
     position = 0
@@ -71,7 +71,7 @@ def dump_segment(
     *,
     deep: bool,
     decoder: Decoder | None = None,
-) -> Iterator[Dumped]:
+) -> Iterator[DumpItem]:
     """Yield a line for each batch and, if ``deep``, one for each record.
 
     ``decoder`` shows keys and values; without it they are left out.
@@ -81,14 +81,14 @@ def dump_segment(
         if isinstance(stored, Problem):
             yield stored
             continue
-        batch, place = stored.batch, f"position {stored.position}"
+        batch, where = stored.batch, f"position {stored.position}"
         yield Line(_batch_facts(stored))
         if stored.problem is not None:
-            yield Problem(f"{place}: {stored.problem}")
+            yield Problem(f"{where}: {stored.problem}")
         elif deep:
             yield from _dump_records(stored, style, decoder)
         if end_offset is not None and batch.base_offset < end_offset:
-            yield Problem(f"{place}: begins at offset {batch.base_offset}, not at {end_offset}")
+            yield Problem(f"{where}: begins at offset {batch.base_offset}, not at {end_offset}")
         end_offset = batch.next_offset
 
 
@@ -97,11 +97,11 @@ def _stored(position: int, data: bytes) -> StoredBatch | Problem:
         batch = parse_any_batch(memoryview(data))
         if isinstance(batch, LegacyBatch):
             batch.check()
-            batch.open()  # without it not even the first offset is known
+            batch.open()  # reads the first offset
     except RecordBatchError as error:
         return Problem(f"position {position}: {error}")
-    if batch is None:  # all of its bytes were there: a broker has truncated its log
-        return Problem(f"position {position}: the file has become shorter while it was read")
+    if batch is None:  # the file had all of its bytes before: a broker has truncated its log
+        return Problem(f"position {position}: the file became shorter while it was read")
     try:
         batch.check()
     except RecordBatchError as error:
@@ -111,7 +111,7 @@ def _stored(position: int, data: bytes) -> StoredBatch | Problem:
 
 def _what_is_left(file: BinaryIO, position: int, size: int) -> str:
     file.seek(position)
-    is_empty = not any(file.read(_LOOKED_AT))
+    is_empty = not any(file.read(_CHECKED_BYTES))
     what = "zeros, allocated in advance" if is_empty else "not a whole batch: torn or damaged"
     return f"position {position}: the last {size - position} bytes are {what}"
 
@@ -140,7 +140,7 @@ def _batch_facts(stored: StoredBatch) -> dict[str, Any]:
     }
 
 
-def _dump_records(stored: StoredBatch, style: Style, decoder: Decoder | None) -> Iterator[Dumped]:
+def _dump_records(stored: StoredBatch, style: Style, decoder: Decoder | None) -> Iterator[DumpItem]:
     batch = stored.batch
     try:
         block = batch.open()

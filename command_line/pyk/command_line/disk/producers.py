@@ -1,19 +1,19 @@
-"""Producer snapshots: what a broker knows of a partition's producers."""
+"""Read producer snapshots: the state of a partition's producers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyk.command_line.disk.lines import Dumped, Line, Problem
+from pyk.command_line.disk.lines import DumpItem, Line, Problem
 from pyk.protocol import ProtocolError
 from pyk.protocol.messages.producer_snapshot import ProducerSnapshot
 from pyk.protocol.persisted import decode_versioned
 from pyk.protocol.records.checksum import crc32c
 
-_CHECKED_FROM = 6  # behind version and CRC
+_CHECKED_FROM = 6  # the first byte after version and CRC
 
 
-def dump_producer_snapshot(data: bytes) -> Iterator[Dumped]:
+def dump_producer_snapshot(data: bytes) -> Iterator[DumpItem]:
     """Yield the producers."""
     try:
         snapshot = decode_versioned(ProducerSnapshot, data)
@@ -22,7 +22,7 @@ def dump_producer_snapshot(data: bytes) -> Iterator[Dumped]:
         return
     computed = crc32c(data[_CHECKED_FROM:])
     if computed != snapshot.crc:
-        yield Problem(f"the stored CRC is {snapshot.crc:#010x}, the computed one {computed:#010x}")
+        yield Problem(f"the stored CRC is {snapshot.crc:#010x}, the computed CRC {computed:#010x}")
     for producer in snapshot.producer_entries:
         first_offset = producer.current_txn_first_offset
         facts = {

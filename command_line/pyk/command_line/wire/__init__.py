@@ -1,4 +1,4 @@
-"""From a capture of connections to the Kafka messages that went over them. Pure.
+"""Decode a capture of connections into the Kafka messages on them. Pure.
 
 packet file → packets → TCP segments → two byte streams a connection → frames → messages
 """

@@ -1,4 +1,4 @@
-"""From the packets of a capture to what was said on its Kafka connections, in order of time."""
+"""Decode the packets of a capture into messages of its Kafka connections, in order of time."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from pyk.command_line.wire.streams import ByteStream, Gap
 from pyk.command_line.wire.tcp_segments import Endpoint, Segment, tcp_segment
 
 MOST_CONNECTIONS = 10_000
-"""Connections followed at the same time. Of more, the one silent longest is dropped."""
+"""Connections followed at the same time. With more, the one that was idle longest is dropped."""
 MOST_WAITING_BYTES = 512 << 20
-"""Bytes of unfinished frames in all connections. With more, those silent longest are dropped."""
+"""Bytes of unfinished frames in all connections. With more, the idlest connections are dropped."""
 
 _Ends: TypeAlias = frozenset[Endpoint]
 
 
 @attrs.frozen
-class Said:
+class CapturedEntry:
     """A message or a note, with its time and its connection."""
 
     time_ns: int
     client: Endpoint
     server: Endpoint
-    what: WireMessage | Note
+    content: WireMessage | Note
 
 
 class Capture:
     """The connections of a capture.
 
-    ``ports`` are those that brokers listen on; None looks at all connections, and takes for Kafka's
-    those on which a client begins with a request.
+    ``ports`` are those that brokers listen on; None follows every connection that begins with a
+    Kafka request.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class Capture:
         self._connections: OrderedDict[_Ends, _Connection] = OrderedDict()
         self._waiting_bytes = 0
         self.segment_count = 0
-        """TCP segments seen, of whatever port."""
+        """TCP segments seen, of all ports."""
         self.connection_count = 0
 
-    def read(self, packets: Iterable[Packet]) -> Iterator[Said]:
-        """Yield what was said; raise CaptureError where the capture cannot be read on.
+    def read(self, packets: Iterable[Packet]) -> Iterator[CapturedEntry]:
+        """Yield messages and notes; raise CaptureError where the capture is damaged.
 
-        Call :meth:`finish` afterwards, in either case.
+        Call :meth:`finish` afterwards, also after an error.
         """
         for packet in packets:
             segment = tcp_segment(packet)
@@ -77,13 +77,13 @@ class Capture:
                 self._connections.move_to_end(ends)
                 yield from self._take(connection, segment, packet.time_ns)
 
-    def finish(self) -> Iterator[Said]:
-        """Yield what can be said only at the end: what waited, and what was never answered."""
+    def finish(self) -> Iterator[CapturedEntry]:
+        """Yield the rest: incomplete data, and notes about requests that were never answered."""
         while self._connections:
             yield from self._drop_oldest()
 
-    def _close_earlier(self, ends: _Ends, segment: Segment) -> Iterator[Said]:
-        """Drop the connection that had the same ends before, if this is not its own SYN again."""
+    def _close_earlier(self, ends: _Ends, segment: Segment) -> Iterator[CapturedEntry]:
+        """Drop an earlier connection with the same ends, unless this repeats its own SYN."""
         earlier = self._connections.get(ends)
         if earlier is not None and earlier.opened_at != segment.sequence:
             self._connections.move_to_end(ends, last=False)
@@ -99,20 +99,22 @@ class Capture:
         self._connections[ends] = opened
         return opened
 
-    def _take(self, connection: _Connection, segment: Segment, time_ns: int) -> Iterator[Said]:
+    def _take(
+        self, connection: _Connection, segment: Segment, time_ns: int
+    ) -> Iterator[CapturedEntry]:
         before = connection.waiting_bytes
         yield from connection.take(segment, time_ns)
         self._waiting_bytes += connection.waiting_bytes - before
         while self._waiting_bytes > MOST_WAITING_BYTES or len(self._connections) > MOST_CONNECTIONS:
             yield from self._drop_oldest()
 
-    def _drop_oldest(self) -> Iterator[Said]:
+    def _drop_oldest(self) -> Iterator[CapturedEntry]:
         _, oldest = self._connections.popitem(last=False)
         self._waiting_bytes -= oldest.waiting_bytes
         yield from oldest.finish()
 
     def _client(self, segment: Segment) -> Endpoint | None:
-        """Return which end of a new connection is the client; None if it is not Kafka's."""
+        """Return the end of a new connection that is the client; None if it is not Kafka's."""
         if self._ports is None:
             return segment.source if looks_like_request(segment.payload) else None
         is_request = segment.destination.port in self._ports
@@ -122,7 +124,7 @@ class Capture:
 
 
 class _Connection:
-    """Both streams of a connection, and the conversation that they carry."""
+    """Both streams of a connection, and its conversation."""
 
     def __init__(
         self, client: Endpoint, server: Endpoint, first: Segment, *, max_frame_bytes: int
@@ -138,7 +140,7 @@ class _Connection:
         streams = sum(stream.waiting_bytes for stream in self._streams.values())
         return streams + self._conversation.waiting_bytes
 
-    def take(self, segment: Segment, time_ns: int) -> Iterator[Said]:
+    def take(self, segment: Segment, time_ns: int) -> Iterator[CapturedEntry]:
         self._last_time_ns = time_ns
         here, there = Direction.REQUEST, Direction.RESPONSE
         if segment.source != self._client:
@@ -153,20 +155,20 @@ class _Connection:
             ready = self._streams[here].push(sequence, segment.payload, segment.missing)
             yield from self._follow(here, ready)
 
-    def finish(self) -> Iterator[Said]:
+    def finish(self) -> Iterator[CapturedEntry]:
         for direction, stream in self._streams.items():
             while ready := stream.give_up():
                 yield from self._follow(direction, ready)
         if (unanswered := self._conversation.unanswered) is not None:
-            yield self._said(unanswered)
+            yield self._entry(unanswered)
 
-    def _follow(self, direction: Direction, ready: list[bytes | Gap]) -> Iterator[Said]:
+    def _follow(self, direction: Direction, ready: list[bytes | Gap]) -> Iterator[CapturedEntry]:
         for piece in ready:
             if isinstance(piece, Gap):
-                yield self._said(self._conversation.lose(direction, piece.size))
+                yield self._entry(self._conversation.lose(direction, piece.size))
                 continue
-            for what in self._conversation.receive(direction, piece, self._last_time_ns):
-                yield self._said(what)
+            for content in self._conversation.receive(direction, piece, self._last_time_ns):
+                yield self._entry(content)
 
-    def _said(self, what: WireMessage | Note) -> Said:
-        return Said(self._last_time_ns, self._client, self._server, what)
+    def _entry(self, content: WireMessage | Note) -> CapturedEntry:
+        return CapturedEntry(self._last_time_ns, self._client, self._server, content)

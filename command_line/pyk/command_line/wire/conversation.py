@@ -1,6 +1,6 @@
-"""One connection of a client with a broker: frames become requests and responses.
+"""Decode the frames of one connection into requests and responses.
 
-A response names its request by a number only, so the API and version of each request are
+A response names its request only by the correlation id, so the API and version of each request are
 remembered. If the capture lacks the request, its response cannot be decoded.
 """
 
@@ -19,7 +19,7 @@ from pyk.protocol.messages.headers import RequestHeader, ResponseHeader
 from pyk.protocol.negotiation import request_header_version, response_header_version
 
 MOST_IN_FLIGHT = 1000  # requests remembered, the oldest forgotten first
-MOST_UNANSWERED = 10  # of them named at the end
+MOST_UNANSWERED = 10  # requests without a response that are named at the end
 
 _TLS_RECORD_TYPES = range(20, 24)
 _REQUEST_START = Struct(">ihh")  # length, API key, version
@@ -28,7 +28,7 @@ _UNSUPPORTED_VERSION = b"\x00\x23"
 
 
 class Direction(Enum):
-    """Who sent it."""
+    """The direction of a message: from the client, or from the broker."""
 
     REQUEST = "request"
     RESPONSE = "response"
@@ -40,7 +40,7 @@ class WireMessage:
 
     direction: Direction
     size: int
-    """Bytes of the frame, its length not counted."""
+    """Bytes of the frame, without its length."""
     api_key: ApiKey | None = None
     version: int | None = None
     correlation_id: int | None = None
@@ -49,7 +49,7 @@ class WireMessage:
     body_version: int = 0
     """Differs from ``version`` where a broker refuses an ApiVersions request (KIP-511)."""
     problem: str | None = None
-    """Why there is no body, or what is odd about it."""
+    """Why there is no body, or what is unusual about it."""
     waited_ns: int | None = None
     """From the request to this response."""
 
@@ -61,7 +61,7 @@ class Note(str):
 
 
 @attrs.frozen
-class _Asked:
+class _InFlightRequest:
     api_key: ApiKey
     version: int
     client_id: str | None
@@ -69,10 +69,10 @@ class _Asked:
 
 
 class Conversation:
-    """What client and broker say to each other."""
+    """The requests and responses of one connection."""
 
     def __init__(self, *, max_frame_bytes: int, from_start: bool) -> None:
-        self._in_flight: dict[int, _Asked] = {}
+        self._in_flight: dict[int, _InFlightRequest] = {}
         self._is_encrypted = False
         self._raw_tokens = False
         self._readers = {
@@ -85,7 +85,7 @@ class Conversation:
 
     @property
     def unanswered(self) -> Note | None:
-        """What was asked and not answered."""
+        """The requests without a response, as a note."""
         if not self._in_flight:
             return None
         oldest = islice(self._in_flight.items(), MOST_UNANSWERED)
@@ -101,7 +101,7 @@ class Conversation:
     def receive(
         self, direction: Direction, data: bytes, time_ns: int
     ) -> Iterator[WireMessage | Note]:
-        """Yield what the bytes complete."""
+        """Yield the messages that the bytes complete."""
         if self._is_encrypted:
             return
         reader = self._readers[direction]
@@ -113,10 +113,10 @@ class Conversation:
             for frame in reader.feed(data):
                 yield self._message(direction, frame, time_ns)
         except NoFrameError as error:
-            yield Note(f"not the Kafka protocol: {error}; looking for the next {direction.value}")
+            yield Note(f"not the Kafka protocol: {error}; searching the next {direction.value}")
 
     def lose(self, direction: Direction, size: int) -> Note:
-        """Note that ``size`` bytes are not in the capture."""
+        """Drop the unfinished frame, since ``size`` bytes are not in the capture."""
         self._readers[direction].lose()
         return Note(f"{size} bytes of {direction.value}s are not in the capture")
 
@@ -132,7 +132,7 @@ class Conversation:
         if getattr(message.body, "acks", None) != 0:  # a Produce with acks 0 is never answered
             if len(self._in_flight) >= MOST_IN_FLIGHT:
                 del self._in_flight[next(iter(self._in_flight))]
-            self._in_flight[message.correlation_id] = _Asked(
+            self._in_flight[message.correlation_id] = _InFlightRequest(
                 message.api_key, message.version, message.client_id, time_ns
             )
         return message
@@ -150,7 +150,7 @@ class Conversation:
             direction=Direction.RESPONSE,
             size=len(frame),
             correlation_id=number,
-            problem="its request is not in the capture, so its API and version are not known",
+            problem="its request is not in the capture, so its API and version are unknown",
         )
 
     def _looks_like_response(self, data: bytes) -> bool:
@@ -161,14 +161,14 @@ class Conversation:
 
 
 def decode_request(frame: bytes) -> WireMessage:
-    """Return the request in a frame, which tells its API and version itself."""
+    """Return the request in a frame, whose header has its API and version."""
     message = WireMessage(direction=Direction.REQUEST, size=len(frame))
     try:
         header, position = RequestHeader.decode_prefix(frame, 0)
         api_key, version = _api_key(header.request_api_key), header.request_api_version
         message = attrs.evolve(message, version=version, correlation_id=header.correlation_id)
         if api_key is None:
-            problem = f"API key {header.request_api_key} is not known"
+            problem = f"unknown API key {header.request_api_key}"
             return attrs.evolve(message, problem=problem)
         message = attrs.evolve(message, api_key=api_key)
         header_version = request_header_version(api_key, version)
@@ -180,7 +180,7 @@ def decode_request(frame: bytes) -> WireMessage:
 
 
 def decode_response(frame: bytes, api_key: ApiKey, version: int) -> WireMessage:
-    """Return the response in a frame, given what it answers."""
+    """Return the response in a frame, given the API and version of its request."""
     message = WireMessage(
         direction=Direction.RESPONSE, size=len(frame), api_key=api_key, version=version
     )
@@ -197,7 +197,7 @@ def decode_response(frame: bytes, api_key: ApiKey, version: int) -> WireMessage:
 
 
 def looks_like_request(data: bytes) -> bool:
-    """Say whether a request may begin with the first byte of ``data``."""
+    """Return whether a request may begin with the first byte of ``data``."""
     if len(data) < _REQUEST_START.size:
         return False
     size, number, version = _REQUEST_START.unpack_from(data)
@@ -206,7 +206,7 @@ def looks_like_request(data: bytes) -> bool:
 
 
 def looks_like_tls(data: bytes) -> bool:
-    """Say whether a TLS record begins with the first byte of ``data``."""
+    """Return whether a TLS record begins with the first byte of ``data``."""
     return len(data) >= 3 and data[0] in _TLS_RECORD_TYPES and data[1] == 3 and data[2] <= 4
 
 

@@ -1,8 +1,8 @@
-"""From the bytes of one direction to frames, and back into step after bytes were lost.
+"""Cut the bytes of one direction into frames, and find the next frame after bytes were lost.
 
-Nothing but its length marks a frame, so a reader that starts in the middle can only guess where one
-begins: at the start of a segment that looks like it. Programs write a frame at a time, so the guess
-is soon right.
+Only its length marks a frame, so a reader that starts in the middle can only guess where a frame
+begins: at the start of a segment that looks like one. Programs write a frame at a time, so the
+guess is soon right.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from struct import Struct
 
 SIZE = Struct(">i")
 DEFAULT_MAX_FRAME_BYTES = 100 << 20
-"""``socket.request.max.bytes``; a response may be larger, by what consumers ask for."""
+"""``socket.request.max.bytes``; a response may be larger, if a consumer asks for more."""
 
 
 class NoFrameError(Exception):
-    """A length that no frame has; the reader has lost its place."""
+    """A length that no frame has; the reader no longer knows where frames begin."""
 
 
 class FrameReader:
@@ -32,7 +32,7 @@ class FrameReader:
 
     @property
     def waiting_bytes(self) -> int:
-        """How many bytes of an unfinished frame there are."""
+        """How many bytes of an unfinished frame wait for the rest."""
         return len(self._buffer)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -49,7 +49,7 @@ class FrameReader:
             [size] = SIZE.unpack_from(self._buffer)
             if not 0 <= size <= self._max_frame_bytes:
                 self.lose()
-                raise NoFrameError(f"{size} is no length of a frame")
+                raise NoFrameError(f"{size} is not a valid length of a frame")
             end = SIZE.size + size
             if end > len(self._buffer):
                 break
@@ -58,6 +58,6 @@ class FrameReader:
             yield frame
 
     def lose(self) -> None:
-        """Forget the unfinished frame and look for the next: bytes are missing."""
+        """Drop the unfinished frame and search the next one: bytes are missing."""
         self._buffer.clear()
         self._in_step = False

@@ -1,7 +1,7 @@
-"""The packets in a capture file: pcap and pcapng, as tcpdump, tshark and Wireshark write them.
+"""Read the packets of a capture file: pcap and pcapng, as tcpdump, tshark and Wireshark write them.
 
 Nothing in the file is trusted: a length is checked before that many bytes are read. A file that
-breaks off raises an error after all packets before the break have been yielded.
+ends in the middle of a packet raises an error after all packets before that one were yielded.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _RESOLUTION_OPTION, _OFFSET_OPTION = 9, 14
 
 
 class CaptureError(Exception):
-    """A capture that cannot be read, or not to its end; the text says where and why."""
+    """A capture cannot be read, or not to its end; the message says where and why."""
 
 
 class Packet(NamedTuple):
-    """One packet as it was captured, which may be less than was sent."""
+    """One packet as it was captured, which may be only its beginning."""
 
     time_ns: int
-    """Since 1970; 0 where the file does not say."""
+    """Nanoseconds since 1970; 0 if the file has no time for it."""
     link_type: int
     data: bytes
 
 
 def is_capture(start: bytes) -> bool:
-    """Say whether a file that starts with these four bytes is a capture."""
+    """Return whether a file that starts with these four bytes is a capture."""
     return len(start) >= 4 and (_is_pcapng(start) or _pcap_order(start) is not None)
 
 
@@ -56,7 +56,7 @@ def read_packets(file: BinaryIO, start: bytes = b"") -> Iterator[Packet]:
 
 
 class _Reader:
-    """A file of which every read is whole or an error."""
+    """A file whose reads return all bytes asked for, or raise."""
 
     def __init__(self, file: BinaryIO, pushed_back: bytes = b"") -> None:
         self._file = file
@@ -68,22 +68,21 @@ class _Reader:
         data = self._pushed_back + self._file.read(size - len(self._pushed_back))
         self._pushed_back = b""
         if len(data) < size and data:
-            raise self._broken_off()
+            raise self._ends_early()
         return data or None
 
     def read(self, size: int) -> bytes:
         if size > LARGEST_BLOCK:
             raise CaptureError(
-                f"after packet {self.packet_count} comes a length of {size} bytes: "
-                "the capture is damaged"
+                f"the capture is damaged after packet {self.packet_count}: a length of {size} bytes"
             )
         data = self.read_or_end(size) if size else b""
         if data is None:
-            raise self._broken_off()
+            raise self._ends_early()
         return data
 
-    def _broken_off(self) -> CaptureError:
-        return CaptureError(f"the capture breaks off behind packet {self.packet_count}")
+    def _ends_early(self) -> CaptureError:
+        return CaptureError(f"the capture ends in the middle, after packet {self.packet_count}")
 
 
 def _is_pcapng(start: bytes) -> bool:
@@ -109,7 +108,7 @@ def _read_pcap(reader: _Reader, order: str, unit_ns: int) -> Iterator[Packet]:
 
 @attrs.define
 class _Interface:
-    """What the packets of one interface share."""
+    """The properties that the packets of one interface share."""
 
     link_type: int
     snap_length: int
@@ -130,8 +129,11 @@ def _read_pcapng(reader: _Reader) -> Iterator[Packet]:
             start += magic
         kind, size = struct.unpack_from(f"{order}II", start)
         if size < len(start) + 4 or size % 4:
-            raise CaptureError(f"behind packet {reader.packet_count}: a block of {size} bytes")
-        body = reader.read(size - len(start))[:-4]  # the size stands once more at the end
+            raise CaptureError(
+                f"the capture is damaged after packet {reader.packet_count}: "
+                f"a block of {size} bytes"
+            )
+        body = reader.read(size - len(start))[:-4]  # the size is repeated at the end
         if kind == _INTERFACE:
             interfaces.append(_interface(order, body))
         elif kind in (_PACKET, _SIMPLE_PACKET, _OLD_PACKET):

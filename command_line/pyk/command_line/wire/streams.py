@@ -1,8 +1,8 @@
-"""One direction of a TCP connection: segments in any order become bytes in order.
+"""Put the TCP segments of one direction of a connection in order.
 
-What was sent twice is taken once. What comes too early waits, until what is missing has come or is
-known not to come: the other end acknowledged it, so it was sent and not captured; or too much
-waits. The hole is then reported as a gap, because the reader of the bytes has lost its place.
+Bytes that were sent twice are taken once. A segment that comes early waits for the bytes before it.
+These are reported as a gap if the other end acknowledged them (they were sent and not captured), or
+if too much waits. After a gap the reader of the bytes must find the next frame.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ class ByteStream:
     """The bytes that one end sends."""
 
     def __init__(self) -> None:
-        self._position: int | None = None  # counted on beyond 2**32; where the next byte belongs
+        self._position: int | None = None  # of the next byte; does not wrap at 2**32
         self._waiting: list[tuple[int, bytes, int]] = []  # a heap of (start, payload, missing)
         self.waiting_bytes = 0
-        """How much has come too early."""
+        """Bytes of segments that came early."""
 
     def begin(self, sequence: int) -> None:
-        """Take the number of the first byte from the SYN."""
+        """Set the sequence number of the first byte, from that of the SYN."""
         if self._position is None:
             self._position = sequence + 1
 
     def push(self, sequence: int, payload: bytes, missing: int = 0) -> list[bytes | Gap]:
-        """Return the bytes that are next, in order, once this segment is there.
+        """Add a segment; return the bytes that are now in order.
 
         ``missing`` bytes follow ``payload`` in the segment and were not captured.
         """
@@ -51,14 +51,14 @@ class ByteStream:
         return ready
 
     def acknowledge(self, number: int) -> list[bytes | Gap]:
-        """Return what is next now that the other end has all bytes below ``number``."""
+        """Return the bytes and gaps below ``number``, all of which the other end has."""
         ready: list[bytes | Gap] = []
         while self._waiting and self._place(number) >= self._waiting[0][0]:
             ready += self.give_up()
         return ready
 
     def give_up(self) -> list[bytes | Gap]:
-        """Return the first hole and what follows it; nothing if nothing waits."""
+        """Return the first gap and the bytes after it; nothing if no segment waits."""
         if not self._waiting or self._position is None:
             return []
         gap = Gap(self._waiting[0][0] - self._position)
@@ -80,7 +80,7 @@ class ByteStream:
         return ready
 
     def _place(self, sequence: int) -> int:
-        """Return the number without its wrapping: the one nearest to where the stream is."""
+        """Return the sequence number unwrapped: the candidate nearest to the position."""
         assert self._position is not None
         half = _MODULUS // 2
         return self._position + (sequence - self._position + half) % _MODULUS - half

@@ -1,4 +1,4 @@
-"""From a packet to the TCP segment in it, through link layer and IP."""
+"""Find the TCP segment in a packet, after the headers of link layer and IP."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _IPV6_FRAGMENT = 44
 _IPV6_EXTENSIONS = {0, 43, 60, _IPV6_FRAGMENT}  # hop by hop, routing, destination
 _SYN, _ACK = 2, 16
 
-# Link types: https://www.tcpdump.org/linktypes.html. For each, how long its header is and where in
-# it the protocol stands; those without say the IP version in the packet itself.
+# Link types: https://www.tcpdump.org/linktypes.html. For each, the length of its header and the
+# position of the protocol in it; without a protocol, the packet itself has the IP version.
 _WITHOUT_PROTOCOL = {0: 4, 108: 4, 12: 0, 14: 0, 101: 0, 228: 0, 229: 0}  # loopback, raw IP
 _WITH_PROTOCOL = {1: (14, 12), 113: (16, 14), 276: (20, 0)}  # Ethernet, Linux cooked 1 and 2
 
@@ -47,7 +47,7 @@ class Segment(NamedTuple):
 
     @property
     def opens(self) -> bool:
-        """Whether it comes from the client and is the first of a connection."""
+        """Whether it is the first of a connection, from the client."""
         return self.flags & (_SYN | _ACK) == _SYN
 
     @property
@@ -56,10 +56,10 @@ class Segment(NamedTuple):
 
 
 def tcp_segment(packet: Packet) -> Segment | None:
-    """Return the segment in ``packet``; None if it holds none, or only a part of its headers.
+    """Return the segment in ``packet``; None if it has no segment with complete headers.
 
-    Fragments of IP packets count as none: their bytes are missing in the stream. Raises
-    CaptureError for a kind of link that is not known.
+    Fragments of IP packets are ignored: their bytes are missing in the stream. Raises CaptureError
+    for an unknown kind of link.
     """
     try:
         start = _network_start(packet)
@@ -73,7 +73,7 @@ def _network_start(packet: Packet) -> int | None:
         return size
     if packet.link_type not in _WITH_PROTOCOL:
         raise CaptureError(
-            f"link type {packet.link_type} is not known; capture on an Ethernet, loopback or "
+            f"unknown link type {packet.link_type}; capture on an Ethernet, loopback or "
             "`any` interface, or convert the file with editcap"
         )
     size, protocol_at = _WITH_PROTOCOL[packet.link_type]
@@ -96,7 +96,7 @@ def _from_ipv4(data: bytes, start: int) -> Segment | None:
     if protocol != _TCP or fragment & 0x3FFF:  # more fragments, or an offset
         return None
     source, destination = data[start + 12 : start + 16], data[start + 16 : start + 20]
-    # The network card cuts large packets, so that the kernel need not give them a length.
+    # A length of 0: the network card cuts large packets, so the kernel does not set their length.
     end = start + total if total else len(data)
     return _from_tcp(data, start + (first & 15) * 4, end, source, destination)
 
