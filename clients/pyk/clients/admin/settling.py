@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from pyk.clients.errors import (
     KafkaTimeoutError,
     SeveralErrors,
 )
+from pyk.clients.errors.base import copy_to_raise
 
 # Sends some items to a node, and returns the result of each or the error that came instead.
 Ask = Callable[[int, Sequence[Any]], Awaitable[Mapping[Any, Any]]]
@@ -113,7 +113,7 @@ async def _answers(
             nodes = placement.by_node.items()
             await asyncio.gather(*(_ask(node, some, ask, answers) for node, some in nodes))
     except KafkaError as error:
-        return {item: copy.copy(error) for item in items}
+        return {item: copy_to_raise(error) for item in items}
     except TimeoutError:
         pass
     return {item: answers.get(item, KafkaTimeoutError("no answer in time")) for item in items}
@@ -124,7 +124,7 @@ async def _ask(node_id: int, items: Sequence[Any], ask: Ask, answers: dict[Any, 
     try:
         found = await ask(node_id, items)
     except KafkaError as error:
-        answers |= {item: copy.copy(error) for item in items}
+        answers |= {item: copy_to_raise(error) for item in items}
         return
     answers |= answer_for_each(items, found, node_id)
 

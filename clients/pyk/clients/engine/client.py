@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import logging
 import random as randomness
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -32,6 +31,7 @@ from pyk.clients.errors import (
     StateError,
     error_for,
 )
+from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.connection import OutgoingRequest
 from pyk.protocol.errors import ErrorCode
@@ -338,5 +338,5 @@ class Client(RequestPath):
 def _no_topic(name: str, reason: KafkaError) -> KafkaError:
     """Return the error of a topic that could not be found before the deadline."""
     if not reason.retriable:
-        return copy.copy(reason)
+        return copy_to_raise(reason)
     return KafkaTimeoutError(f"no metadata of topic {name!r} in time: {reason}", topic=name)

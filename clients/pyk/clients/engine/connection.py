@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import logging
 from collections.abc import Callable
 from typing import Any, Protocol, final
@@ -19,6 +18,7 @@ from pyk.clients.errors import (
     NodeDisconnectedError,
     RequestTimeoutError,
 )
+from pyk.clients.errors.base import copy_to_raise
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import ClientConnection, OutgoingRequest, expects_response
 from pyk.protocol.errors import ProtocolError
@@ -264,7 +264,7 @@ class Connection:
         abandoned: list[PendingRequest] = self._protocol.abandon()
         self._reason = self._explained(error, abandoned)
         for pending in abandoned:
-            pending.fail(again(self._reason))
+            pending.fail(copy_to_raise(self._reason))
         if self.on_end is not None:
             self.on_end(self)
 
@@ -285,10 +285,3 @@ class Connection:
             )
         explained.__cause__ = error
         return explained
-
-
-def again(error: KafkaError) -> KafkaError:
-    """Return an error of its own for each who waits: raised twice, it would mix tracebacks."""
-    twin = copy.copy(error)
-    twin.__cause__ = error.__cause__
-    return twin

@@ -18,7 +18,6 @@ from pyk.clients.engine.connection import (
     Connection,
     PendingRequest,
     VersionedRequest,
-    again,
     new_pending,
 )
 from pyk.clients.engine.dialer import Dialer, Progress
@@ -33,6 +32,7 @@ from pyk.clients.errors import (
     RequestTimeoutError,
     UnsupportedVersionError,
 )
+from pyk.clients.errors.base import copy_to_raise
 from pyk.protocol.connection import OutgoingRequest
 from pyk.protocol.errors import UnsupportedVersionError as NoCommonVersionError
 from pyk.protocol.negotiation import PeerVersions
@@ -132,7 +132,7 @@ class NodeConnection:
         now, connection = self._now(), self._connection
         pending = new_pending(request, answer, within, timeout, now + timeout)
         if self._closed is not None:
-            pending.fail(again(self._closed))
+            pending.fail(copy_to_raise(self._closed))
             return
         if pending.deadline < self._expires_at:
             self._watch_deadline(pending.deadline)
@@ -252,7 +252,7 @@ class NodeConnection:
 
     def _fail_waiting(self, error: ClosedError | NodeUnavailableError) -> None:
         while self._waiting:
-            self._waiting.popleft().fail(again(error))
+            self._waiting.popleft().fail(copy_to_raise(error))
 
     # -- connecting --------------------------------------------------------------------------------
 

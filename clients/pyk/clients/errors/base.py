@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import copy
+from typing import Any, ClassVar, TypeVar
 
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
@@ -104,6 +105,19 @@ class BrokerError(KafkaError):
         cls.txn_requires_abort = not (cls.retriable or cls.fatal)
         cls.definite = code not in INDEFINITE
         BrokerError.by_code[code] = cls
+
+
+E = TypeVar("E", bound=KafkaError)
+
+
+def copy_to_raise(error: E) -> E:
+    """Return a copy of an error that several callers get.
+
+    One object that is raised in several places would gather all their tracebacks.
+    """
+    copied = copy.copy(error)
+    copied.__cause__ = error.__cause__
+    return copied
 
 
 # What ends a client: a newer one of the same identity, or a cluster that will not speak to it.

@@ -34,6 +34,7 @@ from pyk.clients.errors import (
     UnknownTopicOrPartitionError,
     error_for,
 )
+from pyk.clients.errors.base import copy_to_raise
 from pyk.protocol.errors import ErrorCode
 
 CODES = [code for code in ErrorCode if code != ErrorCode.NONE]
@@ -267,3 +268,16 @@ def test_a_failed_disk_promises_no_other_leader_where_there_is_none() -> None:
     text = str(error_for(ErrorCode.KAFKA_STORAGE_ERROR))
 
     assert "unless another replica leads, it needs repair" in text
+
+
+def test_a_copy_to_raise_has_a_traceback_of_its_own_and_the_same_cause() -> None:
+    error = error_for(3, topic="orders", partition=2)
+    error.__cause__ = OSError("gone")
+
+    copied = copy_to_raise(error)
+    with pytest.raises(UnknownTopicOrPartitionError, match="orders"):
+        raise copied
+
+    assert copied.__cause__ is error.__cause__
+    assert copied.__traceback__ is not None
+    assert error.__traceback__ is None

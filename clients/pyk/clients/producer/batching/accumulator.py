@@ -15,11 +15,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pyk.clients.errors import KafkaError, RecordTooLargeError
+from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.producer.arguments import Headers
 from pyk.clients.producer.batching.batch_drain import BatchDrain
 from pyk.clients.producer.batching.budget import BufferBudget, RoomRequest, record_size
 from pyk.clients.producer.batching.buffer_waits import BufferWaits, call_all
-from pyk.clients.producer.batching.delivery import Delivery, fresh_copy
+from pyk.clients.producer.batching.delivery import Delivery
 from pyk.clients.producer.batching.mutex import Mutex
 from pyk.clients.producer.batching.open_batches import OpenBatches
 from pyk.clients.producer.batching.row_source import RowSource, RowSpan
@@ -104,7 +105,7 @@ class RecordAccumulator:
             try:
                 self._mutex.acquire()
                 if self._refusal is not None:
-                    raise fresh_copy(self._refusal)
+                    raise copy_to_raise(self._refusal)
                 if topic.is_forgotten or (room is None and not self.budget.has_room(size)):
                     return None
                 delivery = self._batches.append(
@@ -136,7 +137,7 @@ class RecordAccumulator:
             try:
                 self._mutex.acquire()
                 if self._refusal is not None:
-                    raise fresh_copy(self._refusal)
+                    raise copy_to_raise(self._refusal)
                 has_room = room is not None or self.budget.has_room(self.bulk_size)
                 if topic.is_forgotten or not has_room:
                     return None
@@ -206,7 +207,7 @@ class RecordAccumulator:
         """Refuse in a process that was forked off, where the lock may be held by nobody."""
         self._mutex = self.drain.mutex = self.waits.mutex = Mutex()
         self._refusal = error
-        unknown = fresh_copy(error)
+        unknown = copy_to_raise(error)
         unknown.definite = False  # the parent goes on with it
         for batch in self._batches.unfinished:
             batch.result.abandon(unknown, batch.count)

@@ -16,7 +16,6 @@ run it: the thread that adds it may hold a lock that the callback takes.
 from __future__ import annotations
 
 import contextlib
-import copy
 import logging
 from collections import deque
 from collections.abc import Callable, Generator
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
+from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.wording import counted
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ class Delivery:
         self._wait(timeout)
         error = self._error()
         if error is not None:
-            raise fresh_copy(error)
+            raise copy_to_raise(error)
         return self._metadata()
 
     def exception(self, timeout: float | None = None) -> KafkaError | None:
@@ -300,7 +300,7 @@ class Delivery:
         self._batch.is_observed = True
         error = self._error()
         if error is not None:
-            raise fresh_copy(error)
+            raise copy_to_raise(error)
         return self._metadata()
 
     def __repr__(self) -> str:
@@ -383,10 +383,3 @@ class Delivery:
         except BaseException:
             batch.discard_callback(settled)
             raise
-
-
-def fresh_copy(error: KafkaError) -> KafkaError:
-    """Return a copy to raise: one object raised by many would gather all their tracebacks."""
-    fresh = copy.copy(error)
-    fresh.__cause__ = error.__cause__
-    return fresh

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pyk.clients.errors import InvalidRecordError, KafkaError, KafkaTimeoutError, error_for
+from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.producer.batching.batch import ProducerBatch
-from pyk.clients.producer.batching.delivery import fresh_copy
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import counted
 from pyk.protocol.errors import ErrorCode
@@ -38,7 +38,7 @@ def timeout_error(
 def fail(batch: ProducerBatch, answer: PartitionProduceResponse | None) -> None:
     """Note why a batch failed: its last error, and the records that the broker found invalid."""
     assert batch.last_error is not None
-    error = fresh_copy(batch.last_error)
+    error = copy_to_raise(batch.last_error)
     error.definite = not batch.may_be_written
     if batch.may_be_written:
         error.args = (f"{error.args[0]}; it may have been written, so it is not sent again",)

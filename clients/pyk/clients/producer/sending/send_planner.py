@@ -23,8 +23,8 @@ from pyk.clients.errors import (
     MalformedResponseError,
     error_for,
 )
+from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.producer.batching.batch import ProducerBatch, halve
-from pyk.clients.producer.batching.delivery import fresh_copy
 from pyk.clients.producer.sending.failures import WhyUnsent, fail, timeout_error
 from pyk.clients.producer.sending.identity import IdentityPolicy
 from pyk.clients.producer.sending.node_traffic import NodeTraffic
@@ -438,7 +438,7 @@ class SendPlanner:
         """Drop a batch; False if it was open and became full meanwhile: it comes again."""
         if batch is queue.due and not self._drain.close(batch):
             return False
-        own = fresh_copy(error)
+        own = copy_to_raise(error)
         own.definite = error.definite and not (batch.may_be_written or batch.is_in_flight)
         queue.drop(batch)
         batch.failed(own)
