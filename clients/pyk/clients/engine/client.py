@@ -19,7 +19,7 @@ from pyk.clients.engine.dialer import Dialer
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.metadata import MetadataImage, Node, TopicMetadata
 from pyk.clients.engine.metadata_keeper import Endpoint, MetadataKeeper, because
-from pyk.clients.engine.node_connection import Lane, Surroundings
+from pyk.clients.engine.node_connection import Environment, Lane
 from pyk.clients.engine.reachability import UnreachableNode
 from pyk.clients.engine.reconnect import ConnectLimiter
 from pyk.clients.engine.request_path import RequestPath
@@ -73,7 +73,7 @@ class Client(RequestPath):
             config.retry_backoff_ms / 1000, config.retry_backoff_max_ms / 1000
         )
         self._network = network or SystemNetwork()
-        shared = Surroundings(
+        shared = Environment(
             config,
             self.clock,
             self.random,

@@ -10,7 +10,7 @@ from typing import Any, Protocol, final
 import attrs
 
 from pyk.clients.engine.metadata import Node
-from pyk.clients.engine.peer import FIRST_CORRELATION_ID, explain
+from pyk.clients.engine.protocol_sniffer import FIRST_CORRELATION_ID, explain
 from pyk.clients.errors import (
     ClosedError,
     KafkaError,

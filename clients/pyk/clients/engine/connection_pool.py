@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Mapping
 
 from pyk.clients.engine.metadata import Node
-from pyk.clients.engine.node_connection import Lane, NodeConnection, Surroundings
+from pyk.clients.engine.node_connection import Environment, Lane, NodeConnection
 from pyk.clients.engine.reachability import UnreachableNode
 from pyk.clients.errors import ClosedError, NodeUnavailableError
 from pyk.protocol.negotiation import PeerVersions
@@ -20,7 +20,7 @@ class ConnectionPool:
     Bootstrap servers are nodes with ids below 0, until an answer says which brokers there are.
     """
 
-    def __init__(self, shared: Surroundings) -> None:
+    def __init__(self, shared: Environment) -> None:
         servers = shared.config.bootstrap_servers
         self.bootstrap_nodes = {
             -1 - index: Node(-1 - index, server.host, server.port)

@@ -17,7 +17,7 @@ from pyk.clients.engine.connection_pool import ConnectionPool
 from pyk.clients.engine.dialer import SILENCE
 from pyk.clients.engine.metadata import MetadataAnswer, MetadataImage, Node, TopicMetadata
 from pyk.clients.engine.metadata_refresh import MetadataRefresh
-from pyk.clients.engine.node_connection import Surroundings
+from pyk.clients.engine.node_connection import Environment
 from pyk.clients.engine.race import NoAnswerError, first_answer
 from pyk.clients.engine.topic_interest import TopicInterest
 from pyk.clients.errors import (
@@ -64,7 +64,7 @@ class MetadataKeeper:
 
     def __init__(
         self,
-        shared: Surroundings,
+        shared: Environment,
         pool: ConnectionPool,
         *,
         allow_auto_topic_creation: bool,

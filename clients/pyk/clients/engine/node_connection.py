@@ -48,7 +48,7 @@ Lane = Literal["main", "fetch", "group"]
 
 
 @attrs.frozen
-class Surroundings:
+class Environment:
     """What all connections of a client share."""
 
     config: ClientConfig
@@ -68,7 +68,7 @@ class NodeConnection:
     certainly was not applied, and says so.
     """
 
-    def __init__(self, node: Node, lane: Lane, shared: Surroundings) -> None:
+    def __init__(self, node: Node, lane: Lane, shared: Environment) -> None:
         config = shared.config
         self.node = node
         self.lane = lane

@@ -187,7 +187,7 @@ async def test_a_server_that_is_no_broker_is_called_what_it_is(
 
 
 def test_the_first_request_ends_a_line_for_servers_that_read_lines() -> None:
-    from pyk.clients.engine.peer import FIRST_CORRELATION_ID
+    from pyk.clients.engine.protocol_sniffer import FIRST_CORRELATION_ID
 
     assert FIRST_CORRELATION_ID.to_bytes(4, "big") == b"\r\n\r\n"
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pyk.clients.engine.peer import explain
+from pyk.clients.engine.protocol_sniffer import explain
 from pyk.runtime.network.frame_reader import FrameSizeError
 
 
