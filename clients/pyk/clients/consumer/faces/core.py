@@ -98,13 +98,21 @@ class ConsumerCore:
         )
         self.lookup = OffsetLookup(self.client, read_committed=config.reads_committed)
         self.group = self._create_group() if config.group_id is not None else None
+        self._create_fetching()
+        self.client.on_failure = lambda: self.buffer.call_attention(EVENT)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._starting = asyncio.Lock()
+        self._is_closed = False
+
+    def _create_fetching(self) -> None:
+        """Make what resolves positions and fetches, and the calls that ask about positions."""
         resolver = PositionResolver(
             self.client,
             self.positions,
             self.lookup,
             self.group.commits.fetch_beginnings if self.group is not None else None,
         )
-        fetcher = Fetcher(self.client, config, self.positions, self.buffer)
+        fetcher = Fetcher(self.client, self.config, self.positions, self.buffer)
         self._fetch_loop = FetchLoop(self.client, self.positions, resolver, fetcher)
         self.position_calls = PositionCalls(
             self.client,
@@ -117,10 +125,6 @@ class ConsumerCore:
             ready=self.ready,
             deadline=self.deadline,
         )
-        self.client.on_failure = lambda: self.buffer.call_attention(EVENT)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._starting = asyncio.Lock()
-        self._is_closed = False
 
     def _create_group(self) -> ConsumerGroup:
         return ConsumerGroup(

@@ -106,7 +106,7 @@ class ConsumerGroup:
 
     async def _has_committed(self, event: Revoke, deadline: float | None) -> bool:
         if self._last_commit is None:
-            committing = self.commits.commit_finished(event.partitions, self.commits.in_time())
+            committing = self.commits.commit_finished(event.partitions)
             name = f"commit in group {self.group_id} before partitions are revoked"
             self._last_commit = self._client.supervisor.spawn(name, committing)
             self._last_commit.add_done_callback(lambda _: self._buffer.call_attention(EVENT))

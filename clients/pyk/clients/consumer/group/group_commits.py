@@ -133,14 +133,18 @@ class GroupCommits:
             await self._commit(finished, self._owners(finished), deadline)
 
     async def commit_finished(
-        self, partitions: Collection[TopicPartition] | None, deadline: float
+        self, partitions: Collection[TopicPartition] | None, deadline: float | None = None
     ) -> None:
-        """Commit by itself what is finished; a failure is only logged."""
+        """Commit by itself what is finished; a failure is only logged.
+
+        Without a deadline it takes no longer than a request may.
+        """
         if not self._config.enable_auto_commit:
             return
         finished = self._auto_commit.news(self._finished(partitions))
         if finished:
-            await self._commit_or_log(finished, self._owners(finished), deadline)
+            end = self._in_time() if deadline is None else deadline
+            await self._commit_or_log(finished, self._owners(finished), end)
 
     def commit_before_dropping(self, partitions: Collection[TopicPartition]) -> None:
         """Commit in the background what is finished of partitions that are about to be dropped."""
@@ -148,7 +152,7 @@ class GroupCommits:
             return
         finished = self._auto_commit.news(self._finished(partitions))
         if finished:
-            committing = self._commit_or_log(finished, self._owners(finished), self.in_time())
+            committing = self._commit_or_log(finished, self._owners(finished), self._in_time())
             name = f"commit in group {self._group_id} before partitions are dropped"
             self._client.supervisor.spawn(name, committing)
 
@@ -200,8 +204,7 @@ class GroupCommits:
         while True:
             await asyncio.sleep(max(0.0, self._auto_commit.due_at - self._client.clock.now()))
             self._auto_commit.began(self._client.clock.now())
-            await self.commit_finished(None, self.in_time())
+            await self.commit_finished(None)
 
-    def in_time(self) -> float:
-        """Return the deadline of a commit that nobody waits for."""
+    def _in_time(self) -> float:
         return self._client.clock.now() + self._config.request_timeout_ms / 1000
