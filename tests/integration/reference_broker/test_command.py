@@ -59,7 +59,7 @@ def test_the_error_for_a_port_in_use_names_the_port() -> None:
 
     assert failed.returncode == 1
     assert failed.stdout == ""
-    assert f"port {port} of 127.0.0.1 is taken" in failed.stderr
+    assert f"uses port {port} of 127.0.0.1" in failed.stderr
     assert "Traceback" not in failed.stderr
 
 
@@ -76,7 +76,7 @@ def test_a_second_broker_cannot_use_the_same_data_directory(tmp_path: Path) -> N
     [
         (["--config", "num.partitons=3"], "did you mean 'num.partitions'?"),
         (["--config", "num.partitions=many"], "num.partitions='many'"),
-        (["--config", "num.partitions"], "is not NAME=VALUE"),
+        (["--config", "num.partitions"], "must be NAME=VALUE, not"),
         (["--port", "65536"], "65536 is not in the range 0<=x<=65535"),
         (["--brokers", "3"], "this release runs clusters of one broker"),
         (["--advertise", "0.0.0.0"], "clients cannot connect to '0.0.0.0'"),
