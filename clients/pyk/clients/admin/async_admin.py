@@ -105,7 +105,7 @@ class AsyncAdmin(AsyncContext):
         self._calls = Calls(self._client, config)
 
     async def start(self, timeout: float | None = None) -> None:
-        """Connect. Entering the context manager does it, else the first call.
+        """Connect. Entering the context manager does it, otherwise the first call.
 
         Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
         all have failed, at the latest after ``timeout`` seconds (``default_api_timeout_ms``).

@@ -99,12 +99,12 @@ class PendingRequest:
         return request.build(version) if type(request) is VersionedRequest else request
 
     def settle(self, reply: Any) -> None:
-        """Hand the reply to who waits for it, if anybody still does."""
+        """Hand the response to its waiter, if there still is one."""
         if not self.answer.done():
             self.answer.set_result(reply)
 
     def fail(self, error: Exception) -> None:
-        """Tell who waits that there will be no reply."""
+        """Tell the waiter that there will be no response."""
         if not self.answer.done():
             self.answer.set_exception(error)
 
@@ -179,7 +179,7 @@ class Connection:
     def write(self, pending: PendingRequest, version: int, now: float) -> None:
         """Send a request ``now``; settle one that is never answered (acks 0) with None.
 
-        A request that its version cannot carry fails, with the caller's mistake as its error.
+        A request that its version cannot carry fails, with the caller's error.
         """
         try:
             message = pending.message(version)

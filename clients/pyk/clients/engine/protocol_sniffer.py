@@ -10,7 +10,7 @@ HTML = (b"<!doc", b"<html", b"<?xml", b"<head")
 
 # The correlation id of the first request on a connection. Any id will do for a broker; these four
 # bytes, "\r\n\r\n", end a line for every protocol that reads lines. A web server that would wait
-# for the rest of its request line until somebody times out answers at once that it is none.
+# for the rest of its request line answers at once, and shows that it speaks another protocol.
 FIRST_CORRELATION_ID = int.from_bytes(b"\r\n\r\n", "big")
 
 

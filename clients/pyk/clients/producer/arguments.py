@@ -82,7 +82,7 @@ def as_headers(given: HeadersLike) -> Headers:
 
 def serialized(serializer: Any, topic: str, given: Any, what: str) -> Any:
     """Return what a serializer makes of a key or value: ``serialize(topic, given)`` of an object
-    that has it, else the object called with ``given``.
+    that has it, otherwise the object called with ``given``.
 
     None stays None: no key, or a tombstone.
     """

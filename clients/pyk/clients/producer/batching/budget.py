@@ -1,4 +1,4 @@
-"""The producer's buffer as an account of bytes (``buffer.memory``), with a line of those who wait.
+"""The producer's buffer as an account of bytes (``buffer.memory``), with a line of waiters.
 
 Room that comes free is granted to the first in line, and to nobody else before: a large record is
 not starved by small ones. The accumulator's lock guards it; what it returns is called outside of

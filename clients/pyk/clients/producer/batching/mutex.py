@@ -18,5 +18,5 @@ class Mutex(RLock):  # type: ignore[misc]
     def check(self) -> None:
         """Raise ``RuntimeError`` if this thread holds it: :meth:`acquire` would let it in."""
         if self._is_owned():  # type: ignore[attr-defined]
-            # A finalizer that the collector ran in here, say of a log handler that produces.
+            # A finalizer that the collector ran in here, such as of a log handler that produces.
             raise RuntimeError("a producer was used in the middle of its own send")

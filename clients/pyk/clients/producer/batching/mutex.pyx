@@ -25,7 +25,7 @@ cdef extern from *:
 cdef class Mutex:
     cdef int check(self) except -1:
         if self._is_held and self._owner == PyThread_get_thread_ident():
-            # A finalizer that the collector ran in here, say of a log handler that produces.
+            # A finalizer that the collector ran in here, such as of a log handler that produces.
             raise RuntimeError("a producer was used in the middle of its own send")
         return 0
 

@@ -127,7 +127,7 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
         return self._run(self._core.batch_send.steps(topic, records))
 
     def start(self, timeout: float | None = None) -> None:
-        """Connect. Entering the context manager does it, else the first ``send``.
+        """Connect. Entering the context manager does it, otherwise the first ``send``.
 
         Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
         all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).

@@ -36,7 +36,7 @@ cdef class Sender:
     cdef _visit(self)
     cdef _take_turn(self)
     cdef double _now(self) except? -1.0
-    cdef _fail(self, mistake)
+    cdef _fail(self, bug)
     @cython.locals(plan=Plan, call=ProduceCall)
     cdef double _act(self, double now) except? -1.0
     cdef _submit(self, ProduceCall call)

@@ -124,15 +124,15 @@ class Sender:
         was_busy, self._is_busy = self._is_busy, True
         try:
             self._turn.request_at(self._act(self._now()))
-        except Exception as mistake:
-            self._fail(mistake)
+        except Exception as bug:
+            self._fail(bug)
         finally:
             self._is_busy = was_busy
 
-    def _fail(self, mistake: Exception) -> None:
+    def _fail(self, bug: Exception) -> None:
         """Fail all records after a bug in pyk: otherwise their callers would wait for ever."""
-        self._client.supervisor.failed(TASK, mistake)
-        failure = StateError(f"the producer failed because of a bug in pyk: {mistake!r}")
+        self._client.supervisor.failed(TASK, bug)
+        failure = StateError(f"the producer failed because of a bug in pyk: {bug!r}")
         self._accumulator.refuse(failure)
         self.stop(failure)
 
@@ -178,8 +178,8 @@ class Sender:
             else:
                 effects = self._planner.failed(call, _as_kafka_error(error), now)
             self._follow(effects, response)
-        except Exception as mistake:
-            self._fail(mistake)
+        except Exception as bug:
+            self._fail(bug)
         finally:
             self._is_busy = was_busy
 
