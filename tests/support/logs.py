@@ -7,10 +7,10 @@ from random import Random
 from typing import Any
 
 from pyk.protocol.records import Compression, RecordBatchBuilder, read_batches
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.storage import FlushQueue, Log
 from pyk.reference_broker.storage.disk import Disk, InlineDisk
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime.filesystem import FileSystem, OsFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.filesystem.open_files import OpenFiles

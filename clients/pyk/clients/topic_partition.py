@@ -1,21 +1,20 @@
-"""The small values that name a partition and a place in it."""
+"""The small values that name a partition and an offset in it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import attrs
 
+from pyk.protocol.topics import TopicPartition
 
-class TopicPartition(NamedTuple):
-    """One partition of one topic. Sorts by topic, then number; as a tuple it is a cheap key."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
+__all__ = [
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "TopicPartition",
+    "by_topic",
+    "checked_partition",
+]
 
 
 def checked_partition(partition: tuple[str, int]) -> TopicPartition:

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from pyk.protocol.connection import ServerConnection
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.topics import TopicPartition
 from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.filesystem.interface import FileSystem
@@ -45,7 +46,6 @@ from .services import BrokerServices
 from .shard_kinds import SHARD_KINDS
 from .storage import LogManager, StorageError
 from .topic_creation import CreationResult
-from .topic_partition import TopicPartition
 from .waiting_requests import WaitingRequests
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
+from pyk.protocol.topics import TopicPartition
 from pyk.runtime.timers import Moment, TimerQueue
 
 from .broker_configs import BrokerConfigs
@@ -18,7 +19,6 @@ from .coordinator.runtime import ShardRuntime
 from .partition import Partition
 from .partition_log import PartitionLog
 from .storage import LogManager, StorageError
-from .topic_partition import TopicPartition
 
 METADATA_PARTITION = TopicPartition(CLUSTER_METADATA_TOPIC, 0)
 METADATA_TOPIC_ID = UUID(int=1)  # Kafka's own for this topic

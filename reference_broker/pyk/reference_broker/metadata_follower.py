@@ -23,6 +23,7 @@ from functools import partial
 from uuid import UUID
 
 from pyk.protocol.records import Compression
+from pyk.protocol.topics import TopicPartition
 from pyk.runtime.timers import Moment, TimerQueue
 
 from .broker_configs import BrokerConfigs
@@ -41,7 +42,6 @@ from .partition import Partition
 from .partition_log import PartitionLog
 from .replicas import Replicas
 from .retried_steps import RetriedSteps
-from .topic_partition import TopicPartition
 
 CHANGES_IN_A_TURN = 64
 PARTITIONS_IN_A_TURN = 64

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .topic_partition import TopicPartition
+from pyk.protocol.topics import TopicPartition
 
 
 class MovedPartitions:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from uuid import UUID
 
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage import (
     AppendOrigin,
     EpochEntry,
@@ -26,7 +27,6 @@ from pyk.reference_broker.storage import (
     StorageError,
     UnknownLeaderEpochError,
 )
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime import slotted
 from pyk.runtime.filesystem.interface import Buffer
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.topics import TopicPartition
 
 from .broker_configs import BrokerConfigs
 from .controller.image import MetadataImage
 from .errors import ApiError
 from .partition import Partition
 from .storage import LogManager
-from .topic_partition import TopicPartition
 
 
 class Replicas:

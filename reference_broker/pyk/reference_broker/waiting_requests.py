@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from pyk.protocol.topics import TopicPartition
 from pyk.runtime.timers import TimerQueue
 
 from .coordinator.shards import Shards
 from .delayed import Purgatory
 from .moved import MovedPartitions
-from .topic_partition import TopicPartition
 
 log = logging.getLogger(__name__)
 

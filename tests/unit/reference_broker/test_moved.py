@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.moved import MovedPartitions
-from pyk.reference_broker.topic_partition import TopicPartition
 
 ONE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 

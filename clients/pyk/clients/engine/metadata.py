@@ -35,12 +35,12 @@ from pyk.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from pyk.protocol.topics import MAX_TOPIC_NAME_LENGTH
 
 MAX_NODES = 10_000
 # How long all answers must name an id that a topic had before until it is believed.
 FORMER_ID_SECONDS = 5.0
 REMEMBERED_FORMER_IDS = 8
-TOPIC_MAX_LENGTH = 249
 
 
 @attrs.frozen
@@ -277,7 +277,7 @@ def _checked(node: Node) -> Node:
 
 def _topic(answered: MetadataResponseTopic, nodes: Mapping[int, Node]) -> TopicMetadata:
     name = answered.name or ""
-    if len(name) > TOPIC_MAX_LENGTH or not name.isprintable():
+    if len(name) > MAX_TOPIC_NAME_LENGTH or not name.isprintable():
         raise MalformedMessageError(f"metadata name a topic {name[:64]!r}, which cannot be one")
     found = sorted(answered.partitions, key=lambda partition: partition.partition_index)
     if [partition.partition_index for partition in found] != list(range(len(found))):

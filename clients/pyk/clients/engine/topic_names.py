@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from pyk.clients.errors import InvalidTopicError
-
-# Kafka's rule, the same on every broker. A name that breaks it must not get into a request for
-# metadata: the answer would be about all topics that are asked for together.
-NAME = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
+from pyk.protocol.topics import is_topic_name
 
 
 def checked_topics(names: Iterable[str]) -> frozenset[str]:
-    """Return names of topics; raise :class:`InvalidTopicError`, or ``TypeError`` for a non-str."""
+    """Return names of topics; raise :class:`InvalidTopicError`, or ``TypeError`` for a non-str.
+
+    An invalid name must not get into a request for metadata: the response would be an error for all
+    topics that are asked for together.
+    """
     checked = frozenset(names)
     for name in checked:
         if not isinstance(name, str):
@@ -25,8 +25,3 @@ def checked_topics(names: Iterable[str]) -> frozenset[str]:
                 "and '-', and cannot be '.' or '..'"
             )
     return checked
-
-
-def is_topic_name(name: str) -> bool:
-    """Return whether a topic may have this name."""
-    return NAME.fullmatch(name) is not None

@@ -17,7 +17,7 @@ from pyk.protocol.messages.metadata_records import (
     UnregisterBrokerRecord,
 )
 from pyk.protocol.schema import Message
-from pyk.reference_broker.topic_partition import TopicPartition
+from pyk.protocol.topics import TopicPartition
 from pyk.runtime import slotted
 
 from .names import unified_name

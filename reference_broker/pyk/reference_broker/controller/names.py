@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.topics import topic_name_error
 from pyk.reference_broker.errors import ApiError
 
 GROUP_METADATA_TOPIC = "__consumer_offsets"
@@ -12,26 +11,12 @@ TRANSACTION_STATE_TOPIC = "__transaction_state"
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 INTERNAL_TOPICS = frozenset((GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC))
 
-MAX_NAME_LENGTH = 249  # with the partition number behind it still a legal file name
-_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
-
 
 def check_topic_name(name: str) -> None:
     """Raise unless ``name`` can name a topic, and so a directory."""
-    if not name:
-        raise _invalid("the empty string is not allowed")
-    if name in (".", ".."):
-        raise _invalid(f"'{name}' is not allowed")
-    if len(name) > MAX_NAME_LENGTH:
-        raise _invalid(
-            f"the length of '{name[:MAX_NAME_LENGTH]}' is longer than the max allowed length "
-            f"{MAX_NAME_LENGTH}"
-        )
-    if not _LEGAL.fullmatch(name):
-        raise _invalid(
-            f"{name!r} contains one or more characters other than ASCII alphanumerics, "
-            "'.', '_' and '-'"
-        )
+    reason = topic_name_error(name)
+    if reason is not None:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
 
 
 def unified_name(name: str) -> str:
@@ -40,7 +25,3 @@ def unified_name(name: str) -> str:
     The names of metrics hold no dots, so that two such topics would share theirs.
     """
     return name.replace(".", "_")
-
-
-def _invalid(reason: str) -> ApiError:
-    return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")

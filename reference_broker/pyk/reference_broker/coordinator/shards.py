@@ -7,9 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfig
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment, TimerQueue
 

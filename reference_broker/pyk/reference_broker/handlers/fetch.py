@@ -15,6 +15,7 @@ from pyk.protocol.messages.fetch import (
     PartitionData,
 )
 from pyk.protocol.schema import Message
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.broker_configs import BrokerConfigs
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.deferred import Deferred, HandlerResult
@@ -27,7 +28,6 @@ from pyk.reference_broker.storage.errors import (
     OffsetOutOfRangeError,
     StorageError,
 )
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.reference_broker.waiting_requests import WaitingRequests
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment

@@ -27,6 +27,7 @@ from pyk.protocol.records.layout import (
     TRANSACTIONAL,
 )
 from pyk.protocol.schema import Message
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ApiError, ConnectionClosedError
@@ -38,7 +39,6 @@ from pyk.reference_broker.storage.errors import (
     NotLeaderError,
     UnsupportedCompressionTypeError,
 )
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.reference_broker.waiting_requests import WaitingRequests
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment

@@ -39,6 +39,7 @@ from pyk.protocol.records.layout import (
     MAX_BATCH_BYTES,
 )
 from pyk.protocol.records.record_buffer import RecordBuffer
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.storage.errors import (
     CorruptRecordsError,
@@ -51,7 +52,6 @@ from pyk.reference_broker.storage.errors import (
     RecordTooLargeError,
     UnsupportedCompressionTypeError,
 )
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime import slotted
 from pyk.runtime.filesystem.interface import Buffer
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage.errors import StorageError
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime.filesystem.atomic_write import (
     TEMPORARY_SUFFIX,
     PendingWrite,

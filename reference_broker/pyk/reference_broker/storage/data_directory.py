@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from pyk.protocol.topics import TOPIC_NAME, TopicPartition
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.reference_broker.storage.meta_properties import (
     MetaProperties,
@@ -17,7 +18,6 @@ from pyk.reference_broker.storage.meta_properties import (
     write_meta_properties,
 )
 from pyk.reference_broker.storage.partition_metadata import encode_id
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime import slotted
 from pyk.runtime.filesystem.interface import FileSystem, Lock
 
@@ -31,7 +31,7 @@ DELETE_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"
 
 _MAX_NAME_LENGTH = 255
-_LOG_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})")
+_LOG_DIRECTORY = re.compile(rf"({TOPIC_NAME})-(0|[1-9][0-9]{{0,9}})")
 
 
 @slotted.define

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyk.protocol.records import RecordBatch
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.storage.batch_validation import (
     NO_TIMESTAMP,
@@ -35,7 +36,6 @@ from pyk.reference_broker.storage.producer_state import BatchMetadata, ProducerS
 from pyk.reference_broker.storage.retention import count_deletable
 from pyk.reference_broker.storage.rolling import must_roll
 from pyk.reference_broker.storage.segment import BatchExtent
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.filesystem.interface import Buffer

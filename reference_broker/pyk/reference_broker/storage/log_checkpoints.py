@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage.checkpoint import (
     HIGH_WATERMARK_FILE,
     LOG_START_OFFSET_FILE,
@@ -12,7 +13,6 @@ from pyk.reference_broker.storage.checkpoint import (
 )
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.maintenance import Task
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime.filesystem.atomic_write import PendingWrite
 from pyk.runtime.filesystem.interface import FileSystem
 

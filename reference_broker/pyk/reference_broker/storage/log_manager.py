@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfig, LogConfig
 from pyk.reference_broker.storage.data_directory import DELETE_SUFFIX, DataDirectory
 from pyk.reference_broker.storage.disk import Disk, InlineDisk, Work, run_all
@@ -19,7 +20,6 @@ from pyk.reference_broker.storage.maintenance import MaintenanceSchedule, Task
 from pyk.reference_broker.storage.meta_properties import UNKNOWN_BROKER_EPOCH
 from pyk.reference_broker.storage.partition_metadata import read_topic_id, write_topic_id
 from pyk.reference_broker.storage.segment import LOG_SUFFIX
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime.clock import Clock
 from pyk.runtime.filesystem.interface import FileSystem
 from pyk.runtime.filesystem.open_files import OpenFiles

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage import StorageError
 from pyk.reference_broker.storage.checkpoint import OffsetCheckpoint
 from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
@@ -17,7 +18,6 @@ from pyk.reference_broker.storage.meta_properties import (
     write_meta_properties,
 )
 from pyk.reference_broker.storage.partition_metadata import read_topic_id, write_topic_id
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime.filesystem import read_if_exists, write_atomically
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from support.logs import ORDERS

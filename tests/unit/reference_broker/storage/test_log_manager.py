@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage import StorageError, Task
-from pyk.reference_broker.topic_partition import TopicPartition
 from pyk.runtime.filesystem import read_if_exists
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem

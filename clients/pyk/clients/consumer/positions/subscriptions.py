@@ -8,9 +8,10 @@ from enum import Enum
 from typing import Any
 
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
-from pyk.clients.engine.topic_names import checked_topics, is_topic_name
+from pyk.clients.engine.topic_names import checked_topics
 from pyk.clients.errors import StateError
 from pyk.clients.topic_partition import TopicPartition, checked_partition
+from pyk.protocol.topics import is_topic_name
 
 
 class SubscriptionKind(Enum):

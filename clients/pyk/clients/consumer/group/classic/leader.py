@@ -10,10 +10,10 @@ from pyk.clients.consumer.group.classic.consumer_protocol import (
     encode_assignment,
 )
 from pyk.clients.consumer.group.classic.subscription import Assignor, Subscription, TopicLayout
-from pyk.clients.engine.topic_names import is_topic_name
 from pyk.protocol.errors import ProtocolError
 from pyk.protocol.messages.join_group import JoinGroupResponseMember
 from pyk.protocol.messages.sync_group import SyncGroupRequestAssignment
+from pyk.protocol.topics import is_topic_name
 
 log = logging.getLogger(__name__)
 
