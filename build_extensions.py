@@ -1,10 +1,14 @@
 """Compile the hot modules: the build hook of the wheel, and ``make native``.
 
-A module is hot when a ``.pxd`` stands beside it. Its source is the ``.pyx`` of the same name if
-there is one, else the plain ``.py``. ``PYK_EXTENSIONS`` says what to do without a working compiler:
-``require`` fails, ``try`` (the default) goes on without, ``skip`` never compiles. Either all of
-them compile or none ships: a half-compiled package would mix two forms of one object layout. So all
-are compiled before the first replaces its predecessor.
+A module is hot when a ``.pxd`` stands beside it. It is compiled from the plain ``.py``, unless it
+has a twin: a ``.pyx`` of the same name in the folder ``compiled``. That folder also has what only
+compiled modules use: C functions to inline (``.pxd``) and modules without a plain form. Python
+imports the compiled file where there is one, else the ``.py``; nothing else chooses between them.
+
+``PYK_EXTENSIONS`` says what to do without a working compiler: ``require`` fails, ``try`` (the
+default) goes on without, ``skip`` never compiles. Either all of them compile or none ships: a
+half-compiled package would mix two forms of one object layout. So all are compiled before the first
+replaces its predecessor.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import sysconfig
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
@@ -46,58 +50,88 @@ COMPILER_OPTIONS = (
 have its own, a request touches fewer pages. GCC takes variables that Cython sets in a ``try`` for
 uninitialized; Clang has no such option."""
 KEPT_DIRECTIVES = ("freelist", "no_gc")
+COMPILED = "compiled"
+"""The folder of sources that exist for the compiled form only."""
 CIMPORT = re.compile(r"^from ([\w.]+) cimport ", re.MULTILINE)
 
 
-def hot_modules(root: Path) -> list[tuple[str, Path]]:
-    """Return ``(dotted name, source)`` of every module that has a ``.pxd`` and so is compiled."""
-    found = []
-    for source_root in SOURCE_ROOTS:
-        for declaration in sorted((root / source_root).rglob("*.pxd")):
-            candidates = (declaration.with_suffix(".pyx"), declaration.with_suffix(".py"))
-            source = next((path for path in candidates if path.exists()), None)
-            if source is not None and source.stem != "__init__":
-                name = ".".join(declaration.relative_to(root / source_root).with_suffix("").parts)
-                found.append((name, source))
-    return found
+class HotModule(NamedTuple):
+    """A module that is compiled."""
+
+    name: str
+    """The dotted name under which it is imported."""
+    declaration: Path
+    """Its ``.pxd``."""
+    source: Path
+    """What it is compiled from, a ``.py`` or a ``.pyx``."""
+
+    @property
+    def compiled(self) -> Path:
+        """The compiled file, beside the declaration, whether it is there or not."""
+        return self.declaration.with_name(
+            self.declaration.stem + sysconfig.get_config_var("EXT_SUFFIX")
+        )
+
+    @property
+    def plain(self) -> Path | None:
+        """The plain form of a twin; None if it is not one."""
+        path = self.declaration.with_suffix(".py")
+        return path if self.source.suffix == ".pyx" and path.exists() else None
 
 
-def stale_modules(root: Path) -> list[tuple[str, Path]]:
+def hot_modules(root: Path) -> list[HotModule]:
+    """Return the modules that are compiled, in the order of their paths."""
+    return [
+        HotModule(".".join(path.relative_to(root / folder).with_suffix("").parts), path, source)
+        for folder in SOURCE_ROOTS
+        for path in sorted((root / folder).rglob("*.pxd"))
+        if (source := _source(path)) is not None
+    ]
+
+
+def _source(declaration: Path) -> Path | None:
+    """Return what a module is compiled from; None if the declaration is of no module."""
+    candidates = [
+        declaration.with_name(COMPILED) / f"{declaration.stem}.pyx",
+        declaration.with_suffix(".py"),
+    ]
+    if declaration.parent.name == COMPILED:
+        candidates = [declaration.with_suffix(".pyx")]
+    return next((path for path in candidates if path.exists()), None)
+
+
+def stale_modules(root: Path) -> list[HotModule]:
     """Return the hot modules whose compiled form is missing, or older than a source of it.
 
     Its sources are its own, each ``.pxd`` that it gets types from, whose layout is compiled in, and
     this file.
     """
     return [
-        (name, source)
-        for name, source in hot_modules(root)
-        if _changed_at(_compiled_form(source)) < max(map(_changed_at, _sources(root, source)))
+        module
+        for module in hot_modules(root)
+        if _changed_at(module.compiled) < max(map(_changed_at, _sources(root, module)))
     ]
 
 
 def left_over(root: Path) -> list[Path]:
     """Return compiled files that no hot module has: they would win over a source, or be shipped."""
-    wanted = {_compiled_form(source) for _, source in hot_modules(root)}
+    wanted = {module.compiled for module in hot_modules(root)}
     return [path for path in compiled_files(root) if path not in wanted]
 
 
-def _sources(root: Path, source: Path) -> set[Path]:
+def _sources(root: Path, module: HotModule) -> set[Path]:
     found: set[Path] = set()
-    to_read = [source, source.with_suffix(".pxd")]
+    to_read = [module.source, module.declaration]
     while to_read:
         path = to_read.pop()
         if path in found:
             continue
         found.add(path)
-        for module in CIMPORT.findall(path.read_text("utf-8")):
-            relative = Path(*module.split(".")).with_suffix(".pxd")
+        for imported in CIMPORT.findall(path.read_text("utf-8")):
+            relative = Path(*imported.split(".")).with_suffix(".pxd")
             candidates = [root / source_root / relative for source_root in SOURCE_ROOTS]
             to_read += [candidate for candidate in candidates if candidate.exists()]
     return found | {Path(__file__)}
-
-
-def _compiled_form(source: Path) -> Path:
-    return source.with_name(source.stem + sysconfig.get_config_var("EXT_SUFFIX"))
 
 
 def _changed_at(path: Path) -> float:
@@ -154,13 +188,13 @@ def compile_in_place(root: Path) -> None:
         path.unlink()
 
 
-def _compile(root: Path, modules: list[tuple[str, Path]]) -> None:
+def _compile(root: Path, modules: list[HotModule]) -> None:
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
 
     with chdir(root), declared_class_directives_kept():
         extensions = cythonize(
-            [Extension(name, [str(source.relative_to(root))]) for name, source in modules],
+            [Extension(one.name, [str(one.source.relative_to(root))]) for one in modules],
             compiler_directives=DIRECTIVES,
             include_path=list(SOURCE_ROOTS),
             build_dir=str(root / "build" / "cython"),
@@ -177,8 +211,8 @@ def _compile(root: Path, modules: list[tuple[str, Path]]) -> None:
         command.parallel = os.cpu_count()
         command.ensure_finalized()
         command.run()
-        for name, source in modules:
-            Path(command.get_ext_fullpath(name)).replace(_compiled_form(source))
+        for module in modules:
+            Path(command.get_ext_fullpath(module.name)).replace(module.compiled)
 
 
 def build(root: Path, mode: str) -> list[Path]:

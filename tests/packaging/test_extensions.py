@@ -40,8 +40,15 @@ def make_project(root: Path) -> Path:
     return source
 
 
+def twin_of(source: Path) -> Path:
+    """Return the path of a module's ``.pyx``, whose folder is made."""
+    folder = source.with_name("compiled")
+    folder.mkdir()
+    return folder / f"{source.stem}.pyx"
+
+
 def stale_modules(root: Path) -> list[str]:
-    return [name for name, _ in build_extensions.stale_modules(root)]
+    return [module.name for module in build_extensions.stale_modules(root)]
 
 
 def test_no_compiled_module_in_this_tree_is_older_than_its_source() -> None:
@@ -144,8 +151,7 @@ def test_a_required_module_that_does_not_compile_leaves_the_others_as_they_were(
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_a_build_shows_no_false_warnings(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     source = make_project(tmp_path)
-    source.unlink()
-    source.with_suffix(".pyx").write_text(
+    twin_of(source).write_text(
         'cdef extern from *:\n    """\n'
         "    static int first(int n) {\n"
         "        int x; for (int i = 0; i < n; i++) { x = i * n; if (x > 7) break; }\n"
@@ -164,8 +170,7 @@ def test_c_code_that_newer_compilers_refuse_can_be_made_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = make_project(tmp_path)
-    source.unlink()
-    source.with_suffix(".pyx").write_text(
+    twin_of(source).write_text(
         'cdef extern from *:\n    """\n'
         "    static int *first(double *number) { return number; }\n"
         '    """\n    int *first(double *number)\n\n'
@@ -212,3 +217,50 @@ def test_a_class_declared_without_gc_is_not_tracked_by_the_garbage_collector(
 def test_an_unknown_mode_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="PYK_EXTENSIONS='maybe'"):
         build_extensions.build(tmp_path, "maybe")
+
+
+def test_a_module_with_a_twin_is_compiled_from_that(tmp_path: Path) -> None:
+    source = make_project(tmp_path)
+    twin = twin_of(source)
+    twin.touch()
+
+    (module,) = build_extensions.hot_modules(tmp_path)
+
+    assert (module.name, module.source) == ("pyk.protocol.hot", twin)
+    assert module.plain == source
+    assert module.compiled.parent == source.parent
+
+
+def test_functions_to_inline_make_stale_what_inlines_them_and_are_no_module(tmp_path: Path) -> None:
+    source = make_project(tmp_path)
+    inlined = twin_of(source).with_name("numbers.pxd")
+    inlined.write_text("cdef inline int one() noexcept nogil:\n    return 1\n")
+    source.with_suffix(".pxd").write_text("from pyk.protocol.compiled.numbers cimport one\n")
+    (source.parent / f"hot{SUFFIX}").touch()
+    assert stale_modules(tmp_path) == []
+
+    os.utime(inlined, IN_2100)
+
+    assert stale_modules(tmp_path) == ["pyk.protocol.hot"]
+
+
+def test_a_module_without_a_plain_form_stands_with_its_declaration(tmp_path: Path) -> None:
+    source = make_project(tmp_path)
+    helper = twin_of(source).with_name("views.pyx")
+    helper.touch()
+    helper.with_suffix(".pxd").touch()
+
+    modules = {module.name: module for module in build_extensions.hot_modules(tmp_path)}
+
+    assert modules["pyk.protocol.compiled.views"].source == helper
+    assert modules["pyk.protocol.compiled.views"].plain is None
+
+
+def test_no_function_is_hidden_in_a_declaration() -> None:
+    hiding = [
+        module.declaration.name
+        for module in build_extensions.hot_modules(ROOT)
+        if " inline " in module.declaration.read_text("utf-8")
+    ]
+
+    assert hiding == []

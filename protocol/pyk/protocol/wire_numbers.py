@@ -1,6 +1,6 @@
 """Numbers as they lie on the wire: highest byte first, or as unsigned varints.
 
-This is the plain form; ``wire_numbers.pyx`` is the compiled one.
+This is the plain form; ``compiled/wire_numbers.pyx`` is the compiled one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The operating system's clocks; ``system_clock.pyx`` is the compiled form.
+"""The operating system's clocks; ``compiled/system_clock.pyx`` is the compiled form.
 
 A producer stamps every record: through Python, asking for the time costs as much as encoding one.
 """

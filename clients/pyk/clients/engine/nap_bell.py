@@ -1,7 +1,7 @@
-"""What a background thread sleeps on while callers drive; ``nap_bell.pyx`` is the compiled form.
+"""What a background thread sleeps on while callers drive.
 
-Compiled, a nap that ends and is followed by another one does not take the lock of the interpreter,
-which a caller would have to wait for.
+In the compiled form, ``compiled/nap_bell.pyx``, a nap that ends and is followed by another one does
+not take the lock of the interpreter, which a caller would have to wait for.
 """
 
 from __future__ import annotations

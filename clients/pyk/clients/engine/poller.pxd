@@ -12,6 +12,6 @@ cdef class Poller:
     cdef int _epoll
     cdef void *_events
 
-    cdef int wait(self, double seconds) except -1
-    cdef object key(self, int index)
-    cdef int mask(self, int index) except -1
+    cpdef int wait(self, double seconds) except -1
+    cpdef object key(self, int index)
+    cpdef int mask(self, int index) except -1

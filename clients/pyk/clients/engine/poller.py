@@ -1,6 +1,6 @@
 """Wait for events of the descriptors that a loop's selector watches.
 
-``poller.pyx`` is the compiled form, which asks the kernel itself: the selector's own way makes a
+The compiled form, ``compiled/poller.pyx``, asks the kernel itself: the selector's own way makes a
 list, tuples and two Python calls of each wait.
 """
 

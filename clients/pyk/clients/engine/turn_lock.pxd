@@ -9,6 +9,6 @@ cdef class TurnLock:
     cdef PyThread_type_lock _lock
     cdef unsigned long _holder
 
-    cdef bint acquire(self, bint wait) noexcept
-    cdef void release(self) noexcept
-    cdef bint is_mine(self) noexcept
+    cpdef bint acquire(self, bint wait) noexcept
+    cpdef int release(self) except -1
+    cpdef bint is_mine(self) noexcept

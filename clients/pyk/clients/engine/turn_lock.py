@@ -1,4 +1,4 @@
-"""The lock of a loop's turns, which knows its thread; ``turn_lock.pyx`` is the compiled form."""
+"""The lock of a loop's turns, which knows its thread (compiled: ``compiled/turn_lock.pyx``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """What decodes one version of a message.
 
-This is the plain form, which generates a Python function. ``decoding.pyx`` is the compiled one: it
-reads field by field as a table says, made from the same declarations. Both raise the same errors.
+This is the plain form, which generates a Python function. The compiled one,
+``compiled/decoding.pyx``, reads field by field as a table says, made from the same declarations.
+Both raise the same errors.
 """
 
 from __future__ import annotations

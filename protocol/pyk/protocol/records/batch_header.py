@@ -2,7 +2,7 @@
 
 The CRC covers everything from the attributes on, so whoever changes one of those fields sets it.
 
-This is the plain form; ``batch_header.pyx`` is the compiled one.
+This is the plain form; ``compiled/batch_header.pyx`` is the compiled one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Read spans of batches into columns.
 
-This is the plain form; ``column_reader.pyx`` is the compiled one, which fills the buffers with
-the GIL released.
+This is the plain form; ``compiled/column_reader.pyx`` is the compiled one, which fills the
+buffers with the GIL released.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Every client must agree on it: the records of one key belong in one partition, whoever wrote them.
 
-This is the plain form; ``murmur2.pyx`` is the compiled one.
+This is the plain form; ``compiled/murmur2.pyx`` is the compiled one.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t
 
 from pyk.protocol.records.record cimport ConsumerRecord, RecordOrigin
-from pyk.protocol.records.record_decoder cimport RecordFields, RecordSizes
+from pyk.protocol.records.compiled.record_decoder cimport RecordFields, RecordSizes
 
 
 @cython.final

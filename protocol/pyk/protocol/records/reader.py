@@ -4,8 +4,8 @@ A batch is delivered whole or not at all, so a ``RecordBlock`` checks every reco
 first one is handed out. Spans are stretches of a block: what a fetch hands to the application,
 not yet made into objects.
 
-This is the plain form; ``reader.pyx`` is the compiled one, which keeps positions where this one
-keeps decoded fields.
+This is the plain form; ``compiled/reader.pyx`` is the compiled one, which keeps positions
+where this one keeps decoded fields.
 """
 
 from __future__ import annotations

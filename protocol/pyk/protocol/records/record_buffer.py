@@ -2,7 +2,7 @@
 
 The buffer has room for the batch header from the start, so what is appended is never moved again.
 
-This is the plain form; ``record_buffer.pyx`` is the compiled one.
+This is the plain form; ``compiled/record_buffer.pyx`` is the compiled one.
 """
 
 from __future__ import annotations

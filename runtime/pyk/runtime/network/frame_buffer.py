@@ -1,6 +1,7 @@
 """What is received: the sizes of frames, and memory for one that is about to arrive.
 
-This is the plain form; ``frame_buffer.pyx`` is the compiled one, which does not clear memory first.
+This is the plain form; ``compiled/frame_buffer.pyx`` is the compiled one, which does not clear
+memory first.
 """
 
 from __future__ import annotations

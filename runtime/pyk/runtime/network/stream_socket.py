@@ -1,7 +1,8 @@
-"""Send to and receive from a connected socket that never blocks; ``stream_socket.pyx`` is compiled.
+"""Send to and receive from a connected socket that never blocks.
 
-Compiled, a small transfer does not release the interpreter's lock: the kernel takes a microsecond
-for it, while getting the lock back beside a thread that computes takes 5 ms.
+In the compiled form, ``compiled/stream_socket.pyx``, a small transfer does not release the
+interpreter's lock: the kernel takes a microsecond for it, while getting the lock back beside a
+thread that computes takes 5 ms.
 """
 
 from __future__ import annotations

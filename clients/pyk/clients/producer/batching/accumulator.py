@@ -167,6 +167,7 @@ class RecordAccumulator:
 
     def choose_partition(self, topic: TopicBatches) -> int:
         """Return the partition of ``topic`` that is being filled with records without a key."""
+        self._mutex.check()
         try:
             self._mutex.acquire()
             return self._batches.sticky_partition(topic)
@@ -175,6 +176,7 @@ class RecordAccumulator:
 
     def refuse(self, error: KafkaError) -> None:
         """Accept nothing from now on: raise ``error`` to all who come and all who wait for room."""
+        self._mutex.check()
         try:
             self._mutex.acquire()
             self._refusal = error
@@ -214,6 +216,7 @@ class RecordAccumulator:
 
     def forget_idle(self, used_before: float) -> list[str]:
         """Forget topics that nothing was sent to since, and return them."""
+        self._mutex.check()
         try:
             self._mutex.acquire()
             idle = [topic for topic in self.topics.values() if topic.is_idle(used_before)]
@@ -226,6 +229,7 @@ class RecordAccumulator:
 
     def topic(self, name: str, partition_count: int, available: Sequence[int]) -> TopicBatches:
         """Take what metadata says of a topic and return its batches."""
+        self._mutex.check()
         try:
             self._mutex.acquire()
             return self._batches.update_topic(name, partition_count, available)

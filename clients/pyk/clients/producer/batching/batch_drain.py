@@ -27,6 +27,7 @@ class BatchDrain:
         From here to the next ``take``, the sender is woken for what happens;
         :meth:`next_linger_end` is when it should look by itself.
         """
+        self.mutex.check()
         try:
             self.mutex.acquire()
             return self._batches.take(now)
@@ -39,6 +40,7 @@ class BatchDrain:
 
     def close(self, batch: ProducerBatch) -> bool:
         """Close a batch to send it; False if it became full meanwhile and comes with ``take``."""
+        self.mutex.check()
         try:
             self.mutex.acquire()
             return self._batches.close(batch)
@@ -47,6 +49,7 @@ class BatchDrain:
 
     def replace(self, batch: ProducerBatch, pieces: Sequence[ProducerBatch]) -> None:
         """Let ``pieces`` stand for a batch that was split."""
+        self.mutex.check()
         try:
             self.mutex.acquire()
             self._batches.replace(batch, pieces)
@@ -55,6 +58,7 @@ class BatchDrain:
 
     def release(self, batch: ProducerBatch) -> None:
         """Give back the room of a batch whose result is known."""
+        self.mutex.check()
         try:
             self.mutex.acquire()
             wakes = self._batches.release(batch)

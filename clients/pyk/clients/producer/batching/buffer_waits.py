@@ -30,6 +30,7 @@ class BufferWaits:
 
         Call :meth:`cancel_room` in the end, also after an exception.
         """
+        self.mutex.check()
         try:
             self.mutex.acquire()
             self._budget.request(request, wake)
@@ -42,6 +43,7 @@ class BufferWaits:
 
     def cancel_room(self, request: RoomRequest) -> None:
         """Leave the line, or give back what was granted and not used."""
+        self.mutex.check()
         try:
             self.mutex.acquire()
             self._budget.cancel(request)
@@ -55,6 +57,7 @@ class BufferWaits:
 
         With nothing to wait for, ``remaining`` is empty and nobody is woken.
         """
+        self.mutex.check()
         try:
             self.mutex.acquire()
             request = self._batches.flushes.begin(self._batches.unfinished, wake)
@@ -65,6 +68,7 @@ class BufferWaits:
         return request
 
     def end_flush(self, request: FlushRequest) -> None:
+        self.mutex.check()
         try:
             self.mutex.acquire()
             self._batches.flushes.end(request)

@@ -1,9 +1,11 @@
-cdef class Mutex:
-    cdef bint _is_held
-    cdef unsigned long _owner
+cimport cython
 
+
+@cython.final
+cdef class Mutex:
+    cdef unsigned long _owner
     cdef int _depth
 
-    cdef int check(self) except -1
-    cdef int acquire(self) except -1
-    cdef void release(self) noexcept
+    cpdef int check(self) except -1
+    cpdef int acquire(self) except -1
+    cpdef int release(self) except -1

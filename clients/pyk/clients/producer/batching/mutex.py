@@ -1,4 +1,4 @@
-"""The lock of the accumulator; ``mutex.pyx`` is the compiled form.
+"""The lock of the accumulator; ``compiled/mutex.pyx`` is the compiled form.
 
 The handler of a signal may raise right after ``acquire``, before whatever statement comes next. So
 it is called inside of the ``try`` whose ``finally`` releases it, and both are written in C: a
@@ -13,7 +13,7 @@ __all__ = ["Mutex"]
 
 
 class Mutex(RLock):  # type: ignore[misc]
-    """A lock that is not to be taken twice by one thread."""
+    """A lock that one thread does not take twice: it calls :meth:`check` first."""
 
     def check(self) -> None:
         """Raise ``RuntimeError`` if this thread holds it: :meth:`acquire` would let it in."""

@@ -463,6 +463,23 @@ def test_a_send_in_the_middle_of_another_is_refused_and_disturbs_nothing() -> No
     assert accumulator.drain.unfinished_records == 2
 
 
+def test_a_flush_in_the_middle_of_a_send_is_refused() -> None:
+    refused: list[RuntimeError] = []
+
+    def new_builder(max_bytes: int) -> RecordBatchBuilder:
+        with pytest.raises(RuntimeError, match="in the middle of its own send") as error:
+            accumulator.waits.begin_flush(lambda: None)
+        refused.append(error.value)
+        return RecordBatchBuilder(max_bytes=max_bytes)
+
+    accumulator = make_accumulator(new_builder=new_builder)
+
+    put(accumulator, b"one")
+
+    assert refused
+    assert accumulator.waits.begin_flush(lambda: None).remaining
+
+
 def test_many_threads_lose_nothing_and_keep_their_own_order():
     accumulator = make_accumulator(batch_size=500, buffer_memory=1 << 30, partitions=3)
     taken = []

@@ -14,8 +14,8 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from pyk.protocol.records.column_view cimport ColumnView, NumbersView
-from pyk.protocol.records.varint cimport (
+from pyk.protocol.records.compiled.column_view cimport ColumnView, NumbersView
+from pyk.protocol.records.compiled.varints cimport (
     size_of_varint,
     write_varint,
     zigzag32,

@@ -13,7 +13,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from pyk.protocol.wire_numbers cimport read_uint16, read_uint32, read_uint64
+from pyk.protocol.compiled.big_endian cimport read_uint16, read_uint32, read_uint64
 
 from types import MemberDescriptorType
 

@@ -11,13 +11,13 @@ from libc.string cimport memcpy, memset
 
 from pyk.protocol.records.reader cimport RecordBlock, RecordSpan
 from pyk.protocol.records.record cimport RecordOrigin
-from pyk.protocol.records.record_decoder cimport (
+from pyk.protocol.records.compiled.record_decoder cimport (
     RecordFields,
     RecordSizes,
     decode_record,
     measure_record,
 )
-from pyk.protocol.records.varint cimport read_varint
+from pyk.protocol.records.compiled.varints cimport read_varint
 
 from pyk.protocol.records.columns import (
     ALL_FIELDS,

@@ -8,7 +8,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndS
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
-from pyk.protocol.records.column_view cimport ColumnView
+from pyk.protocol.records.compiled.column_view cimport ColumnView
 
 from pyk.protocol.records.layout import MAX_INT32
 

@@ -63,7 +63,7 @@ cdef class Poller:
     def __dealloc__(self):
         free(self._events)
 
-    cdef int wait(self, double seconds) except -1:
+    cpdef int wait(self, double seconds) except -1:
         if self._epoll == _NO_EPOLL:
             self._selected = self._select(seconds)
             return len(self._selected)
@@ -81,12 +81,12 @@ cdef class Poller:
             return count
         return _interrupted(error)
 
-    cdef object key(self, int index):
+    cpdef object key(self, int index):
         if self._epoll == _NO_EPOLL:
             return self._selected[index][0]
         return self._keys.get((<epoll_event *>self._events)[index].data.fd)
 
-    cdef int mask(self, int index) except -1:
+    cpdef int mask(self, int index) except -1:
         if self._epoll == _NO_EPOLL:
             return self._selected[index][1]
         cdef uint32_t events = (<epoll_event *>self._events)[index].events

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from pyk.protocol.records.varint cimport read_varint, read_varlong
+from pyk.protocol.records.compiled.varints cimport read_varint, read_varlong
 
 cdef enum:
     MIN_RECORD_BYTES = 7

@@ -14,7 +14,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from pyk.protocol.wire_numbers cimport (
+from pyk.protocol.compiled.big_endian cimport (
     read_uint16,
     read_uint32,
     read_uint64,

@@ -11,7 +11,15 @@ from cpython.bytearray cimport (
     PyByteArray_Resize,
 )
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
+
+from pyk.protocol.compiled.big_endian cimport (
+    read_uint32,
+    read_uint64,
+    write_uint32,
+    write_uint64,
+)
 
 cdef enum:
     _INT32_BYTES = 4

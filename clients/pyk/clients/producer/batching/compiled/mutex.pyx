@@ -23,26 +23,26 @@ cdef extern from *:
 
 
 cdef class Mutex:
-    cdef int check(self) except -1:
-        if self._is_held and self._owner == PyThread_get_thread_ident():
+    """A lock that one thread does not take twice: it calls :meth:`check` first."""
+
+    cpdef int check(self) except -1:
+        """Raise ``RuntimeError`` if this thread holds it: :meth:`acquire` would let it in."""
+        if self._depth and self._owner == PyThread_get_thread_ident():
             # A finalizer that the collector ran in here, such as of a log handler that produces.
             raise RuntimeError("a producer was used in the middle of its own send")
         return 0
 
-    cdef int acquire(self) except -1:
+    cpdef int acquire(self) except -1:
         cdef unsigned long caller = PyThread_get_thread_ident()
-        while self._is_held:
-            if self._owner == caller:
-                self._depth += 1  # the matching release comes, since this is inside of its try
-                raise RuntimeError("a producer was used in the middle of its own send")
+        while self._depth and self._owner != caller:
             with nogil:
                 pyk_yield()
-        self._is_held = True
         self._owner = caller
+        self._depth += 1
         return 0
 
-    cdef void release(self) noexcept:
-        if self._depth:
-            self._depth -= 1
-        else:
-            self._is_held = False
+    cpdef int release(self) except -1:
+        if not self._depth or self._owner != PyThread_get_thread_ident():
+            raise RuntimeError("cannot release un-acquired lock")
+        self._depth -= 1
+        return 0

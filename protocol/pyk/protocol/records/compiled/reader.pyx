@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from pyk.protocol.records.record cimport ConsumerRecord, Record, RecordOrigin
-from pyk.protocol.records.record_decoder cimport (
+from pyk.protocol.records.compiled.record_decoder cimport (
     HEADER_VALUE_LENGTH,
     MISSING_RECORDS,
     OFFSET_DELTA,
@@ -26,8 +26,8 @@ from pyk.protocol.records.record_decoder cimport (
     measure_record,
     read_bytes,
 )
-from pyk.protocol.records.record_decoder cimport MIN_RECORD_BYTES as _MIN_RECORD_BYTES
-from pyk.protocol.records.varint cimport (
+from pyk.protocol.records.compiled.record_decoder cimport MIN_RECORD_BYTES as _MIN_RECORD_BYTES
+from pyk.protocol.records.compiled.varints cimport (
     read_varint,
     read_varlong,
     size_of_varint,

@@ -20,7 +20,7 @@ cdef class TurnLock:
         if self._lock != NULL:
             PyThread_free_lock(self._lock)
 
-    cdef bint acquire(self, bint wait) noexcept:
+    cpdef bint acquire(self, bint wait) noexcept:
         if not PyThread_acquire_lock(self._lock, 0):
             if not wait:
                 return False
@@ -29,9 +29,12 @@ cdef class TurnLock:
         self._holder = PyThread_get_thread_ident()
         return True
 
-    cdef void release(self) noexcept:
+    cpdef int release(self) except -1:
+        if self._holder == 0:
+            raise RuntimeError("release unlocked lock")
         self._holder = 0
         PyThread_release_lock(self._lock)
+        return 0
 
-    cdef bint is_mine(self) noexcept:
+    cpdef bint is_mine(self) noexcept:
         return self._holder == PyThread_get_thread_ident()
