@@ -7,13 +7,11 @@ hex text, uuids have dashes, and tagged fields unknown to pyk stand under ``_unk
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from .fields import ArrayKind, Kind, StructKind
-
-if TYPE_CHECKING:
-    from .schema import Struct
+from .structs import Struct
 
 S = TypeVar("S", bound="Struct")
 UNKNOWN = "_unknownTaggedFields"

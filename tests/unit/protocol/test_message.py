@@ -20,8 +20,9 @@ from pyk.protocol import (
     known_messages,
     message_class,
 )
-from pyk.protocol.codec import decoder_source, encoder_source
+from pyk.protocol.codec import decoder, decoder_source, encoder_source
 from pyk.protocol.codec.decoder import compile_decoder
+from pyk.protocol.codec.shape import Shape
 from pyk.protocol.fields import ArrayKind, StructKind
 from pyk.protocol.messages.consumer_group_records import (
     ClassicMemberMetadata,
@@ -32,6 +33,7 @@ from pyk.protocol.messages.describe_topic_partitions import Cursor, DescribeTopi
 from pyk.protocol.messages.fetch import FetchableTopicResponse, LeaderIdAndEpoch, PartitionData
 from pyk.protocol.messages.heartbeat import HeartbeatRequest
 from pyk.protocol.messages.incremental_alter_configs import AlterableConfig
+from pyk.protocol.messages.join_group import JoinGroupRequest
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from pyk.protocol.messages.metadata_records import PartitionRecord, RegisterBrokerRecord
 from pyk.protocol.messages.offset_commit import OffsetCommitRequest
@@ -359,6 +361,25 @@ def test_json_may_leave_out_fields() -> None:
 def test_generated_source_can_be_printed() -> None:
     assert "message.generation_id, length = unpack_from_ih" in decoder_source(HeartbeatRequest, 0)
     assert "pack_ih(message.generation_id, len(raw))" in encoder_source(HeartbeatRequest, 0)
+
+
+@pytest.mark.parametrize(
+    ("cls", "version", "reason"),
+    [
+        (HeartbeatRequest, 3, "unpacked and not read"),
+        (JoinGroupRequest, 5, "is not"),  # protocol_type is read where the other was unpacked
+    ],
+)
+def test_a_decoder_that_would_drop_what_it_unpacked_ahead_is_not_written(
+    monkeypatch: pytest.MonkeyPatch, cls: type[Message], version: int, reason: str
+) -> None:
+    def ahead(shape: Shape, behind: object) -> list[tuple[str, str]]:
+        return [("i", "message.elsewhere")] if shape.is_nullable else []
+
+    monkeypatch.setattr(decoder, "_run_ahead", ahead)
+
+    with pytest.raises(AssertionError, match=reason):
+        decoder_source(cls, version)
 
 
 def test_tracebacks_show_the_generated_source() -> None:

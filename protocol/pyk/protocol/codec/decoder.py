@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import repeat
 from struct import calcsize
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from pyk.protocol.fields import (
     NO_TAGGED_FIELDS,
@@ -23,13 +23,11 @@ from pyk.protocol.fields import (
     has_records,
 )
 from pyk.protocol.names import snake_case
+from pyk.protocol.structs import Struct, VersionedStruct
 
 from . import wire
 from .shape import Shape
 from .source import Source
-
-if TYPE_CHECKING:
-    from pyk.protocol.schema import Message, Struct
 
 Decode: TypeAlias = Callable[[bytes | bytearray | memoryview, int], tuple[Any, int]]
 Run: TypeAlias = list[tuple[str, str]]
@@ -56,27 +54,27 @@ _LOCALS = (
 )  # fmt: skip
 
 
-def compile_decoder(cls: type[Message], version: int) -> Decode:
+def compile_decoder(cls: type[VersionedStruct], version: int) -> Decode:
     """Return ``decode(data, start) -> (message, end)`` for one version."""
     return _write(cls, version).compile("decode", f"pyk decoder of {cls.__name__} v{version}")
 
 
-def decoder_source(cls: type[Message], version: int) -> str:
+def decoder_source(cls: type[VersionedStruct], version: int) -> str:
     """Return the source of the decoder of one version, for people."""
     return _write(cls, version).text()
 
 
-def _write(cls: type[Message], version: int) -> Source:
+def _write(cls: type[VersionedStruct], version: int) -> Source:
     return _DecoderWriter(cls, version).write()
 
 
-def keeps_views(cls: type[Message]) -> bool:
+def keeps_views(cls: type[VersionedStruct]) -> bool:
     """Say whether the data stays a view: record data is not copied, nor what follows a header."""
     return cls.kind.value == "header" or has_records(cls)
 
 
 class _DecoderWriter:
-    def __init__(self, cls: type[Message], version: int) -> None:
+    def __init__(self, cls: type[VersionedStruct], version: int) -> None:
         self._cls = cls
         self._version = version
         self._is_flexible = version in cls.flexible
@@ -130,6 +128,7 @@ class _DecoderWriter:
         for number, (shape, place, its_path) in enumerate(wire_fields, 1):
             behind = [(shape, place) for shape, place, _ in wire_fields[number:]]
             self._value(shape, place, its_path, _run_ahead(shape, behind))
+        assert not self._ahead, f"unpacked and not read: {self._ahead}"
         if self._is_flexible:
             tagged = [field for field in cls.fields if self._version in field.tagged]
             self._tagged_section(tagged, target, path)
@@ -207,6 +206,7 @@ class _DecoderWriter:
                 self._long_length(shape)
             self._sized_body(shape, target, path)
             self._unpack_again(ahead)
+        assert not self._ahead, f"unpacked and not read: {self._ahead}"
         self._ahead = ahead
 
     def _unpack_with(self, shape: Shape, ahead: Run) -> int:
@@ -301,6 +301,7 @@ class _DecoderWriter:
             claimed = f"{count} - 1" if shape.is_compact else count
             left = f"size - position + {back}" if back else "size - position"
             source.line(f"raise bad_count({path!r}, {claimed}, {left})")
+        assert not self._ahead, f"unpacked and not read: {self._ahead}"
         self._ahead = ahead
 
     def _array_body(self, element: Shape, target: str, path: str) -> None:
@@ -385,6 +386,7 @@ class _DecoderWriter:
     def _add(self, number_format: str, target: str) -> None:
         """Add a value to the run, unless it was unpacked ahead."""
         if self._ahead:
+            assert self._ahead[0] == (number_format, target), f"{target} is not {self._ahead[0]}"
             self._ahead = self._ahead[1:]
         else:
             self._run.append((number_format, target))

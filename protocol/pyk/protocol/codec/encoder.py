@@ -2,7 +2,7 @@
 
 It checks nothing but what cannot show up by itself: values that this version has no room for, and
 lengths of the compact encoding. Everything else that does not fit makes Python or ``struct`` raise,
-and only then :mod:`.mistakes` looks for the field to blame.
+and only then :mod:`.encode_errors` looks for the field to blame.
 """
 
 from __future__ import annotations
@@ -10,41 +10,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from struct import pack
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from pyk.protocol.errors import EncodeError
 from pyk.protocol.fields import ArrayKind, Field, StructKind, has_records
 from pyk.protocol.names import snake_case
+from pyk.protocol.structs import Struct, VersionedStruct
 
 from . import wire
-from .mistakes import MISTAKES, explain
+from .encode_errors import FAULTS, explain
 from .shape import Shape
 from .source import Source
-
-if TYPE_CHECKING:
-    from pyk.protocol.schema import Message, Struct
 
 Encode: TypeAlias = Callable[[Any, bytearray], list[Any]]
 
 _HELPERS = (wire.varint, wire.string_varint, wire.write_tags, wire.record_data_size, explain)
 
 
-def compile_encoder(cls: type[Message], version: int) -> Encode:
+def compile_encoder(cls: type[VersionedStruct], version: int) -> Encode:
     """Return ``encode(message, out) -> parts`` for one version."""
     return _write(cls, version).compile("encode", f"pyk encoder of {cls.__name__} v{version}")
 
 
-def encoder_source(cls: type[Message], version: int) -> str:
+def encoder_source(cls: type[VersionedStruct], version: int) -> str:
     """Return the source of the encoder of one version, for people."""
     return _write(cls, version).text()
 
 
-def _write(cls: type[Message], version: int) -> Source:
+def _write(cls: type[VersionedStruct], version: int) -> Source:
     return _EncoderWriter(cls, version).write()
 
 
 class _EncoderWriter:
-    def __init__(self, cls: type[Message], version: int) -> None:
+    def __init__(self, cls: type[VersionedStruct], version: int) -> None:
         self._cls = cls
         self._version = version
         self._is_flexible = version in cls.flexible
@@ -56,7 +54,7 @@ class _EncoderWriter:
         for helper in _HELPERS:
             source.constant(helper.__name__, helper)
         source.constant("EncodeError", EncodeError)
-        source.constant("MISTAKES", MISTAKES)
+        source.constant("FAULTS", FAULTS)
         with source.block(f"def encode({source.local('message')}, out)"):
             source.line("parts = [out]")
             with source.block("try"):
@@ -64,8 +62,8 @@ class _EncoderWriter:
                 self._flush()
             with source.block("except EncodeError"):
                 source.line("raise")
-            with source.block("except MISTAKES as mistake"):
-                source.line(f"raise explain(message, {self._version}, mistake) from mistake")
+            with source.block("except FAULTS as fault"):
+                source.line(f"raise explain(message, {self._version}, fault) from fault")
             if has_records(self._cls):
                 with source.block("if not out"):
                     source.line("parts.pop()")

@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from struct import Struct as NumberStruct
 from struct import error as StructError  # noqa: N812
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 from uuid import UUID
 
 from pyk.protocol.errors import MalformedMessageError
-
-if TYPE_CHECKING:
-    from pyk.protocol.schema import Struct
+from pyk.protocol.structs import Struct
 
 Data: TypeAlias = bytes | bytearray | memoryview
 

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from struct import error as StructError  # noqa: N812
 from struct import pack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyk.protocol.errors import EncodeError
 from pyk.protocol.fields import ArrayKind, Kind, StructKind
+from pyk.protocol.structs import Struct, VersionedStruct
 
 from .wire import LONGEST_STRING, record_data_size
 
-if TYPE_CHECKING:
-    from pyk.protocol.schema import Message, Struct
-
-MISTAKES = (StructError, ValueError, TypeError, AttributeError, OverflowError)
+FAULTS = (StructError, ValueError, TypeError, AttributeError, OverflowError)
 """What encoding a value of the wrong type or size can raise."""
 
 
-def explain(message: Message, version: int, mistake: Exception) -> EncodeError:
-    """Return the error for a message that failed to encode with ``mistake``."""
-    words = _problem_of_struct(message, "", version) or str(mistake)
+def explain(message: VersionedStruct, version: int, fault: Exception) -> EncodeError:
+    """Return the error for a message that failed to encode with ``fault``."""
+    words = _problem_of_struct(message, "", version) or str(fault)
     return EncodeError(f"{type(message).__name__} v{version}: {words}")
 
 
@@ -54,8 +52,8 @@ def _problem(kind: Kind, value: Any, path: str, version: int) -> str | None:
         return _problem_of_array(kind.of, value, path, version)
     try:
         _try(kind, value)
-    except Exception as mistake:
-        return f"{path}: a value of type {type(value).__name__} does not fit {kind.name}: {mistake}"
+    except Exception as fault:
+        return f"{path}: a value of type {type(value).__name__} does not fit {kind.name}: {fault}"
     return None
 
 
