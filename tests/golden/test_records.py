@@ -18,8 +18,8 @@ from pyk.protocol.records import (
     parse_batch,
     partition_for_key,
     read_batches,
+    set_base_offset_and_epoch,
     set_max_timestamp,
-    set_place,
 )
 from pyk.protocol.records.compression import Compression
 from pyk.protocol.records.varint import decode_varint, decode_varlong, encode_varint, encode_varlong
@@ -165,7 +165,7 @@ def test_batches_are_written_byte_for_byte_as_kafka_writes_them(vector):
         is_control=batch["isControl"],
         last_offset_delta=batch["lastOffset"] - batch["baseOffset"],
     )
-    set_place(data, batch["baseOffset"], batch["partitionLeaderEpoch"])
+    set_base_offset_and_epoch(data, batch["baseOffset"], batch["partitionLeaderEpoch"])
     set_max_timestamp(data, batch["maxTimestamp"])
 
     assert data.hex() == vector["hex"]

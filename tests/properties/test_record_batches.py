@@ -18,7 +18,7 @@ from pyk.protocol.records import (
     RecordIterator,
     read_batches,
     read_columns,
-    set_place,
+    set_base_offset_and_epoch,
 )
 from pyk.protocol.records.varint import (
     decode_varint,
@@ -46,7 +46,7 @@ def batch_of(sources: list[Source], codec: Compression, base_offset: int = 0) ->
     for source in sources:
         builder.append(*source)
     data = builder.seal()
-    set_place(data, base_offset, 1)
+    set_base_offset_and_epoch(data, base_offset, 1)
     return bytes(data)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyk.protocol.records import Compression, RecordBatchBuilder, set_place
+from pyk.protocol.records import Compression, RecordBatchBuilder, set_base_offset_and_epoch
 
 
 def batch(
@@ -31,7 +31,7 @@ def batch(
             is_transactional=is_transactional,
         )
     )
-    set_place(data, base_offset, leader_epoch)
+    set_base_offset_and_epoch(data, base_offset, leader_epoch)
     return data
 
 

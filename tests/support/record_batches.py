@@ -16,7 +16,7 @@ from pyk.protocol.records import (
     RecordOrigin,
     TimestampType,
     read_batches,
-    set_place,
+    set_base_offset_and_epoch,
 )
 from pyk.protocol.records.varint import encode_varint, encode_varlong
 
@@ -38,7 +38,7 @@ def sealed(
     for index, value in enumerate(values):
         builder.append(NOW_MS + index, b"k", value)
     data = builder.seal(**seal)
-    set_place(data, base_offset, leader_epoch)
+    set_base_offset_and_epoch(data, base_offset, leader_epoch)
     return bytes(data)
 
 
@@ -51,7 +51,7 @@ def control_batch(
     data = builder.seal(
         producer_id=producer_id, producer_epoch=0, is_transactional=True, is_control=True
     )
-    set_place(data, base_offset, 0)
+    set_base_offset_and_epoch(data, base_offset, 0)
     return bytes(data)
 
 

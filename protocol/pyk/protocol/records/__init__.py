@@ -8,9 +8,9 @@ from pyk.protocol.records.batch import (
     parse_batch,
     read_batches,
     restamp,
+    set_base_offset_and_epoch,
     set_log_append_time,
     set_max_timestamp,
-    set_place,
 )
 from pyk.protocol.records.builder import RecordBatchBuilder
 from pyk.protocol.records.column_reader import read_columns
@@ -67,7 +67,7 @@ __all__ = [
     "read_columns",
     "restamp",
     "rows_by_partition",
+    "set_base_offset_and_epoch",
     "set_log_append_time",
     "set_max_timestamp",
-    "set_place",
 ]

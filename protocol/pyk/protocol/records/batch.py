@@ -213,7 +213,9 @@ def read_batches(
         position += batch.size_in_bytes
 
 
-def set_place(data: bytearray | memoryview, base_offset: int, partition_leader_epoch: int) -> None:
+def set_base_offset_and_epoch(
+    data: bytearray | memoryview, base_offset: int, partition_leader_epoch: int
+) -> None:
     """Write where a leader put the batch in ``data``; the CRC does not cover these fields."""
     _INT64.pack_into(data, 0, base_offset)
     _INT32.pack_into(data, LENGTH_END, partition_leader_epoch)

@@ -16,9 +16,9 @@ from pyk.protocol.records import (
     UnsupportedCompressionError,
     read_batches,
     restamp,
+    set_base_offset_and_epoch,
     set_log_append_time,
     set_max_timestamp,
-    set_place,
 )
 from support.record_batches import NOW_MS, sealed
 
@@ -341,7 +341,7 @@ def test_restamping_changes_the_producer_and_nothing_else() -> None:
 def test_a_broker_sets_place_and_time_in_place() -> None:
     data = bytearray(sealed(b"a", b"b"))
 
-    set_place(data, 1000, 9)
+    set_base_offset_and_epoch(data, 1000, 9)
     set_log_append_time(data, NOW_MS + 77)
 
     batch = read_one(data)
