@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from struct import Struct
 from typing import Any, BinaryIO
 
 import attrs
@@ -20,8 +19,8 @@ from pyk.protocol.records import (
     TimestampType,
     parse_any_batch,
 )
+from pyk.protocol.records.layout import LENGTH, LENGTH_AT, LENGTH_END
 
-_START = Struct(">qi")
 _SHORTEST_BATCH = 14  # bytes of a batch of any format after its length
 _CHECKED_BYTES = 4096
 _TIME_NAMES = {
@@ -53,9 +52,9 @@ def read_segment(
     position = 0
     while position < end:
         file.seek(position)
-        start = file.read(_START.size)
-        length = _START.unpack(start)[1] if len(start) == _START.size else -1
-        following = position + _START.size + length
+        start = file.read(LENGTH_END)
+        [length] = LENGTH.unpack_from(start, LENGTH_AT) if len(start) == LENGTH_END else [-1]
+        following = position + LENGTH_END + length
         if length < _SHORTEST_BATCH or following > size:
             yield Problem(_what_is_left(file, position, size))
             return

@@ -9,7 +9,6 @@ can be set without touching it.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 
 from pyk.protocol.records.batch_header import BatchHeader, checksum, set_crc
@@ -22,26 +21,28 @@ from pyk.protocol.records.errors import (
     UnsupportedMagicError,
 )
 from pyk.protocol.records.layout import (
+    ATTRIBUTES,
     ATTRIBUTES_AT,
+    BASE_OFFSET,
     COMPRESSION_MASK,
     DELETE_HORIZON,
     HEADER_BYTES,
+    LEADER_EPOCH,
+    LEADER_EPOCH_AT,
     LENGTH_END,
     LOG_APPEND_TIME,
     MAGIC,
     MAX_INT32,
     MAX_INT64,
+    MAX_TIMESTAMP,
     MAX_TIMESTAMP_AT,
+    PRODUCER,
     PRODUCER_ID_AT,
 )
 from pyk.protocol.records.legacy import LegacyBatch, is_legacy, parse_legacy_batch
 from pyk.protocol.records.reader import RecordBlock
 from pyk.protocol.records.record import Record, TimestampType
 
-_PRODUCER = struct.Struct(">qhi")
-_INT64 = struct.Struct(">q")
-_INT32 = struct.Struct(">i")
-_INT16 = struct.Struct(">h")
 _TIMESTAMP_TYPES = (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
 _MIN_LENGTH = HEADER_BYTES - LENGTH_END
 _MIN_LENGTH_OF_ANY_MAGIC = 14
@@ -217,20 +218,20 @@ def set_base_offset_and_epoch(
     data: bytearray | memoryview, base_offset: int, partition_leader_epoch: int
 ) -> None:
     """Write where a leader put the batch in ``data``; the CRC does not cover these fields."""
-    _INT64.pack_into(data, 0, base_offset)
-    _INT32.pack_into(data, LENGTH_END, partition_leader_epoch)
+    BASE_OFFSET.pack_into(data, 0, base_offset)
+    LEADER_EPOCH.pack_into(data, LEADER_EPOCH_AT, partition_leader_epoch)
 
 
 def set_log_append_time(data: bytearray | memoryview, timestamp_ms: int) -> None:
     """Make ``timestamp_ms`` the timestamp of all records (``message.timestamp.type``)."""
-    (attributes,) = _INT16.unpack_from(data, ATTRIBUTES_AT)
-    _INT16.pack_into(data, ATTRIBUTES_AT, attributes | LOG_APPEND_TIME)
+    (attributes,) = ATTRIBUTES.unpack_from(data, ATTRIBUTES_AT)
+    ATTRIBUTES.pack_into(data, ATTRIBUTES_AT, attributes | LOG_APPEND_TIME)
     set_max_timestamp(data, timestamp_ms)
 
 
 def set_max_timestamp(data: bytearray | memoryview, timestamp_ms: int) -> None:
     """Write the largest timestamp of the batch in ``data``."""
-    _INT64.pack_into(data, MAX_TIMESTAMP_AT, timestamp_ms)
+    MAX_TIMESTAMP.pack_into(data, MAX_TIMESTAMP_AT, timestamp_ms)
     set_crc(data)
 
 
@@ -238,7 +239,7 @@ def restamp(
     data: bytearray | memoryview, producer_id: int, producer_epoch: int, base_sequence: int
 ) -> None:
     """Give the batch another producer identity. Only for one that certainly was never written."""
-    _PRODUCER.pack_into(data, PRODUCER_ID_AT, producer_id, producer_epoch, base_sequence)
+    PRODUCER.pack_into(data, PRODUCER_ID_AT, producer_id, producer_epoch, base_sequence)
     set_crc(data)
 
 

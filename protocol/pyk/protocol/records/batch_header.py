@@ -7,15 +7,17 @@ This is the plain form; ``compiled/batch_header.pyx`` is the compiled one.
 
 from __future__ import annotations
 
-import struct
-
 from pyk.protocol.records.checksum import crc32c
 from pyk.protocol.records.layout import (
     ATTRIBUTES_AT,
     COMPRESSION_MASK,
     CONTROL,
+    CRC,
     CRC_AT,
+    HEADER,
     HEADER_BYTES,
+    HEADER_START,
+    LENGTH,
     LENGTH_AT,
     LENGTH_END,
     LOG_APPEND_TIME,
@@ -23,11 +25,6 @@ from pyk.protocol.records.layout import (
     START_BYTES,
     TRANSACTIONAL,
 )
-
-_HEADER = struct.Struct(">qiibIhiqqqhii")
-_START = struct.Struct(">qi4xb")
-_INT32 = struct.Struct(">i")
-_UINT32 = struct.Struct(">I")
 
 
 class BatchHeader:
@@ -96,7 +93,7 @@ class BatchHeader:
         left = len(data) - position
         if left < START_BYTES:
             return False
-        self.base_offset, self.length, self.magic = _START.unpack_from(data, position)
+        self.base_offset, self.length, self.magic = HEADER_START.unpack_from(data, position)
         self.is_whole = self.magic == MAGIC and min(left, self.size_in_bytes) >= HEADER_BYTES
         if self.is_whole:
             (
@@ -113,7 +110,7 @@ class BatchHeader:
                 self.producer_epoch,
                 self.base_sequence,
                 self.count,
-            ) = _HEADER.unpack_from(data, position)
+            ) = HEADER.unpack_from(data, position)
         return True
 
 
@@ -134,7 +131,7 @@ def write_header(  # noqa: PLR0917 - keywords would cost more than all that it d
     count: int,
 ) -> None:
     """Write the header of the batch that is all of ``data``; offset 0, leader epoch -1."""
-    _HEADER.pack_into(
+    HEADER.pack_into(
         data,
         0,
         0,
@@ -156,9 +153,9 @@ def write_header(  # noqa: PLR0917 - keywords would cost more than all that it d
 
 def set_crc(data: bytearray | memoryview) -> None:
     """Set the CRC of the batch in ``data``, which may be followed by other bytes."""
-    (length,) = _INT32.unpack_from(data, LENGTH_AT)
+    (length,) = LENGTH.unpack_from(data, LENGTH_AT)
     end = length + LENGTH_END
     if not HEADER_BYTES <= end <= len(data):
         raise ValueError(f"a batch of {end} bytes in {len(data)} bytes has no checksum")
     with memoryview(data) as view:
-        _UINT32.pack_into(data, CRC_AT, crc32c(view[ATTRIBUTES_AT:end]))
+        CRC.pack_into(data, CRC_AT, crc32c(view[ATTRIBUTES_AT:end]))

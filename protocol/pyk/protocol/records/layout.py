@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from struct import Struct
+
 MAGIC = 2
 HEADER_BYTES = 61
 LENGTH_END = 12  # the batch length counts the bytes behind itself
 START_BYTES = 17  # up to the magic, which every format has at the same place
 
+HEADER = Struct(">qiibIhiqqqhii")
+"""Base offset, length, leader epoch, magic, CRC, attributes, last offset delta, base timestamp, max
+timestamp, producer id, producer epoch, base sequence, record count."""
+HEADER_START = Struct(">qi4xb")
+"""Base offset, length, magic: at the same place in every format."""
+HEADER_AS_STORED = Struct(">qiib4xhi8xqqhi4x")
+"""The header without CRC, base timestamp and record count, which a log need not know."""
+HEADER_EXTENT = Struct(">qi4xb6xi34x")
+"""Base offset, length, magic, last offset delta: what tells whether a batch holds an offset."""
+PRODUCER = Struct(">qhi")
+"""Producer id, producer epoch, base sequence, from ``PRODUCER_ID_AT`` on."""
+BASE_OFFSET = Struct(">q")
+LENGTH = Struct(">i")
+LEADER_EPOCH = Struct(">i")
+PLACEMENT = Struct(">qii")
+"""Base offset, length, leader epoch: what a leader sets, before what the CRC covers."""
+CRC = Struct(">I")
+ATTRIBUTES = Struct(">h")
+MAX_TIMESTAMP = Struct(">q")
+
 LENGTH_AT = 8
+LEADER_EPOCH_AT = 12
 MAGIC_AT = 16
 CRC_AT = 17
 ATTRIBUTES_AT = 21

@@ -16,7 +16,6 @@ ones, and a compressed one that it does not rebuild must have them.
 
 from __future__ import annotations
 
-import struct
 from enum import Enum, auto
 
 from pyk.protocol.records import (
@@ -32,11 +31,18 @@ from pyk.protocol.records import (
 from pyk.protocol.records.checksum import crc32c
 from pyk.protocol.records.compression import compress, decompress
 from pyk.protocol.records.layout import (
+    ATTRIBUTES,
+    ATTRIBUTES_AT,
     COMPRESSION_MASK,
+    CRC,
+    CRC_AT,
     HEADER_BYTES,
     LENGTH_END,
     LOG_APPEND_TIME,
     MAX_BATCH_BYTES,
+    MAX_TIMESTAMP,
+    MAX_TIMESTAMP_AT,
+    PLACEMENT,
 )
 from pyk.protocol.records.record_buffer import RecordBuffer
 from pyk.protocol.topics import TopicPartition
@@ -59,12 +65,7 @@ NO_TIMESTAMP = -1
 MAX_RECORD_ERRORS = 100
 MAX_OFFSET_SPAN = (1 << 31) - 1
 
-_PLACE = struct.Struct(">qii")  # base offset, batch length, leader epoch
-_ATTRIBUTES_AT, _MAX_TIMESTAMP_AT = 21, 35
-_CRC = struct.Struct(">I")
-_ATTRIBUTES = struct.Struct(">h")
-_MAX_TIMESTAMP = struct.Struct(">q")
-_PLACE_BYTES = 16
+_PLACEMENT_BYTES = PLACEMENT.size
 
 
 class AppendOrigin(Enum):
@@ -85,12 +86,12 @@ class ValidatedBatch:
 
     @property
     def size(self) -> int:
-        return _PLACE_BYTES + len(self.header) + len(self.records)
+        return _PLACEMENT_BYTES + len(self.header) + len(self.records)
 
     def parts_at(self, base_offset: int, leader_epoch: int) -> tuple[Buffer, ...]:
         """Return the bytes to write for a batch with this base offset and leader epoch."""
-        place = _PLACE.pack(base_offset, self.size - LENGTH_END, leader_epoch)
-        return (place, self.header, self.records)
+        placement = PLACEMENT.pack(base_offset, self.size - LENGTH_END, leader_epoch)
+        return (placement, self.header, self.records)
 
 
 def parse_single_batch(records: Buffer, partition: TopicPartition) -> RecordBatch:
@@ -149,7 +150,7 @@ def check_header(
         batch.check()
     except RecordBatchError as error:
         # A client may send again what was damaged on its way, not what it made wrong.
-        is_damaged = crc32c(batch.data[_ATTRIBUTES_AT:]) != batch.crc
+        is_damaged = crc32c(batch.data[ATTRIBUTES_AT:]) != batch.crc
         refusal = CorruptRecordsError if is_damaged else InvalidRecordError
         raise refusal(f"batch for {partition} refused: {error}") from error
     if batch.count != batch.last_offset_delta + 1:
@@ -276,7 +277,7 @@ def _as_stored(
             "count from 0"
         )
     elif attributes == batch.attributes and max_timestamp == batch.max_timestamp:
-        header = batch.data[_PLACE_BYTES:HEADER_BYTES]
+        header = batch.data[_PLACEMENT_BYTES:HEADER_BYTES]
         return ValidatedBatch(header, records, max_timestamp, append_time_ms)
     new_header = _new_header(batch, attributes, max_timestamp, records)
     return ValidatedBatch(new_header, records, max_timestamp, append_time_ms)
@@ -286,11 +287,11 @@ def _new_header(
     batch: RecordBatch, attributes: int, max_timestamp: int, records: Buffer
 ) -> bytearray:
     header = bytearray(batch.data[:HEADER_BYTES])
-    _ATTRIBUTES.pack_into(header, _ATTRIBUTES_AT, attributes)
-    _MAX_TIMESTAMP.pack_into(header, _MAX_TIMESTAMP_AT, max_timestamp)
-    crc = crc32c(records, crc32c(header[_ATTRIBUTES_AT:]))
-    _CRC.pack_into(header, _PLACE_BYTES + 1, crc)
-    return header[_PLACE_BYTES:]
+    ATTRIBUTES.pack_into(header, ATTRIBUTES_AT, attributes)
+    MAX_TIMESTAMP.pack_into(header, MAX_TIMESTAMP_AT, max_timestamp)
+    crc = crc32c(records, crc32c(header[ATTRIBUTES_AT:]))
+    CRC.pack_into(header, CRC_AT, crc)
+    return header[_PLACEMENT_BYTES:]
 
 
 def _target_compression(config: LogConfig, source: Compression) -> Compression:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pyk.protocol.records.layout import HEADER_BYTES, LENGTH_END, MAGIC
+from pyk.protocol.records.layout import (
+    HEADER_AS_STORED,
+    HEADER_BYTES,
+    HEADER_EXTENT,
+    LENGTH_END,
+    MAGIC,
+)
 from pyk.reference_broker.storage.errors import StorageError
 from pyk.runtime.filesystem.interface import File
 
 WINDOW_BYTES = 8 * 1024
-
-# base offset, length, leader epoch, magic, attributes, last offset delta, max timestamp,
-# producer id, producer epoch, base sequence
-_HEADER = struct.Struct(">qiib4xhi8xqqhi4x")
-_EXTENT = struct.Struct(">qi4xb6xi34x")
-assert _EXTENT.size == HEADER_BYTES
-assert _HEADER.size == HEADER_BYTES
 
 
 class StoredBatch(NamedTuple):
@@ -57,7 +55,7 @@ def find_batch(file: File, position: int, end: int, offset: int) -> StoredBatch 
             window, window_start, at = file.read_at(position, WINDOW_BYTES), position, 0
             if len(window) < HEADER_BYTES:
                 break
-        base_offset, length, magic, last_offset_delta = _EXTENT.unpack_from(window, at)
+        base_offset, length, magic, last_offset_delta = HEADER_EXTENT.unpack_from(window, at)
         if magic != MAGIC or length < 0:
             break
         if base_offset + last_offset_delta >= offset:
@@ -103,7 +101,7 @@ def parse_header(window: bytes | memoryview, at: int, position: int) -> StoredBa
         producer_id,
         producer_epoch,
         base_sequence,
-    ) = _HEADER.unpack_from(window, at)
+    ) = HEADER_AS_STORED.unpack_from(window, at)
     if magic != MAGIC or length < HEADER_BYTES - LENGTH_END or last_offset_delta < 0:
         return None
     return StoredBatch(
