@@ -20,4 +20,4 @@ cdef class PartitionSequence:
 
 
 @cython.locals(following=cython.longlong)
-cpdef long long sequence_after(ProducerBatch batch) except -1
+cpdef long long sequence_after(ProducerBatch batch) except? -1
