@@ -1,5 +1,5 @@
 # Every target does its own set-up: a virtual environment in .venv with exactly the versions that
-# requirements/ pins, and pyk installed in place. PYK_EXTENSIONS=require|try|skip says whether the
+# requirements/ pins, and pyk installed in place. PYK_EXTENSIONS=require|try|skip chooses whether the
 # hot modules are compiled (default: if there is a compiler).
 PYTHON ?= python3
 export PYK_EXTENSIONS ?= try
@@ -14,7 +14,7 @@ MINUTES   ?= 10
 .DEFAULT_GOAL := help
 .PHONY: help demo test conformance bench lint types native docs requirements fuzz clean
 
-help: ## say what can be made
+help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
 demo: $(INSTALLED) ## watch real data travel: producer, broker, consumer group, Spark, topic
@@ -33,7 +33,7 @@ conformance: $(INSTALLED) $(PEERS) ## the same scenarios against Apache Kafka, a
 	@echo "== conformance: Apache Kafka and foreign clients"
 	$(BIN)/pytest -m conformance $(TESTS)
 
-fuzz: $(INSTALLED) $(FUZZER) ## give the protocol what nobody sends, for MINUTES=10 in all
+fuzz: $(INSTALLED) $(FUZZER) ## fuzz the protocol with invalid bytes, for MINUTES=10 in total
 	@$(BIN)/python build_extensions.py
 	PYTHONPATH=tests $(BIN)/python -m hostile.fuzz $(MINUTES) $(FUZZ)
 
@@ -41,7 +41,7 @@ bench: $(INSTALLED) $(PEERS) ## measure pyk beside its peers; writes benchmarks/
 	@PYK_EXTENSIONS=require $(BIN)/python build_extensions.py
 	PYTHONPATH=tests $(BIN)/python -m benchmarks $(BENCH)
 
-lint: $(INSTALLED) ## ruff, and the rules of dependency
+lint: $(INSTALLED) ## ruff, and the rules for imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
@@ -52,7 +52,7 @@ types: $(INSTALLED) ## mypy, strict
 native: $(INSTALLED) ## compile the hot modules in place, or fail
 	PYK_EXTENSIONS=require $(BIN)/python build_extensions.py
 
-docs: $(INSTALLED) ## write the reference of messages anew; run every snippet of the user guide
+docs: $(INSTALLED) ## write the reference of messages again; run every snippet of the user guide
 	PYTHONPATH=tests $(BIN)/python -m docs.message_pages
 	$(BIN)/pytest tests/docs
 
@@ -69,7 +69,7 @@ requirements: $(INSTALLED) ## pin the newest versions that pyproject.toml allows
 	  --upgrade --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q \
 	  -o requirements/spark-4.2.txt
 
-clean: ## remove what was built; keep the virtual environment
+clean: ## remove built files; keep the virtual environment
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz
 	find . -path ./.venv -prune -o \( -name '*.so' -o -name __pycache__ \) -print0 | xargs -0 rm -rf
 

@@ -1,8 +1,8 @@
-"""Decoding and encoding of messages: microseconds each, beside kafka-python and aiokafka.
+"""Measure decoding and encoding of messages in microseconds, beside kafka-python and aiokafka.
 
-The same bytes for all, in versions that they share: the classic encoding for three, the compact
-one for pyk and kafka-python. Clients take turns; the figure is the median CPU time of the rounds.
-The last column is pyk's time in units of the faster peer's: the goal is 0.50.
+All clients decode the same bytes, in versions that they share: the classic encoding for all three,
+the compact one for pyk and kafka-python. Clients take turns; the figure is the median CPU time of
+the rounds. The last column is pyk's time divided by that of the faster peer; the goal is 0.50.
 Run with ``python -m benchmarks.message_codecs``.
 """
 
@@ -30,7 +30,7 @@ class Case(NamedTuple):
     """The highest version in the classic encoding that aiokafka has."""
     compact: int
     modules: tuple[str, str]
-    """Where kafka-python and aiokafka keep the message."""
+    """The module of the message in kafka-python and aiokafka."""
     value: dict[str, Any]
 
 
@@ -126,7 +126,7 @@ CASES = (
 
 
 class Codec(NamedTuple):
-    """What a client does with one message."""
+    """The steps of a client with one message."""
 
     decode: Callable[[], Any]
     encode: Callable[[], Any]
@@ -141,7 +141,7 @@ def pyk(case: Case, version: int, data: bytes) -> Codec:
 def kafka_python(case: Case, version: int, data: bytes) -> Codec:
     cls = getattr(importlib.import_module(case.modules[0]), case.name)
     message = cls.decode(data, version=version)
-    message._header = None  # decoding leaves it unset, encoding looks at it
+    message._header = None  # decoding leaves it unset, encoding reads it
     return Codec(lambda: cls.decode(data, version=version), lambda: message.encode(version=version))
 
 
@@ -183,7 +183,7 @@ def main() -> None:
         ):
             data = message_class(case.name).from_json(case.value, version).encode(version)
             codecs = {client.__name__: client(case, version, data) for client in peers}
-            gc.freeze()  # nobody pays for collecting what the others have lying about
+            gc.freeze()  # no client pays for collecting the garbage of the others
             for step in ("decode", "encode"):
                 _report(f"{case.title} v{version}", step, microseconds(codecs, step))
 

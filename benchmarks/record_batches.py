@@ -1,7 +1,7 @@
-"""What one record costs in ``pyk.protocol.records``, in the form that is loaded: CPU nanoseconds.
+"""Measure the CPU nanoseconds of one record in ``pyk.protocol.records``, in the loaded form.
 
 Run it as ``python benchmarks/record_batches.py [VALUE_BYTES]``; 100 is the default. Each figure is
-the best of several rounds, the loop of the caller included where there is one.
+the best of several rounds, including the loop of the caller if there is one.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def write(bootstrap: str, count: int) -> None:
 
 
 def read(bootstrap: str) -> pa.Table:
-    """Read all that is in the topic now, as one table."""
+    """Read all records that the topic has now, as one table."""
     columns = ["key", "value", "partition", "offset"]
     with Consumer(bootstrap, topics=[TOPIC], auto_offset_reset="earliest") as consumer:
         tables = [consumer.poll(timeout=10, max_records=100_000).to_arrow(columns)]

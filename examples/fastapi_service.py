@@ -1,4 +1,4 @@
-"""A web service that writes what it is sent to a topic, and answers when it is stored.
+"""A web service that writes each order to a topic, and answers when the record is stored.
 
     KAFKA=localhost:9092 uvicorn --app-dir examples fastapi_service:app
     curl -X POST localhost:8000/orders -H 'Content-Type: application/json' \\
@@ -24,12 +24,12 @@ class Order(BaseModel):
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Keep one producer for all requests; leaving delivers what is still under way."""
+    """Keep one producer for all requests; leaving the block delivers its pending records."""
     async with AsyncProducer(
         os.environ.get("KAFKA", "localhost:9092"),
         client_id="orders-api",
         value_serializer=JsonSerializer(),
-        linger_ms=0,  # a request waits for its answer
+        linger_ms=0,  # the client waits for the response
         request_timeout_ms=3_000,
         delivery_timeout_ms=5_000,  # nobody waits two minutes for a web page
         max_block_ms=5_000,

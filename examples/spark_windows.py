@@ -41,7 +41,7 @@ def count_per_minute(spark: SparkSession, bootstrap: str, checkpoint: str) -> St
         .option("kafka.bootstrap.servers", bootstrap)
         .option("topic", "clicks-per-minute")
         .option("checkpointLocation", checkpoint)
-        .outputMode("append")  # a minute is written once, when nothing can come to it any more
+        .outputMode("append")  # a minute is written once, when no more records can belong to it
         .trigger(availableNow=True)  # to run for ever: processingTime="10 seconds"
         .start()
     )

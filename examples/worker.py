@@ -20,7 +20,7 @@ log = logging.getLogger("worker")
 
 
 class Stop:
-    """Remembers that the process was asked to end. A signal may come in the middle of anything."""
+    """Remembers that the process is to stop. A signal may come at any moment."""
 
     def __init__(self) -> None:
         self.is_requested = False
@@ -53,7 +53,7 @@ def work(bootstrap: str, stop: Stop) -> None:
             if batch:
                 try:
                     consumer.commit(batch)
-                except CommitFailedError as error:  # another worker has them now, and does them
+                except CommitFailedError as error:  # another worker has them now and handles them
                     log.warning("%s", error)
 
 

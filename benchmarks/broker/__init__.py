@@ -1,1 +1,1 @@
-"""What the reference broker costs, beside Apache Kafka."""
+"""Benchmarks of the reference broker beside Apache Kafka."""

@@ -2,7 +2,7 @@
 
 For each broker: time to start, resident memory when idle, and CPU seconds of the *broker's* process
 per million records of 100 bytes in full batches, produced (acks=all) and consumed, by pyk's own
-client for both. Apache Kafka is left out, in plain words, where Java or Maven is missing.
+client for both. Without Java or Maven, Apache Kafka is left out, and the output says so.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VALUE = b"x" * 100
 
 @attrs.frozen
 class Broker:
-    """A broker that runs: where it listens, which process it is, and how long it took to start."""
+    """A running broker: its address, its process, and the time that it took to start."""
 
     bootstrap: str
     pid: int

@@ -109,9 +109,9 @@ def show(rows: dict[str, Row], goals: tuple[Goal, ...]) -> None:
     for goal in goals:
         reached = ratio(goal, rows)
         if reached is not None:
-            verdict = "reached" if goal.is_reached(reached) else "MISSED"
+            outcome = "reached" if goal.is_reached(reached) else "MISSED"
             sign = "≤" if goal.measure == "cpu_seconds_per_million" else "≥"
-            print(f"{goal!s:<66}{reached:>6.2f}  ({sign} {goal.bound:.2f}) {verdict}")
+            print(f"{goal!s:<66}{reached:>6.2f}  ({sign} {goal.bound:.2f}) {outcome}")
 
 
 def as_json(rows: dict[str, Row], goals: tuple[Goal, ...], form: str) -> dict[str, Any]:
@@ -128,12 +128,12 @@ def as_json(rows: dict[str, Row], goals: tuple[Goal, ...], form: str) -> dict[st
 
 
 def chosen(cases: list[Case], words: list[str]) -> list[Case]:
-    """Return the cases whose name holds one of the words; all if there are none."""
+    """Return the cases whose name contains one of the words; all cases without words."""
     return [case for case in cases if not words or any(word in case.name for word in words)]
 
 
 def loaded_form() -> str:
-    """Say which form of the hot modules this interpreter loads."""
+    """Return which form of the hot modules this interpreter loads."""
     import pyk.protocol.records.builder as hot
 
     return "plain" if str(hot.__file__).endswith(".py") else "compiled"
@@ -144,9 +144,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument(
-        "--only", action="append", default=[], help="cases whose name holds this; may be repeated"
+        "--only",
+        action="append",
+        default=[],
+        help="cases whose name contains this; may be repeated",
     )
-    parser.add_argument("--bootstrap", help="a broker that runs already (default: pyk's own)")
+    parser.add_argument("--bootstrap", help="a running broker (default: pyk's own)")
     options = parser.parse_args()
     with broker(options.bootstrap) as bootstrap:
         bench = Bench(bootstrap, options.records)

@@ -1,4 +1,4 @@
-"""Which cases run, which are held against which, and what is to be reached. Pure."""
+"""The cases, their peers, and the goals for their ratios. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Measure = Literal["cpu_seconds_per_million", "records_per_second"]
 
 @attrs.frozen
 class Workload:
-    """What the records of a case look like."""
+    """The size and number of the records of a case."""
 
     value_bytes: int = 100
     compression: str = "none"
@@ -40,7 +40,7 @@ class Case:
 
     @property
     def share_of_records(self) -> float:
-        """How many of a round's records this case gets, so that it takes seconds, not minutes."""
+        """The share of a round's records that this case gets, so that it takes only seconds."""
         if self.is_plain:
             return 0.1
         return SHARE_OF_RECORDS.get(self.api, 1) * (1 if self.workload == SMALL else 0.5)
@@ -62,8 +62,10 @@ MORE_CONSUME_CASES = (Case("pyk iterate", is_plain=True),)
 
 @attrs.frozen
 class Goal:
-    """What the ratio of ``case`` to ``peer`` is to be, in the same run: a cost at most ``bound``,
-    a rate at least."""
+    """The goal for the ratio of ``case`` to ``peer`` in one run.
+
+    A cost is at most ``bound``, a rate at least.
+    """
 
     case: str
     peer: str

@@ -1,9 +1,8 @@
-"""Consume a topic that is full already, with one client, and say what it cost.
+"""Consume a filled topic with one client, and print its cost.
 
-All partitions are assigned by hand and read from the beginning; of every record the value is read.
-The clock starts
-after the first record. confluent-kafka gets ``fetch.queue.backoff.ms=5``, without which it
-sleeps for a second each time its queue is full; its checksum test is left off, as it is by default.
+All partitions are assigned and read from the beginning; the value of every record is read. The
+clock starts after the first record. confluent-kafka gets ``fetch.queue.backoff.ms=5``, without
+which it sleeps for a second each time its queue is full; its checksum test is off, its default.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ LARGE_BATCH = 50_000
 
 
 class Run:
-    """One run of one case: where to read, how much, and the meter."""
+    """One run of one case: the topic, the number of records, and the meter."""
 
     def __init__(self, options: Any) -> None:
         self.case: str = options.case
@@ -93,7 +92,7 @@ def pyk_columns(run: Run) -> None:
         consumer.assign(pyk_partitions(run))
         while not (batch := consumer.poll(10, 1)):
             pass
-        batch.to_arrow(columns=columns)  # loads pyarrow, which is no cost of a record
+        batch.to_arrow(columns=columns)  # loads pyarrow, which is not a cost per record
         read, total = run.first(len(batch)), run.records
         while read < total:
             read += consumer.poll(10, LARGE_BATCH).to_arrow(columns=columns).num_rows
@@ -152,7 +151,7 @@ def confluent_consume(run: Run) -> None:
         pass
     read, total = run.first(len(messages)), run.records
     while read < total:
-        # It waits for all it is asked for: ask for no more than there is.
+        # It waits for as many records as it is asked for: ask for no more than are left.
         messages = consumer.consume(min(BATCH, total - read), 10)
         for message in messages:
             message.value()

@@ -21,7 +21,7 @@ class Meter:
         self._wall, self._cpu = time.perf_counter(), _cpu_seconds()
 
     def report(self, case: str, records: int) -> None:
-        """Print what ``records`` records took, as one JSON line."""
+        """Print the cost of ``records`` records as one JSON line."""
         cpu, wall = _cpu_seconds() - self._cpu, time.perf_counter() - self._wall
         million = records / 1_000_000
         result = {

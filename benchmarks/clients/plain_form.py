@@ -1,5 +1,5 @@
 """Run a benchmark with pyk's hot modules as plain Python: ``python -m benchmarks.clients.plain_form
-MODULE ARGUMENTS…``. Compiled modules beside the sources are not looked at."""
+MODULE ARGUMENTS…``. Compiled modules beside the sources are ignored."""
 
 from __future__ import annotations
 

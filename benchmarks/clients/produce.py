@@ -1,6 +1,6 @@
-"""Produce records with one client and say what it cost.
+"""Produce records with one client, and print its cost.
 
-Every client is tuned alike: linger 5 ms, batches of 512 KiB, acks=all with idempotence.
+Every client has the same settings: linger 5 ms, batches of 512 KiB, acks=all with idempotence.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WARM_UP = 1_000
 
 
 class Run:
-    """One run of one case: which records go where, and the meter."""
+    """One run of one case: the records, the topic, and the meter."""
 
     def __init__(self, options: Any) -> None:
         self.case: str = options.case

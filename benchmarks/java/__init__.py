@@ -1,1 +1,1 @@
-"""What pyk costs beside Apache Kafka's own Java client."""
+"""Benchmarks of pyk beside Apache Kafka's own Java client."""

@@ -1,9 +1,9 @@
 """Measure pyk beside Apache Kafka's own Java client: ``python -m benchmarks.java [--runs N]``.
 
-Java's side is ``kafka-producer-perf-test`` and ``kafka-consumer-perf-test``, from the jars that an
-Apache Kafka needs anyway; where Java or Maven is missing, this says so and ends. Both clients use
-one broker, in turns. The figures are CPU seconds of whole processes, start and warm-up included,
-so a run has millions of records. Writes ``benchmarks/results/java.json``.
+The Java client runs as ``kafka-producer-perf-test`` and ``kafka-consumer-perf-test``, from the jars
+of Apache Kafka; without Java or Maven, this says so and ends. Both clients use one broker, in
+turns. The figures are CPU seconds of whole processes, including start and warm-up, so a run has
+millions of records. Writes ``benchmarks/results/java.json``.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def main() -> None:
     ratios = {}
     for verb, bound in GOALS.items():
         ratios[verb] = median(costs[f"pyk {verb}"]) / median(costs[f"java {verb}"])
-        verdict = "reached" if ratios[verb] <= bound else "MISSED"
-        print(f"pyk {verb} ÷ java {verb}: {ratios[verb]:.2f}  (≤ {bound:.2f}) {verdict}")
+        outcome = "reached" if ratios[verb] <= bound else "MISSED"
+        print(f"pyk {verb} ÷ java {verb}: {ratios[verb]:.2f}  (≤ {bound:.2f}) {outcome}")
     RESULTS.parent.mkdir(exist_ok=True)
     result = {"cpu_seconds_per_million": costs, "ratios": ratios, "records": options.records}
     RESULTS.write_text(json.dumps(result, indent=1))

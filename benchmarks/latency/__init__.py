@@ -1,1 +1,1 @@
-"""What one request costs: latency and CPU of each client, all of them in turns on one broker."""
+"""Benchmarks of single requests: latency and CPU of each client, in turns on one broker."""

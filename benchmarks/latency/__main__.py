@@ -1,10 +1,10 @@
 """Measure latency: ``python -m benchmarks.latency [--runs N] [--only WORD] [--clients A,B]``.
 
 Three measurements: a record produced and acknowledged, the same beside a thread that computes, and
-records on their way from a producer to a consumer at a steady rate. A round runs every client once,
-each in fresh processes on one broker, so what else the machine does hits them all alike; compare
-within one run only. The broker is pyk's own, or with ``--broker apache`` an Apache Kafka, or one
-that runs already. Measures compiled modules only. Writes ``benchmarks/results/latency.json``.
+records from a producer to a consumer at a steady rate. A round runs every client once, each in
+fresh processes on one broker, so that other load on the machine affects all of them; compare
+figures of one run only. The broker is pyk's own, an Apache Kafka with ``--broker apache``, or a
+running one. Measures compiled modules only. Writes ``benchmarks/results/latency.json``.
 """
 
 from __future__ import annotations
@@ -113,10 +113,10 @@ def show(rows: Mapping[tuple[str, str], Row]) -> None:
     for goal in GOALS:
         reached = ratio(goal, rows)
         if reached is not None:
-            verdict = "reached" if reached <= goal.at_most else "MISSED"
+            outcome = "reached" if reached <= goal.at_most else "MISSED"
             figure = goal.figure.removesuffix("_microseconds")
             what = f"{goal.measurement}: {goal.client} ÷ {goal.peer}, {figure}"
-            print(f"{what:<66}{reached:>6.2f}  (≤ {goal.at_most:.2f}) {verdict}")
+            print(f"{what:<66}{reached:>6.2f}  (≤ {goal.at_most:.2f}) {outcome}")
 
 
 def as_json(rows: Mapping[tuple[str, str], Row]) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def as_json(rows: Mapping[tuple[str, str], Row]) -> dict[str, Any]:
 
 
 def refuse_plain_form() -> None:
-    """End where modules are not compiled: the figures would be those of another program."""
+    """Exit if modules are not compiled: the figures would not be comparable."""
     if stale := [name for name, _ in stale_modules(ROOT)]:
         raise SystemExit(
             f"{len(stale)} hot modules are not compiled, or older than their sources "
@@ -154,11 +154,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--records", type=int, default=1_000)
-    parser.add_argument("--only", default="", help="measurements whose name holds this word")
+    parser.add_argument("--only", default="", help="measurements whose name contains this word")
     parser.add_argument("--clients", default="", help="only these clients, with commas between")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--broker", choices=("pyk", "apache"), default="pyk")
-    where.add_argument("--bootstrap", help="a broker that runs already")
+    where.add_argument("--bootstrap", help="a running broker")
     options = parser.parse_args()
     refuse_plain_form()
     wanted = options.clients.split(",") if options.clients else None

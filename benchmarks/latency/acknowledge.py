@@ -1,6 +1,6 @@
-"""Produce records one at a time, each after the one before was acknowledged (acks=all).
+"""Produce records one at a time, each after the acknowledgement of the one before (acks=all).
 
-With ``--busy`` a second Python thread computes without a pause, as an application's own work does.
+With ``--busy`` a second Python thread computes all the time, as the work of an application does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WARM_UP = 100
 
 
 class Run:
-    """One run of one case: where the records go, and the samples."""
+    """One run of one case: the topic, and the samples."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.case: str = options.case
@@ -33,7 +33,7 @@ class Run:
 
     @contextmanager
     def measured(self) -> Iterator[range]:
-        """Give the numbers of the records to send, and report when they are sent."""
+        """Yield the numbers of the records to send, and report when they are sent."""
         with busy_thread() if self.is_busy else not_busy():
             self._samples.start()
             yield range(self._records)

@@ -1,4 +1,4 @@
-"""Which figures of pyk are held against which of a peer, and what is to be reached. Pure."""
+"""The figures of pyk, those of its peers, and the goals for their ratios. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long single records took, and the CPU that this process spent on them."""
+"""Measure the latency of single records, and the CPU that this process used for them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Samples:
 
     @contextmanager
     def pacing(self, records: int) -> Iterator[None]:
-        """Measure what it takes to wait for the time of a record: that is no work of a client."""
+        """Measure the CPU of waiting for the time of a record, which is not work of a client."""
         before = _cpu_seconds()
         yield
         self._pacing = (_cpu_seconds() - before) / records

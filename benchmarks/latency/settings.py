@@ -1,16 +1,16 @@
-"""What users of each client set who want records to travel fast.
+"""The settings of each client for low latency.
 
-Everybody waits for all replicas and is idempotent; nobody lingers. The rest are defaults, unless
-one costs latency:
+All clients wait for all replicas, are idempotent, and do not linger. The rest are defaults, except
+those that cost latency:
 
 * librdkafka: ``socket.nagle.disable`` is the default only since 2.10. ``fetch.queue.backoff.ms``
-  is 1,000, for which a partition is not fetched at all once its queue is full.
-* aiokafka and kafka-python: linger is 0, and a fetch waits at the broker for the first byte, by
-  default. Both leave Nagle's algorithm out.
+  is 1,000: for so long a partition is not fetched once its queue is full.
+* aiokafka and kafka-python: by default linger is 0, and a fetch waits at the broker for the first
+  byte. Both turn Nagle's algorithm off.
 
-A broker that leaves it in costs more than any setting: with several requests in flight a response
-waits until the client's kernel has acknowledged the one before, up to 40 ms. Where one client shows
-a p99 of about that, look there first.
+A broker that leaves Nagle's algorithm on costs more than any setting: with several requests in
+flight, a response waits up to 40 ms until the client's kernel has acknowledged the one before. If
+a client shows a p99 of about that, check this first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Wake an event loop at a steady rate.
 
-The timers of asyncio wait whole milliseconds, the unit of ``epoll_wait``. Of 1,000 sends a second
-they make pairs: one send comes late, the next one right behind it. A timer of the kernel that the
-loop watches as it watches a socket has no such unit.
+The timers of asyncio wait whole milliseconds, the unit of ``epoll_wait``. So 1,000 sends a second
+come in pairs: one late, and the next directly after it. A kernel timer, which the loop watches as
+it watches a socket, has no such unit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class _TimerSpec(ctypes.Structure):
 
 
 async def ticks(seconds: float) -> AsyncIterator[None]:
-    """Yield every so many seconds, at once while the caller is late. Linux only."""
+    """Yield once per interval in seconds; at once while the caller is late. Linux only."""
     timer = _start_timer(seconds)
     due = asyncio.Semaphore(0)
 

@@ -1,11 +1,10 @@
 """Send records at a steady rate in one process, and read them in another as they come.
 
-Linger is 0. A value begins with the time at which its record was given to the producer; both
-processes read the same monotonic clock. The rate, ``RATE`` a second, is one that every client
-keeps up with, so what is measured is how long a record is on its way, and what it costs. To wait
-for a record's time has its cost, too: a thread that sleeps takes 25 µs for it here, an event loop
-80. It is measured first, and is no part of the result. Each client has the settings of
-:mod:`benchmarks.latency.settings`.
+Linger is 0. A value begins with the time at which the producer got its record; both processes read
+the same monotonic clock. Every client keeps up with the rate, ``RATE`` a second, so the result is
+the latency and the cost of a record, without queues. Waiting for the time of a record has a cost
+too: 25 µs for a thread that sleeps, 80 for an event loop. It is measured first, and subtracted from
+the result. Each client has the settings of :mod:`benchmarks.latency.settings`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ IDLE_TICKS = 500
 
 
 class Run:
-    """One side of one run: where the records go, and the samples."""
+    """One side of one run: the topic, and the samples."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.case: str = options.case
@@ -45,15 +44,15 @@ class Run:
     # -- the side that sends -----------------------------------------------------------------------
 
     def first_values(self) -> Iterator[bytes]:
-        """Give the values to send, and to see delivered, before the measurement.
+        """Return the values to send and to deliver before the measurement.
 
-        A client that begins gets its producer id first, and holds back what is sent meanwhile:
-        librdkafka for about half a second. That is no part of what a record takes later.
+        A new client gets its producer id first, and holds back records until then: librdkafka for
+        about half a second. Later records have no such delay.
         """
         return (_value() for _ in range(WARM_UP))
 
     def values(self) -> Iterator[bytes]:
-        """Give a value whenever it is time for one; sleeps in between."""
+        """Yield a value at each tick; sleep in between."""
         with self._samples.pacing(IDLE_TICKS):
             for _ in _paced(IDLE_TICKS):
                 pass
@@ -77,11 +76,11 @@ class Run:
     # -- the side that reads -----------------------------------------------------------------------
 
     def is_ready(self) -> None:
-        """Tell the parent process that what is sent from now on will be read."""
+        """Tell the parent process that records sent from now on will be read."""
         print(READY, flush=True)
 
     def arrived(self, value: Any) -> bool:
-        """Take note of a record; return True for the last one."""
+        """Note a record; return True for the last one."""
         (sent_at,) = CLOCK.unpack_from(value)
         self._seen += 1
         if self._seen == WARM_UP:
@@ -240,7 +239,7 @@ def confluent_consume(run: Run) -> None:
 
     consumer: Any = Consumer({"bootstrap.servers": run.bootstrap, **settings.CONFLUENT_CONSUMER})
     consumer.assign([TopicPartition(run.topic, 0, OFFSET_END)])
-    # Nothing tells when its first fetch is under way.
+    # Nothing shows when its first fetch is in flight.
     consumer.poll(SETTLING_SECONDS)
     consumer.poll(SETTLING_SECONDS)
     run.is_ready()

@@ -110,8 +110,8 @@ def show(rows: list[Row]) -> dict[str, float]:
     print()
     for goal in GOALS:
         if goal.case in ratios:
-            verdict = "reached" if ratios[goal.case] >= goal.at_least else "MISSED"
-            print(f"{goal.case:<14}{ratios[goal.case]:>6.2f}  (≥ {goal.at_least:.1f}) {verdict}")
+            outcome = "reached" if ratios[goal.case] >= goal.at_least else "MISSED"
+            print(f"{goal.case:<14}{ratios[goal.case]:>6.2f}  (≥ {goal.at_least:.1f}) {outcome}")
     return ratios
 
 
@@ -120,8 +120,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--records", type=int, default=3_000_000)
     parser.add_argument("--cores", type=int, default=1)
-    parser.add_argument("--only", default="", help="cases whose name holds this word")
-    parser.add_argument("--bootstrap", help="an Apache Kafka that runs already, num.partitions=6")
+    parser.add_argument("--only", default="", help="cases whose name contains this word")
+    parser.add_argument("--bootstrap", help="a running Apache Kafka with num.partitions=6")
     options = parser.parse_args()
     if why := apache_kafka.missing() or jars.missing():
         print(f"skipped: {why}")

@@ -22,7 +22,7 @@ class Cpu:
 
 
 def children_cpu() -> Cpu:
-    """Return what the processes below this one have used: a JVM, and Python below the JVM."""
+    """Return the CPU seconds of the child processes: a JVM, and the Python workers below it."""
     jvm = python = 0.0
     for pid in _descendants(os.getpid()):
         try:

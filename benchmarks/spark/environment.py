@@ -18,7 +18,7 @@ SOURCE_ROOTS = ("runtime", "protocol", "clients", "reference_broker", "spark_con
 
 
 def python() -> Path:
-    """Return the environment's interpreter; the first time, make the environment."""
+    """Return the environment's interpreter; create the environment the first time."""
     interpreter, installed = FOLDER / "bin" / "python", FOLDER / ".installed"
     if not installed.exists() or installed.stat().st_mtime < REQUIREMENTS.stat().st_mtime:
         print(f"set-up: {FOLDER.name}, with what {REQUIREMENTS.name} pins", flush=True)

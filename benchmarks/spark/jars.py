@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-# The newest versions of the connector that could be had; it runs on the PySpark of the same number.
+# The newest available versions of the connector; it runs on the PySpark of the same version.
 SPARK_VERSION = "4.2.0"
 ARTIFACTS = (
     f"org.apache.spark:spark-sql-kafka-0-10_2.13:{SPARK_VERSION}",

@@ -37,7 +37,7 @@ def session(connector: str, cores: int) -> SparkSession:
 
 
 class Cases:
-    """The cases of a connector; each returns the number of rows it went through."""
+    """The cases of a connector; each returns the number of its rows."""
 
     def __init__(self, spark: SparkSession, connector: str, options: argparse.Namespace) -> None:
         self._spark = spark
@@ -62,7 +62,7 @@ class Cases:
         return (reader.schema(schema) if schema else reader).load()
 
     def _read_value(self) -> DataFrame:
-        # What is asked for is told to pyk by a schema; Spark's own connector reads everything.
+        # pyk reads only the columns of the schema; Spark's own connector reads all of them.
         if self._connector == "pyk":
             return self._read("value binary")
         return self._read().select("value")
@@ -119,7 +119,7 @@ def main() -> None:
         return
     for name, run in cases.all().items():
         if options.only in name:
-            run()  # the JVM compiles what is hot
+            run()  # the JVM compiles its hot code
             for _ in range(options.repeat):
                 print(json.dumps(measure(name, run, options.records)), flush=True)
 

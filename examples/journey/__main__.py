@@ -15,10 +15,10 @@ from rich.progress import Progress, TaskID
 
 from examples.journey import report
 from examples.journey.broker import running_broker
+from examples.journey.comparison import Comparison, compare
 from examples.journey.group import Group
 from examples.journey.spark import count_with_spark, read_counts, start_session
 from examples.journey.text import Line, count_directly, lines_of, standard_library
-from examples.journey.verdict import Verdict, judge
 from pyk.clients import Admin, Delivery, NewTopic, Producer
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ STALLED_AFTER_SECONDS = 60
 
 
 class Journey:
-    """The stations in order; each remembers how many records passed, and in what time."""
+    """Runs the steps in order, and keeps the number of records and the time of each."""
 
     def __init__(self, lines: list[Line], folder: Path, console: Console) -> None:
         self._lines = lines
@@ -39,9 +39,9 @@ class Journey:
         self._rates: dict[str, tuple[int, float]] = {}
         self._sent: set[tuple[int, int]] = set()
 
-    def run(self) -> Verdict:
+    def run(self) -> Comparison:
         data_dir = self._folder / "broker"
-        # Spark keeps a session with the thread that made it: all of Spark runs in this one.
+        # Spark binds a session to the thread that made it, so all of Spark runs in one thread.
         with ThreadPoolExecutor(1) as spark_thread, running_broker(data_dir) as address:
             session = spark_thread.submit(start_session, self._folder)
             self._say(f"a broker serves on {address}, its log is in {data_dir}")
@@ -56,13 +56,13 @@ class Journey:
         direct, consumed = count_directly(self._lines), group.counts()
         report.show_counts(self._console, direct, consumed, spark)
         report.show_rates(self._console, self._rates)
-        return judge(self._sent, group.times_read(), direct, consumed, spark)
+        return compare(self._sent, group.times_read(), direct, consumed, spark)
 
     def _say(self, text: str) -> None:
         self._console.print(f"  {text}", highlight=False, soft_wrap=True)
 
     def _travel(self, address: str) -> Group:
-        """Produce and consume side by side, while members leave and join."""
+        """Produce and consume at the same time, while members leave and join."""
         group = Group(address, LINES_TOPIC, self._say)
         total = len(self._lines)
         with report.make_progress(self._console) as progress, ThreadPoolExecutor(1) as background:
@@ -94,13 +94,13 @@ class Journey:
     def _follow(
         self, group: Group, producing: Future[None], progress: Progress, task: TaskID
     ) -> None:
-        """Wait until the group has read everything; on the way a member leaves and one joins."""
+        """Wait until the group has read everything; meanwhile one member joins and one leaves."""
         total, changes = len(self._lines), [(0.25, group.join), (0.5, group.leave)]
         last, moved_at = 0, time.monotonic()
         while last < total:
             group.check()
             if producing.done():
-                producing.result()  # raises what ended it
+                producing.result()  # raises the error of the producer, if any
             time.sleep(0.05)
             if group.consumed > last:
                 last, moved_at = group.consumed, time.monotonic()
@@ -130,9 +130,9 @@ def main() -> int:
     source = "the standard library's source" if name is None else name
     console.print(f"[bold]{len(lines):,} lines of {source} go on a journey[/bold]", highlight=False)
     with tempfile.TemporaryDirectory(prefix="pyk-demo-") as folder:
-        verdict = Journey(lines, Path(folder), console).run()
-    report.show_verdict(console, verdict)
-    return 0 if verdict.is_clean else 1
+        comparison = Journey(lines, Path(folder), console).run()
+    report.show_comparison(console, comparison)
+    return 0 if comparison.is_clean else 1
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ POLL_SECONDS = 0.2
 
 
 class Member(threading.Thread):
-    """One consumer of the group: counts what it reads, and remembers which offsets those were."""
+    """One consumer of the group: counts lines and words, and keeps the offsets that it read."""
 
     def __init__(self, bootstrap: str, topic: str, group: str, name: str) -> None:
         super().__init__(name=name, daemon=True)
@@ -41,7 +41,7 @@ class Member(threading.Thread):
             self.error = error
 
     def leave(self) -> None:
-        """Commit what was read, leave the group, and return when that is done."""
+        """Commit the finished records, leave the group, and wait until that is done."""
         self._leaving.set()
         self.join()
         if self.error is not None:
@@ -49,7 +49,7 @@ class Member(threading.Thread):
 
 
 class Group:
-    """Members that share a topic; the total of what they have read."""
+    """Members that share a topic, and their total counts."""
 
     def __init__(self, bootstrap: str, topic: str, say: Callable[[str], None]) -> None:
         self._arguments = (bootstrap, topic, "journey-readers")
@@ -66,7 +66,7 @@ class Group:
         self._say(f"{member.name} joins the group")
 
     def leave(self) -> None:
-        """Let the member leave that has been there longest."""
+        """Let the oldest member leave."""
         member = self._present.pop(0)
         member.leave()
         self._say(f"{member.name} leaves the group, having read {len(member.read):,} records")
@@ -80,7 +80,7 @@ class Group:
         return sum(len(member.read) for member in self.members)
 
     def check(self) -> None:
-        """Raise what ended a member before its time, if anything did."""
+        """Raise the error of a member that failed, if any."""
         for member in self.members:
             if member.error is not None:
                 raise member.error
@@ -96,5 +96,5 @@ class Group:
         return total
 
     def times_read(self) -> Counter[tuple[int, int]]:
-        """Return how often each (partition, offset) was read, by whichever member."""
-        return Counter(place for member in self.members for place in member.read)
+        """Return how often each (partition, offset) was read, by all members together."""
+        return Counter(offset for member in self.members for offset in member.read)

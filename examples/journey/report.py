@@ -1,4 +1,4 @@
-"""What the terminal shows: progress, rates, the counts side by side, a small chart."""
+"""Show progress, rates, the counts side by side, and a small chart in the terminal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from examples.journey.comparison import Comparison
 from examples.journey.text import Counts
-from examples.journey.verdict import Verdict
 
 SHOWN_PACKAGES = 12
 
@@ -48,17 +48,17 @@ def show_rates(console: Console, rates: dict[str, tuple[int, float]]) -> None:
         console.print(f"  {name:<22}{records:>9,} records in {seconds:5.1f} s {rate}")
 
 
-def show_verdict(console: Console, verdict: Verdict) -> None:
-    """Say what is missing or doubled, or, as the last line, that nothing is."""
-    if verdict.is_clean:
+def show_comparison(console: Console, comparison: Comparison) -> None:
+    """Show the missing and duplicated records, or that there are none."""
+    if comparison.is_clean:
         console.print("[green]All three counts are equal: none lost, none twice.[/green]")
         console.print(NEXT_STEPS)
-        console.print(str(verdict), highlight=False, soft_wrap=True)
+        console.print(str(comparison), highlight=False, soft_wrap=True)
         return
-    for fault in verdict.faults:
+    for fault in comparison.faults:
         console.print(f"[red]{fault}[/red]", highlight=False)
     console.print(
-        f"[red]The counts differ: {verdict.lost} lost, {verdict.duplicated} too many.[/red]"
+        f"[red]The counts differ: {comparison.lost} lost, {comparison.duplicated} too many.[/red]"
     )
 
 

@@ -26,7 +26,7 @@ appender.console.layout.pattern = %p %c{1}: %m%n
 
 
 def start_session(folder: Path) -> SparkSession:
-    """Start Spark in this process, on a Java that pip brought where the machine has none."""
+    """Start Spark in this process; without a Java of the machine, on the one that pip installed."""
     from pyk.spark_connector.java import prepare_local_spark
 
     prepare_local_spark()
@@ -76,7 +76,7 @@ def count_with_spark(
         .option("kafka.bootstrap.servers", bootstrap)
         .option("topic", result_topic)
         .option("checkpointLocation", str(folder / "checkpoint"))
-        .outputMode("complete")  # Spark does not let Python sinks take updates only
+        .outputMode("complete")  # sinks in Python do not support output mode update
         .trigger(availableNow=True)
         .start()
     )

@@ -1,4 +1,4 @@
-"""The text that travels: keyed lines, and their counts made without any Kafka."""
+"""The text that the journey sends: lines with keys, and their counts made without Kafka."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import attrs
 
-WORD = re.compile(rb"\S+")  # as Spark counts them: runs of what is no ASCII white space
+WORD = re.compile(rb"\S+")  # words as Spark counts them: runs without ASCII white space
 
 
 @attrs.define
@@ -23,7 +23,7 @@ class Count:
 
 @attrs.frozen
 class Line:
-    """A line of text, without its end, and the module it stands in."""
+    """A line of text, without its end, and the module that it is from."""
 
     module: str
     text: bytes

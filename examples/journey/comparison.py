@@ -1,4 +1,4 @@
-"""What was lost, and what came twice. Pure."""
+"""Compare the records that were sent with those that were read. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import attrs
 
 from examples.journey.text import Count, Counts
 
-NAMED_AT_MOST = 10
+MAX_NAMED = 10
 
 
 @attrs.frozen
-class Verdict:
-    """The account of a journey. It is clean when everything arrived exactly once, everywhere."""
+class Comparison:
+    """The result of a journey. It is clean if every reader got every record exactly once."""
 
     sent: int
     consumed: int
@@ -33,14 +33,14 @@ class Verdict:
         )
 
 
-def judge(
+def compare(
     sent: set[tuple[int, int]],
     read: Counter[tuple[int, int]],
     direct: Counts,
     consumed: Counts,
     spark: Counts,
-) -> Verdict:
-    """Compare what was acknowledged, by (partition, offset), with what each reader saw."""
+) -> Comparison:
+    """Compare the acknowledged records, by (partition, offset), with those of each reader."""
     lost = sent - read.keys()
     invented = read.keys() - sent
     extra = sum(times - 1 for times in read.values())
@@ -53,7 +53,7 @@ def judge(
     faults += _differences("Spark", direct, spark)
     spark_lost = sum(_missing(direct[package], spark.get(package)) for package in direct)
     spark_extra = sum(_missing(spark[package], direct.get(package)) for package in spark)
-    return Verdict(
+    return Comparison(
         sent=len(sent),
         consumed=read.total(),
         spark=spark.lines,
@@ -63,10 +63,10 @@ def judge(
     )
 
 
-def _name(text: str, places: set[tuple[int, int]]) -> list[str]:
-    named = [text % place for place in sorted(places)[:NAMED_AT_MOST]]
-    more = len(places) - len(named)
-    return [*named, f"… and {more} more like it"] if more > 0 else named
+def _name(text: str, offsets: set[tuple[int, int]]) -> list[str]:
+    named = [text % offset for offset in sorted(offsets)[:MAX_NAMED]]
+    more = len(offsets) - len(named)
+    return [*named, f"… and {more} more of these"] if more > 0 else named
 
 
 def _differences(reader: str, direct: Counts, counted: Counts) -> list[str]:
