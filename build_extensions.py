@@ -1,9 +1,9 @@
 """Compile the hot modules: the build hook of the wheel, and ``make native``.
 
-A module is hot when a ``.pxd`` stands beside it. It is compiled from the plain ``.py``, unless it
-has a twin: a ``.pyx`` of the same name in the folder ``compiled``. That folder also has what only
-compiled modules use: C functions to inline (``.pxd``) and modules without a plain form. Python
-imports the compiled file where there is one, else the ``.py``; nothing else chooses between them.
+A module is hot if there is a ``.pxd`` beside it. It is compiled from the plain ``.py``, unless it
+has a twin: a ``.pyx`` of the same name in the folder ``compiled``. That folder also has sources that
+only compiled modules use: C functions to inline (``.pxd``) and modules without a plain form. Python
+imports the compiled file if there is one, otherwise the ``.py``; nothing else chooses between them.
 
 ``PYK_EXTENSIONS`` says what to do without a working compiler: ``require`` fails, ``try`` (the
 default) goes on without, ``skip`` never compiles. Either all of them compile or none ships: a
@@ -200,7 +200,7 @@ def _compile(root: Path, modules: list[HotModule]) -> None:
             build_dir=str(root / "build" / "cython"),
             nthreads=0,
             quiet=True,
-            force=True,  # C made by another state of this file would pass for current
+            force=True,  # C code made by another version of this file would look current
         )
         for extension in extensions:
             extension.extra_compile_args = COMPILER_OPTIONS
@@ -216,7 +216,7 @@ def _compile(root: Path, modules: list[HotModule]) -> None:
 
 
 def build(root: Path, mode: str) -> list[Path]:
-    """Compile as ``mode`` says; return the compiled files, none if the plain form ships."""
+    """Compile as ``mode`` says; return the compiled files, empty if the plain form ships."""
     if mode not in MODES:
         raise ValueError(f"PYK_EXTENSIONS={mode!r}: use one of {', '.join(MODES)}")
     if mode == "skip":
@@ -226,7 +226,7 @@ def build(root: Path, mode: str) -> list[Path]:
         compile_in_place(root)
     except (Exception, SystemExit) as error:
         if mode == "require":
-            raise  # what was compiled before stays, and what of it is stale is compiled next time
+            raise  # earlier compiled files stay, and stale ones are compiled next time
         remove_compiled(root)
         print(
             f"pyk: hot modules not compiled, using the plain Python form: {error}", file=sys.stderr
@@ -245,7 +245,7 @@ class ExtensionsHook(BuildHookInterface[Any]):
 
 
 def main() -> None:
-    """Compile in place as ``PYK_EXTENSIONS`` says what is not compiled and current."""
+    """Compile in place, as ``PYK_EXTENSIONS`` says, the modules that are missing or stale."""
     root, mode = Path(__file__).resolve().parent, os.environ.get("PYK_EXTENSIONS", "require")
     stale, hot = len(stale_modules(root)), len(hot_modules(root))
     if mode != "skip" and stale:
