@@ -1,9 +1,10 @@
 """Compile the hot modules: the build hook of the wheel, and ``make native``.
 
 A module is hot if there is a ``.pxd`` beside it. It is compiled from the plain ``.py``, unless it
-has a twin: a ``.pyx`` of the same name in the folder ``compiled``. That folder also has sources that
-only compiled modules use: C functions to inline (``.pxd``) and modules without a plain form. Python
-imports the compiled file if there is one, otherwise the ``.py``; nothing else chooses between them.
+has a twin: a ``.pyx`` of the same name in the folder ``compiled``. That folder also has sources
+that only compiled modules use: C functions to inline (``.pxd``) and modules without a plain form.
+Python imports the compiled file if there is one, otherwise the ``.py``; nothing else chooses
+between them.
 
 ``PYK_EXTENSIONS`` says what to do without a working compiler: ``require`` fails, ``try`` (the
 default) goes on without, ``skip`` never compiles. Either all of them compile or none ships: a
