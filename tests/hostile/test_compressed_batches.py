@@ -6,7 +6,6 @@ import gzip
 import struct
 import subprocess
 import sys
-import zlib
 
 import lz4.frame
 import pytest
@@ -20,11 +19,11 @@ from pyk.protocol.records import (
     UnsupportedCompressionError,
 )
 from pyk.protocol.records.compression import compress, decompress
+from support.bombs import MIB, gzip_bomb, lz4_bomb, zstd_bomb
 from support.record_batches import GOOD, raw_batch, read_all, record
 
 cramjam = pytest.importorskip("cramjam")
 
-MIB = 1024 * 1024
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
 
 
@@ -140,33 +139,6 @@ def test_a_wrong_lz4_block_checksum_is_corrupt() -> None:
 
     with pytest.raises(CorruptRecordError, match="not valid lz4 data"):
         read_all(raw_batch(bytes(data), 2, attributes=LZ4))
-
-
-def zstd_bomb(size: int, window_log: int = 17) -> bytes:
-    """Return a frame of undeclared size with ``size`` zeros, in blocks of one repeated byte."""
-    blocks = size // (128 * 1024)
-    repeat = (128 * 1024 << 3 | 1 << 1).to_bytes(3, "little") + b"\x00"
-    header = struct.pack("<IBB", 0xFD2FB528, 0, (window_log - 10) << 3)
-    return header + repeat * (blocks - 1) + bytes((repeat[0] | 1,)) + repeat[1:]
-
-
-def gzip_bomb(size: int) -> bytes:
-    """Return a member that holds ``size`` zeros: one flushed block, many times."""
-    deflate = zlib.compressobj(9, zlib.DEFLATED, 31)
-    first = deflate.compress(bytes(MIB)) + deflate.flush(zlib.Z_FULL_FLUSH)
-    again = deflate.compress(bytes(MIB)) + deflate.flush(zlib.Z_FULL_FLUSH)
-    return first + again * (size // MIB - 1)
-
-
-def lz4_bomb(size: int) -> bytes:
-    frame = lz4.frame.compress(
-        bytes(4 * MIB),
-        block_size=lz4.frame.BLOCKSIZE_MAX4MB,
-        block_linked=False,
-        store_size=False,
-    )
-    header, block, end = frame[:7], frame[7:-4], frame[-4:]
-    return bytes(header + block * (size // (4 * MIB)) + end)
 
 
 def snappy_bomb(size: int) -> bytes:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import errno
-import zlib
 
-import lz4.frame
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +13,7 @@ from pyk.protocol.records import Compression, read_batches, restamp
 from pyk.reference_broker.storage import AppendOrigin, LogError, StorageError
 from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
+from support.bombs import MIB, gzip_bomb, lz4_bomb, zstd_bomb
 from support.logs import DIRECTORY, append, batch, open_log, values
 
 COMPRESSIONS = st.sampled_from(list(Compression))
@@ -106,31 +104,13 @@ def test_random_bytes_are_refused(garbage):
     assert log.size == 0
 
 
-MEBIBYTES = 80  # more than a batch may hold
-
-
-def gzip_bomb():
-    gzip = zlib.compressobj(wbits=31)
-    return b"".join([*(gzip.compress(bytes(1 << 20)) for _ in range(MEBIBYTES)), gzip.flush()])
-
-
-def lz4_bomb():
-    with lz4.frame.LZ4FrameCompressor(block_linked=False) as frame:
-        parts = [frame.begin(), *(frame.compress(bytes(1 << 20)) for _ in range(MEBIBYTES))]
-        return b"".join([*parts, frame.flush()])
-
-
-def zstd_bomb():
-    return zstandard.ZstdCompressor().compress(bytes(MEBIBYTES << 20))
-
-
 @pytest.mark.parametrize(
     ("codec", "make_bomb"),
     [(1, gzip_bomb), (3, lz4_bomb), (4, zstd_bomb)],
     ids=["gzip", "lz4", "zstd"],
 )
 def test_a_decompression_bomb_is_refused_with_an_error_that_is_not_retried(codec, make_bomb):
-    records = make_bomb()
+    records = make_bomb(80 * MIB)  # more than a batch may hold
     sent = bytearray(batch(b"x")[:61] + records)
     sent[8:12] = (len(sent) - 12).to_bytes(4)
     sent[22] = codec

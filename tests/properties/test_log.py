@@ -138,23 +138,21 @@ class LogAgainstList(RuleBasedStateMachine):
     @rule()
     def lose_power_and_open(self) -> None:
         self.filesystem.crash(loses_unflushed=True)
-        self.open()
-        assert self.safe_up_to <= self.log.log_end_offset <= max(len(self.list), self.start)
-        assert self.log.log_start_offset <= max(self.start, self.safe_up_to)
-        self.start = self.log.log_start_offset
-        del self.list[self.log.log_end_offset :]
-        self.list += [b""] * (self.log.log_end_offset - len(self.list))
-        self.forget_producer()
+        self.open_after_power_loss()
 
     @rule(seed=st.integers(0, 1 << 32))
     def lose_power_and_some_writes_and_open(self, seed: int) -> None:
-        """Of what was not flushed, any pages may be there and others not."""
+        """Lose power when any of the pages that were not flushed may be on the disk."""
         self.filesystem.crash(loses_unflushed=True, random=Random(seed))
+        self.open_after_power_loss()
+
+    def open_after_power_loss(self) -> None:
+        """Open the log, and check that it lost no flushed record."""
         self.open()
         assert self.safe_up_to <= self.log.log_end_offset <= max(len(self.list), self.start)
         assert self.log.log_start_offset <= max(self.start, self.safe_up_to)
         self.start = self.log.log_start_offset
-        # What is there is what was written, from the start and without a gap.
+        # The remaining values are those that were written, from the start and without a gap.
         del self.list[self.log.log_end_offset :]
         self.list += [b""] * (self.log.log_end_offset - len(self.list))
         self.forget_producer()

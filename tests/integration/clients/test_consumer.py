@@ -100,11 +100,22 @@ def test_offsets_are_found_at_the_ends_and_by_time(cluster, topic):
         assert found[second] is None
 
 
-def test_deserializers_return_values_and_their_errors_name_the_record(cluster, topic):
+def test_deserializers_return_keys_and_values(cluster, topic):
     class Shout:
         def deserialize(self, topic: str, data: bytes) -> str:
             return f"{topic}: {data.decode().upper()}"
 
+    produce(cluster, topic, 3)
+    with reader(cluster, key_deserializer=Shout(), value_deserializer=int) as consumer:
+        consumer.assign([(topic, 1)])
+        (record,) = consumer.poll(5)
+
+    assert (record.key, record.value) == (f"{topic}: KEY 1", 1)
+
+
+def test_a_record_that_cannot_be_deserialized_raises_until_the_application_seeks_past_it(
+    cluster, topic
+):
     def number(data: bytes) -> int:
         if data == b"4":
             raise ValueError("no four")
@@ -112,16 +123,17 @@ def test_deserializers_return_values_and_their_errors_name_the_record(cluster, t
 
     produce(cluster, topic, 9)
     partition = TopicPartition(topic, 1)  # holds 1, 4 and 7
-    with reader(cluster, key_deserializer=Shout(), value_deserializer=number) as consumer:
+    with reader(cluster, value_deserializer=number) as consumer:
         consumer.assign([partition])
-        batch = consumer.poll(5)
-        assert [(record.key, record.value) for record in batch] == [(f"{topic}: KEY 1", 1)]
+        assert [record.value for record in consumer.poll(5)] == [1]
         with pytest.raises(DeserializationError) as caught:
             consumer.poll(5)
         assert (caught.value.topic_partition, caught.value.offset) == (partition, 1)
         with pytest.raises(DeserializationError):
             next(consumer)
+
         consumer.seek(partition, caught.value.offset + 1)
+
         assert next(consumer).value == 7
 
 
@@ -177,21 +189,49 @@ def test_records_become_arrow_tables(cluster, topic):
     )
 
 
-def test_misuse_raises_typed_errors(cluster, topic):
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda consumer: consumer.seek(("a", 0), 1), StateError, "not assigned"),
+        (lambda consumer: consumer.commit(), StateError, "without a group"),
+        (
+            lambda consumer: consumer.poll(max_records=0),
+            ValueError,
+            "max_records must be 1 or more",
+        ),
+    ],
+    ids=["seek without an assignment", "commit without a group", "poll for no records"],
+)
+def test_misuse_of_a_consumer_without_an_assignment_raises(cluster, call, error, words):
+    with reader(cluster) as consumer, pytest.raises(error, match=words):
+        call(consumer)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda consumer, topic: consumer.subscribe([topic]), StateError, "call unsubscribe"),
+        (lambda consumer, topic: consumer.seek((topic, 0), -1), ValueError, "cannot seek"),
+    ],
+    ids=["subscribe", "seek below 0"],
+)
+def test_misuse_of_a_consumer_with_an_assignment_raises(cluster, topic, call, error, words):
     with reader(cluster) as consumer:
-        with pytest.raises(StateError, match="not assigned"):
-            consumer.seek((topic, 0), 1)
-        with pytest.raises(StateError, match="without a group"):
-            consumer.commit()
-        with pytest.raises(ValueError, match="max_records must be 1 or more"):
-            consumer.poll(max_records=0)
         consumer.assign([(topic, 0)])
-        with pytest.raises(StateError, match="call unsubscribe"):
-            consumer.subscribe([topic])
-        with pytest.raises(ValueError, match="cannot seek"):
-            consumer.seek((topic, 0), -1)
+
+        with pytest.raises(error, match=words):
+            call(consumer, topic)
+
+
+def test_polling_a_closed_consumer_raises(cluster):
+    with reader(cluster) as consumer:
+        pass
+
     with pytest.raises(ClosedError):
         consumer.poll()
+
+
+def test_the_group_protocol_of_kip_848_is_refused(cluster):
     with pytest.raises(ConfigurationError, match="group_protocol"):
         Consumer(cluster.bootstrap, group_protocol="consumer")
 

@@ -66,29 +66,46 @@ def test_a_producer_connects_by_itself_when_it_is_first_used(cluster, topic):
     producer.close()
 
 
-def test_serializers_return_bytes_and_their_errors_name_the_topic(cluster, topic):
-    class Upper:
-        def serialize(self, topic: str, value: str) -> bytes:
-            return value.upper().encode()
+class Upper:
+    """A serializer of values to upper case, with the interface of Kafka's serializers."""
 
+    def serialize(self, topic: str, value: str) -> bytes:
+        return value.upper().encode()
+
+
+def test_serializers_encode_keys_and_values_and_pass_none(cluster, topic):
     with Producer(
         cluster.bootstrap, key_serializer=str.encode, value_serializer=Upper()
     ) as producer:
         producer.send(topic, "value", "key", partition=0)
         producer.send(topic, None, partition=0)
-        with pytest.raises(SerializationError, match="value_serializer failed"):
-            producer.send(topic, 5)
-    with Producer(cluster.bootstrap) as producer:
-        with pytest.raises(TypeError, match="give the producer a value_serializer"):
-            producer.send(topic, 5)
-        producer.send(topic, memoryview(b"view"), bytearray(b"array"), partition=0)
 
     records = read_topic(cluster.bootstrap, topic)[0]
-    assert [(record.key, record.value) for record in records] == [
-        (b"key", b"VALUE"),
-        (None, None),
-        (b"array", b"view"),
-    ]
+    assert [(record.key, record.value) for record in records] == [(b"key", b"VALUE"), (None, None)]
+
+
+def test_send_raises_when_a_serializer_fails(cluster, topic):
+    with (
+        Producer(cluster.bootstrap, value_serializer=Upper()) as producer,
+        pytest.raises(SerializationError, match="value_serializer failed"),
+    ):
+        producer.send(topic, 5)
+
+
+def test_any_buffer_of_bytes_is_sent_without_a_serializer(cluster, topic):
+    with Producer(cluster.bootstrap) as producer:
+        producer.send(topic, memoryview(b"view"), bytearray(b"array"), partition=0)
+
+    (record,) = read_topic(cluster.bootstrap, topic)[0]
+    assert (record.key, record.value) == (b"array", b"view")
+
+
+def test_a_value_other_than_bytes_is_refused_without_a_serializer(cluster, topic):
+    with (
+        Producer(cluster.bootstrap) as producer,
+        pytest.raises(TypeError, match="give the producer a value_serializer"),
+    ):
+        producer.send(topic, 5)
 
 
 def test_a_partitioner_of_the_application_chooses_the_partition(cluster, topic):
@@ -96,14 +113,20 @@ def test_a_partitioner_of_the_application_chooses_the_partition(cluster, topic):
 
     def choose(key, partitions, available):
         seen.append((key, list(partitions), list(available)))
-        return 2 if key == b"two" else 9
+        return 2
 
     with Producer(cluster.bootstrap, partitioner=choose) as producer:
         assert producer.send_and_wait(topic, b"v", b"two").partition == 2
-        with pytest.raises(ValueError, match="partitioner chose partition 9"):
-            producer.send(topic, b"v", b"nine")
 
-    assert seen[-1] == (b"nine", [0, 1, 2], [0, 1, 2])
+    assert seen[-1] == (b"two", [0, 1, 2], [0, 1, 2])
+
+
+def test_send_raises_when_a_partitioner_chooses_an_unknown_partition(cluster, topic):
+    with (
+        Producer(cluster.bootstrap, partitioner=lambda key, partitions, available: 9) as producer,
+        pytest.raises(ValueError, match="partitioner chose partition 9"),
+    ):
+        producer.send(topic, b"v", b"nine")
 
 
 def test_threads_share_a_producer_and_keep_their_own_order(cluster, topic):
