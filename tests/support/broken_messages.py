@@ -1,7 +1,7 @@
-"""Messages with one piece broken, and what a reader that is worth its name says to each.
+"""Messages with one broken piece, and the error that a correct decoder raises for each.
 
-A message is the pieces that the slow codec writes. Where a piece changes its size, the sizes of the
-tagged fields around it change too, so that nothing is wrong but what was meant to be.
+A message consists of the pieces that the table codec writes. Where a piece changes its size, the
+sizes of the tagged fields around it change too, so that only the intended piece is wrong.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Broken(NamedTuple):
     what: str
     data: bytes
     words: str
-    """A pattern for what the error says; empty if there is none, for it is only odd."""
+    """A pattern of the error; empty if the message is unusual but valid."""
 
 
 class Change(NamedTuple):

@@ -34,7 +34,7 @@ class BrokerProcess:
         self.bootstrap = self.ready.split()[1]
 
     def kill(self) -> None:
-        """End it as the operating system does: without a word."""
+        """Kill it with SIGKILL."""
         self.process.kill()
         self.process.communicate()
 

@@ -1,4 +1,4 @@
-"""Ours and Apache Kafka behind one face, so that a scenario is written once."""
+"""The reference broker and Apache Kafka behind one interface, to write each scenario once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _numbers = itertools.count()
 
 
 class Kafka(Protocol):
-    """A running broker or cluster, as a scenario sees it."""
+    """A running broker or cluster for scenarios."""
 
     bootstrap: str
     """The addresses of all nodes, that of node 0 first."""
@@ -32,7 +32,7 @@ class Kafka(Protocol):
     """``min.insync.replicas`` of topics that do not set it."""
 
     def kill_and_restart(self) -> None:
-        """End the process of a broker without a word, and start it again on the same data."""
+        """Kill the process of a broker, and start it again on the same data."""
 
     def losing_reply(self, api_key: ApiKey) -> contextlib.AbstractContextManager[str]:
         """Apply the next such request but lose its reply; gives the bootstrap address to use."""

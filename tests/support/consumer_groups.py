@@ -38,13 +38,13 @@ class Member:
                 self.in_hand = None
 
     async def leave(self) -> None:
-        """Close the consumer as an application does that is told to end."""
+        """Close the consumer as an application does when it ends."""
         assert self.task is not None
         self.task.cancel()
         await asyncio.wait({self.task})
 
     async def crash(self) -> None:
-        """End without a word to anybody."""
+        """End without leaving the group."""
         await self.consumer._core.client.close(0)
         await self.leave()
 

@@ -1,4 +1,4 @@
-"""A fetch buffer with both of its sides in a test's hands."""
+"""A fetch buffer whose both sides a test controls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ A0, A1, A2 = (TopicPartition("a", number) for number in range(3))
 
 
 class Reader:
-    """A fetch buffer with both of its sides in the test's hands."""
+    """A fetch buffer whose both sides the test controls."""
 
     def __init__(
         self,
@@ -59,12 +59,12 @@ class Reader:
         return [record.value for record in records]
 
     def next(self) -> Any:
-        """Return the next value as iteration would, None when there is none."""
+        """Return the next value as iteration would, None at the end."""
         record = self.next_whole()
         return None if record is None else record.value
 
     def next_whole(self) -> Any:
-        """Return the next record as iteration would, None when there is none."""
+        """Return the next record as iteration would, None at the end."""
         while (record := self.reader.next_record()) is None:
             if not self.reader.open_span():
                 return None

@@ -1,8 +1,8 @@
-"""Ctrl-C at every point of a call where Python looks for signals.
+"""Ctrl-C at every point of a call where Python checks for signals.
 
-The interpreter looks when it enters a Python function, and after a call of one that is written in
-C. A profiler hears of both, and sends the signal there. Compiled modules are no Python functions:
-in them signals are heard only where they call Python.
+The interpreter checks when it enters a Python function, and after a call of a C function. A
+profiler is called at both points, and sends the signal there. Functions of compiled modules are
+C functions: signals reach them only where they call Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ has only a few of those."""
 def interrupted_at(point: int, function: Callable[[], object]) -> tuple[bool, object]:
     """Call a function and send SIGINT at one of its points; in the main thread only.
 
-    Returns whether it has so many points, and what it returned, None if it was interrupted.
+    Returns whether it has so many points, and its result, None if it was interrupted.
     """
     points = 0
 
@@ -37,7 +37,7 @@ def interrupted_at(point: int, function: Callable[[], object]) -> tuple[bool, ob
             signal.raise_signal(signal.SIGINT)
 
     result = None
-    gc.disable()  # an exception in a callback of the collector is reported, and reaches nobody
+    gc.disable()  # an exception in a callback of the garbage collector is logged and not raised
     try:
         sys.setprofile(count)
         try:

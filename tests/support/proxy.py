@@ -1,4 +1,4 @@
-"""A proxy between client and broker that knows what passes: it can lose the reply to a request."""
+"""A proxy between client and broker that can lose the response to a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real seconds, threads and processes: what is asked of a client on sockets.
+"""Real seconds, threads and processes, for tests of clients on sockets.
 
 What needs none of these runs in virtual time.
 """
@@ -39,7 +39,7 @@ def called_by_many_threads(
 ) -> Iterator[list[BaseException]]:
     """Let 16 threads call all of these in turn meanwhile, and wait for their end.
 
-    Gives a list of what they raised that is no KafkaError.
+    Yields a list of the exceptions they raised, without KafkaErrors.
     """
     surprises: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""The judge: messages to bytes and back, straight from Kafka's definitions, slow and obvious.
+"""A slow and simple codec of messages that reads Kafka's definitions directly.
 
 It shares nothing with ``pyk.protocol``. Values are in the JSON form of the golden vectors. The
 writer keeps the pieces that a message is made of, so that a test can break them one by one.
