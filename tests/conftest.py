@@ -12,7 +12,6 @@ import hypothesis
 import pytest
 
 from support.spark_tests import (  # noqa: F401 - pytest finds them here
-    import_installed_pyspark_in_workers,
     pytest_collection_modifyitems,
     pytest_runtest_protocol,
     pytest_terminal_summary,
@@ -43,7 +42,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from pyk.spark_connector import prepare_local_spark
 
     prepare_local_spark()
-    import_installed_pyspark_in_workers()
     from pyspark.sql import SparkSession
 
     session = (

@@ -24,8 +24,9 @@ WORKERS = Path(__file__).parent / "spark_workers"
 
 def import_installed_pyspark_in_workers() -> None:
     """Have Spark's Python processes start sooner: see ``spark_workers/sitecustomize.py``."""
-    entries = [str(WORKERS), *filter(None, [os.environ.get("PYTHONPATH")])]
-    os.environ["PYTHONPATH"] = os.pathsep.join(entries)
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if str(WORKERS) not in entries:
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(WORKERS), *filter(None, entries)])
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist looks at groups in this hook, too
@@ -41,6 +42,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """Run a test marked ``spark`` until another reason decides how it ends, at most so often."""
     if item.get_closest_marker("spark") is None:
         return None
+    import_installed_pyspark_in_workers()
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
     for attempt in range(1, ATTEMPTS):
