@@ -47,7 +47,8 @@ class RetriedSteps:
     def _retry(self, _: float) -> None:
         before = len(self._failed)
         for name, step in list(self._failed.items()):
-            self.carry_out(name, step)
+            if self._failed.get(name) is step:  # a step before it may have replaced it
+                self.carry_out(name, step)
         got_on = len(self._failed) < before
         self._retry_ms = FIRST_RETRY_MS if got_on else min(2 * self._retry_ms, LAST_RETRY_MS)
         if self._failed:

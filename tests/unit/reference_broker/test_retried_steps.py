@@ -1,0 +1,80 @@
+"""Steps that are repeated until they succeed, or a newer one of the same name replaces them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyk.reference_broker.retried_steps import LAST_RETRY_MS, RetriedSteps
+from pyk.runtime.timers import Moment, TimerQueue
+
+
+class Steps:
+    """Steps in virtual time; ``failing`` are those that fail, ``taken`` all that were tried."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.timers = TimerQueue(lambda _: None)
+        self.steps = RetriedSteps(self.timers, lambda: Moment(self.now, 0))
+        self.failing: set[str] = set()
+        self.taken: list[str] = []
+
+    def step(self, text: str, then: Callable[[], None] = lambda: None) -> Callable[[], None]:
+        def run() -> None:
+            self.taken.append(text)
+            if text in self.failing:
+                raise OSError(text)
+            then()
+
+        return run
+
+    def carry_out(self, name: str, text: str) -> None:
+        self.steps.carry_out(name, self.step(text))
+
+    def wait(self) -> None:
+        """Let the time pass after which steps are repeated at the latest."""
+        self.now += LAST_RETRY_MS / 1000
+        self.timers.advance(self.now)
+
+
+def test_a_step_that_fails_is_repeated_until_it_succeeds() -> None:
+    steps = Steps()
+    steps.failing.add("open")
+    steps.carry_out("log", "open")
+    steps.wait()
+    steps.failing.clear()
+
+    steps.wait()
+    steps.wait()
+
+    assert steps.taken == ["open", "open", "open"]
+    assert "log" not in steps.steps
+
+
+def test_a_newer_step_replaces_one_that_failed() -> None:
+    steps = Steps()
+    steps.failing.add("open")
+    steps.carry_out("log", "open")
+
+    steps.carry_out("log", "delete")
+    steps.wait()
+
+    assert steps.taken == ["open", "delete"]
+
+
+def test_a_step_is_repeated_though_the_one_that_it_replaced_was_due_at_the_same_time() -> None:
+    steps = Steps()
+    steps.failing |= {"open", "load the old log", "load the new log"}
+    load_new = steps.step("load the new log")
+    steps.steps.carry_out(
+        "opening", steps.step("open", lambda: steps.steps.carry_out("loading", load_new))
+    )
+    steps.carry_out("loading", "load the old log")
+
+    steps.failing -= {"open", "load the old log"}
+    steps.wait()
+    assert "loading" in steps.steps
+    steps.failing.clear()
+    steps.wait()
+
+    assert steps.taken[-1] == "load the new log"
+    assert steps.taken.count("load the old log") == 1
