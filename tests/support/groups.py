@@ -35,11 +35,16 @@ GROUP = "readers"
 
 
 class MemoryShardLog:
-    """A log of keys and values. ``fails_with`` refuses appends, ``is_held`` keeps them unsafe."""
+    """A log of keys and values.
+
+    ``fails_with`` refuses appends, ``is_held`` keeps them unsafe, ``failure`` says that they stay
+    so.
+    """
 
     def __init__(self) -> None:
         self.batches: list[list[KeyValue]] = []
         self.fails_with: ErrorCode | None = None
+        self.failure: ErrorCode | None = None
         self.is_held = False
         self.max_batch_bytes = 1 << 20
         self._held_at = 0
@@ -53,8 +58,8 @@ class MemoryShardLog:
         return self._held_at if self.is_held else len(self)
 
     @property
-    def failure(self) -> ErrorCode | None:
-        return None
+    def end_offset(self) -> int:
+        return len(self)
 
     def hold(self) -> None:
         self.is_held, self._held_at = True, len(self)

@@ -13,7 +13,7 @@ from pyk.reference_broker.storage import AppendOrigin, LogError, StorageError
 
 READ_BYTES = 1 << 20
 MAX_BATCH_BYTES = 64 << 20
-"""The builder needs a limit; the one that counts is max.message.bytes of the topic."""
+"""How large a batch can be built; max.message.bytes of the topic counts after compression."""
 
 
 class PartitionLog:
@@ -28,8 +28,12 @@ class PartitionLog:
         return self._partition.high_watermark
 
     @property
+    def end_offset(self) -> int:
+        return self._partition.log_end_offset
+
+    @property
     def max_batch_bytes(self) -> int:
-        return self._partition.log.config.max_message_bytes
+        return min(self._partition.log.config.max_message_bytes, MAX_BATCH_BYTES)
 
     @property
     def failure(self) -> ErrorCode | None:
@@ -39,7 +43,12 @@ class PartitionLog:
     def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
         builder = RecordBatchBuilder(self._compression, max_bytes=MAX_BATCH_BYTES)
         for key, value in records:
-            builder.append(time_ms, key, value)
+            if builder.append(time_ms, key, value) < 0:
+                raise ApiError(
+                    ErrorCode.RECORD_LIST_TOO_LARGE,
+                    f"The records for {self._partition.topic_partition} do not fit into a batch of "
+                    f"{MAX_BATCH_BYTES} bytes; send them in several requests.",
+                )
         try:
             appended = self._partition.append(
                 builder.seal(), origin=AppendOrigin.COORDINATOR, needs_all_replicas=True

@@ -9,8 +9,9 @@ The order is always the same:
    actions of the decision begin.
 
 Nobody outside sees anything that could still be lost. A decision without records, and a look at the
-state, may rest on records that are not committed yet: so they are answered after those. Kafka does
-the same with decisions; its looks go to an older state instead.
+state, may rest on any record of the log: so they are answered when all of it is committed, also
+after a load, and fail if the log failed. Kafka does the same with decisions; its looks go to an
+older state instead.
 
 Loading is the same replay from the start of the log. Replaying changes the shard and does nothing
 else, so that it cannot fail halfway.
@@ -83,7 +84,8 @@ class ShardRuntime(Generic[S]):
     """One shard, its log and its clock.
 
     ``publish`` is told which records are committed. ``write_error`` says what clients are answered
-    when the log refuses records. ``act`` carries out the request of an :class:`Action`.
+    when the log refuses records, ``unloaded_error`` what they are when the shard was unloaded.
+    ``act`` carries out the request of an :class:`Action`.
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class ShardRuntime(Generic[S]):
         publish: Callable[[Sequence[Any]], object] = _ignore,
         write_error: Callable[[ErrorCode], ErrorCode] = same_error,
         act: Callable[[Any], Deferred[Any]] = nobody_acts,
+        unloaded_error: ErrorCode = ErrorCode.NOT_COORDINATOR,
     ) -> None:
         self._name = name
         self._log = shard_log
@@ -104,6 +107,7 @@ class ShardRuntime(Generic[S]):
         self._publish = publish
         self._write_error = write_error
         self._act = act
+        self._unloaded_error = unloaded_error
         self._waiting: deque[_Written] = deque()
         self._is_unloaded = False
         self._timers = ShardTimers(name, timers, moment, self.carry_out)
@@ -144,9 +148,11 @@ class ShardRuntime(Generic[S]):
     def unload(self) -> None:
         """Stop serving for good, and send everybody who waits to the next leader."""
         self._is_unloaded = True
-        self._timers.cancel_all()
-        self._fail_waiting(ErrorCode.NOT_COORDINATOR)
+        self._fail_waiting(self._unloaded_error)
         self._shard.unloaded()
+        # Last, for a failed write may have scheduled something. The next shard of this name has
+        # timers of the same keys.
+        self._timers.cancel_all()
 
     # -- events ------------------------------------------------------------------------------------
 
@@ -158,7 +164,7 @@ class ShardRuntime(Generic[S]):
         """Let the shard handle one request; return its response, sent once its records are safe."""
         response: Deferred[R] = Deferred()
         if self._is_unloaded:
-            response.complete(on_error(ErrorCode.NOT_COORDINATOR))
+            response.complete(on_error(self._unloaded_error))
             return response
         try:
             answer, decision = event(self._shard, self._moment())
@@ -183,7 +189,7 @@ class ShardRuntime(Generic[S]):
         Calls ``on_error`` instead if the shard was unloaded.
         """
         if self._is_unloaded:
-            on_error(ErrorCode.NOT_COORDINATOR)
+            on_error(self._unloaded_error)
         else:
             self.carry_out(event(self._shard, self._moment()))
 
@@ -196,7 +202,7 @@ class ShardRuntime(Generic[S]):
     def carry_out(self, decision: Decision) -> None:
         """Append the records of a decision, replay them, and tell when they are safe."""
         if self._is_unloaded:
-            decision.when_written(ErrorCode.NOT_COORDINATOR)
+            decision.when_written(self._unloaded_error)
             return
         try:
             self._write(decision)
@@ -212,8 +218,7 @@ class ShardRuntime(Generic[S]):
         max_bytes = sys.maxsize if decision.is_atomic else self._log.max_batch_bytes
         batches = list(in_batches(decision.records, max_bytes))
         if not batches:
-            settled_at = self._waiting[-1].next_offset if self._waiting else 0
-            self._waiting.append(_Written(settled_at, (), decision))
+            self._waiting.append(_Written(self._log.end_offset, (), decision))
         for number, batch in enumerate(batches, 1):
             key_values = [(key, value) for _, key, value in batch]
             next_offset = self._log.append(key_values, self._moment().time_ms)

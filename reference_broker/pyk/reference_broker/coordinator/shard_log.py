@@ -24,6 +24,10 @@ class ShardLog(Protocol):
     def high_watermark(self) -> int:
         """Return the offset up to which records cannot be lost any more."""
 
+    @property
+    def end_offset(self) -> int:
+        """Return the offset after the last record, committed or not."""
+
     def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
         """Append records as one batch; return the offset after them; raise :class:`ApiError`.
 

@@ -135,6 +135,42 @@ def test_a_look_waits_for_what_it_sees_to_be_committed() -> None:
     assert seen == [["one", "two"]]
 
 
+def test_a_look_after_a_load_waits_for_what_was_loaded_to_be_committed() -> None:
+    before = Running()
+    before.log.hold()
+    before.add("one")
+
+    after = Running(before.log)
+    for _ in after.runtime.load():
+        pass
+    seen = after.look()
+    assert seen == []
+
+    after.commit_all()
+    assert seen == [["one"]]
+
+
+def test_nobody_sees_records_that_a_failed_log_may_lose() -> None:
+    running = Running()
+    running.log.hold()
+    written = running.add("one")
+    running.log.failure = ErrorCode.KAFKA_STORAGE_ERROR
+
+    running.runtime.high_watermark_moved()
+
+    assert written == [ErrorCode.KAFKA_STORAGE_ERROR]
+    assert running.look() == [ErrorCode.KAFKA_STORAGE_ERROR]
+    assert running.add() == [ErrorCode.KAFKA_STORAGE_ERROR]
+
+
+def test_what_is_committed_is_still_seen_when_the_log_has_failed() -> None:
+    running = Running()
+    running.add("one")
+    running.log.failure = ErrorCode.KAFKA_STORAGE_ERROR
+
+    assert running.look() == [["one"]]
+
+
 def test_a_look_at_what_is_committed_is_answered_at_once() -> None:
     running = Running()
     running.add("one")
@@ -262,6 +298,22 @@ def test_nothing_that_an_unloaded_shard_has_scheduled_happens() -> None:
     running.timers.advance(10.0)
 
     assert len(running.log) == 0
+
+
+def test_nothing_stays_scheduled_by_a_write_that_the_end_of_its_shard_fails() -> None:
+    running = Running()
+    running.log.hold()
+    retry = Decision([Word("retry")])
+    running.runtime.tell(
+        lambda shard, _: Decision(
+            [Word("one")],
+            lambda error: shard.timers.schedule(("again",), 5.0, lambda moment: retry),
+        )
+    )
+
+    running.runtime.unload()
+
+    assert len(running.timers) == 0
 
 
 def test_a_shard_is_loaded_from_what_another_one_wrote() -> None:

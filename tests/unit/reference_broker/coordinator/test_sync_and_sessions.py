@@ -272,3 +272,16 @@ def test_a_group_that_is_deleted_leaves_no_deadline_behind() -> None:
     groups.runtime.carry_out(decision)
 
     assert groups.deadlines == 0
+
+
+def test_a_shard_that_ends_while_an_assignment_is_written_leaves_nothing_scheduled() -> None:
+    groups = Groups()
+    member_id, _ = groups.join_dynamic()
+    groups.advance(3)
+    groups.log.hold()
+    synced = groups.sync(member_id, 1, {member_id: b"0"})
+
+    groups.runtime.unload()
+
+    assert synced.error is ErrorCode.NOT_COORDINATOR
+    assert len(groups.timers) == 0

@@ -1,0 +1,49 @@
+"""A partition as the log of a shard: all records of a decision are in one batch, or none is."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.records import Compression
+from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.partition import Partition
+from pyk.reference_broker.partition_log import MAX_BATCH_BYTES, PartitionLog
+from support.logs import ORDERS, open_log
+
+NODE = 1
+NOW_MS = 1_700_000_000_000
+
+
+def shard_log(compression: Compression = Compression.NONE, **config: int) -> PartitionLog:
+    partition = Partition(ORDERS, UUID(int=1), NODE, open_log(**config))
+    partition.become_leader(0, (NODE,), (NODE,))
+    return PartitionLog(partition, compression)
+
+
+def test_records_are_read_as_they_were_appended() -> None:
+    log = shard_log()
+
+    next_offset = log.append([(b"a", b"1"), (b"b", None)], NOW_MS)
+
+    assert next_offset == 2
+    assert list(log.read_all()) == [[(b"a", b"1"), (b"b", None)]]
+
+
+def test_records_that_do_not_fit_into_one_batch_are_refused_and_none_is_appended() -> None:
+    log = shard_log(Compression.ZSTD)
+    half = bytes(MAX_BATCH_BYTES // 2)
+
+    with pytest.raises(ApiError) as refused:
+        log.append([(b"a", half), (b"b", half)], NOW_MS)
+
+    assert refused.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+    assert list(log.read_all()) == []
+
+
+def test_a_batch_may_be_as_large_as_can_be_built() -> None:
+    log = shard_log(max_message_bytes=MAX_BATCH_BYTES + 1)
+
+    assert log.max_batch_bytes == MAX_BATCH_BYTES
