@@ -25,12 +25,14 @@ from pyk.runtime.timer_driver import TimerDriver
 from pyk.runtime.timers import Moment
 
 from .address import format_address
+from .awaiting import value_of
 from .broker_configs import BrokerConfigs
 from .config import BrokerConfig, BrokerConfigLayers
 from .controller.image import MetadataImage
 from .controller_channel import LocalControllerChannel
 from .coordinator.shard_kind import ShardKind
 from .coordinator.shards import Shards
+from .deferred import Deferred
 from .disk import disk_for
 from .errors import ApiError
 from .handlers.dispatcher import Dispatcher
@@ -45,7 +47,6 @@ from .replicas import Replicas
 from .services import BrokerServices
 from .shard_kinds import SHARD_KINDS
 from .storage import LogManager, StorageError
-from .topic_creation import CreationResult
 from .waiting_requests import WaitingRequests
 
 if TYPE_CHECKING:
@@ -121,16 +122,13 @@ class Broker:
     async def create_topic(self, topic: CreatableTopic) -> None:
         """Create a topic as CreateTopics does, and return when all of its partitions are open.
 
-        Raises :class:`ApiError` if it cannot be created.
+        Raises :class:`ApiError` if it cannot be created, or if the broker ends before it is known
+        to be.
         """
-        done: asyncio.Future[CreationResult] = asyncio.Future()
-        self.services.topics.create(topic).when_done(done.set_result)
-        code, message = await done
+        code, message = await value_of(self.services.topics.create(topic))
         if code:
             raise ApiError(ErrorCode(code), message)
-        is_open: asyncio.Future[None] = asyncio.Future()
-        self.follower.when_caught_up(is_open.set_result)
-        await is_open
+        await value_of(self.follower.caught_up())
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -171,12 +169,14 @@ class Broker:
         """
         await self._close_connections()
         error = await self._close_logs()
+        self._answer_waiting()
         if error is not None:
             raise error
 
     async def kill(self) -> None:
         """Close everything and write nothing, as if the process had died."""
         await self._close_connections()
+        self._answer_waiting()
         self._logs.abandon()
         await self._disk.close()
 
@@ -276,12 +276,18 @@ class Broker:
             await self._listener.close()
         self._timers.close()
 
+    def _answer_waiting(self) -> None:
+        """Let nobody in this process wait for what this broker will not do any more."""
+        self.shards.unload_all()
+        self.controller.unload()
+        self.follower.stop()
+
     async def _close_logs(self) -> StorageError | None:
         """Write everything to the disk and close it; return the error, None for success."""
         await self._disk.wait()
-        closed: asyncio.Future[StorageError | None] = asyncio.Future()
-        self._logs.close(when_closed=closed.set_result)
-        error = await closed
+        closed: Deferred[StorageError | None] = Deferred()
+        self._logs.close(when_closed=closed.complete)
+        error = await value_of(closed)
         await self._disk.close()
         return error
 

@@ -7,15 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
+from pyk.protocol.errors import ErrorCode
 from pyk.protocol.topics import TopicPartition
 from pyk.runtime.timers import Moment, TimerQueue
 
+from .awaiting import value_of
 from .broker_configs import BrokerConfigs
 from .config import LogConfig
 from .controller.names import CLUSTER_METADATA_TOPIC
 from .controller.shard import ControllerShard
 from .controller.topics import TopicDefaults
 from .coordinator.runtime import ShardRuntime
+from .deferred import Deferred
 from .partition import Partition
 from .partition_log import PartitionLog
 from .storage import LogManager, StorageError
@@ -52,6 +55,7 @@ async def open_controller(
         moment,
         lambda _: ControllerShard(new_uuid, defaults, configs.describe_topic_with),
         publish=publish,
+        unloaded_error=ErrorCode.NOT_CONTROLLER,
     )
     partition.add_listener(lambda _: controller.high_watermark_moved())
     for _ in controller.load():
@@ -62,9 +66,9 @@ async def open_controller(
 async def _lead_metadata_partition(logs: LogManager, node_id: int) -> Partition:
     opened = logs.get_or_create(METADATA_PARTITION, METADATA_LOG_CONFIG, METADATA_TOPIC_ID)
     # What the last run left may not be on the disk yet: flush it before building on it.
-    flushed: asyncio.Future[None] = asyncio.Future()
-    opened.flusher.flush_all(lambda: flushed.set_result(None))
-    await flushed
+    flushed: Deferred[None] = Deferred()
+    opened.flusher.flush_all(lambda: flushed.complete(None))
+    await value_of(flushed)
     opened.flusher.check()
     partition = Partition(METADATA_PARTITION, METADATA_TOPIC_ID, node_id, opened)
     node = (node_id,)
@@ -74,9 +78,10 @@ async def _lead_metadata_partition(logs: LogManager, node_id: int) -> Partition:
 
 async def begin_leader_epochs(controller: ShardRuntime[ControllerShard], node_id: int) -> None:
     """Let a node lead its partitions in new epochs, after anything but a clean shutdown."""
-    written: asyncio.Future[bool] = asyncio.Future()
-    controller.ask(lambda shard, _: shard.begin_leader_epochs(node_id), lambda _: False).when_done(
-        lambda result: written.set_result(result is None)
+    error: ErrorCode | None = await value_of(
+        controller.ask(lambda shard, _: shard.begin_leader_epochs(node_id), lambda code: code)
     )
-    if not await written:
-        raise StorageError(f"cannot begin leader epochs: {METADATA_PARTITION} cannot be written")
+    if error is not None:
+        raise StorageError(
+            f"cannot begin leader epochs: {METADATA_PARTITION} cannot be written: {error.name}"
+        )

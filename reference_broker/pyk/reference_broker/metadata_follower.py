@@ -74,12 +74,17 @@ class MetadataFollower:
         self._caught_up: Deferred[None] = Deferred()
         self._is_loading = True
 
-    def when_caught_up(self, listener: Callable[[None], object]) -> None:
-        """Call ``listener`` once no change waits for its turn, now if none does."""
-        if self._waiting or self._waiting_for_names:
-            self._caught_up.when_done(listener)
-        else:
-            listener(None)
+    def caught_up(self) -> Deferred[None]:
+        """Return what is done once no change waits for its turn, now if none does."""
+        caught_up = self._caught_up
+        self._tell_if_caught_up()
+        return caught_up
+
+    def stop(self) -> None:
+        """Follow no more changes: the broker ends."""
+        self._waiting.clear()
+        self._waiting_for_names.clear()
+        self._tell_if_caught_up()
 
     # -- at the start ------------------------------------------------------------------------------
 

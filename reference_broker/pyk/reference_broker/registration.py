@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
@@ -13,6 +12,7 @@ from pyk.protocol.messages.broker_registration import (
     Listener,
 )
 
+from .awaiting import value_of
 from .controller.features import FEATURES
 from .controller_channel import ControllerChannel
 from .storage import StorageError
@@ -47,9 +47,7 @@ async def register(
         ],
         rack=rack,
     )
-    registered: asyncio.Future[BrokerRegistrationResponse] = asyncio.Future()
-    controller.send(request).when_done(registered.set_result)
-    response = await registered
+    response: BrokerRegistrationResponse = await value_of(controller.send(request))
     if response.error_code:
         code = ErrorCode(response.error_code)
         raise StorageError(f"the controller cannot register node {node_id}: {code.name}")

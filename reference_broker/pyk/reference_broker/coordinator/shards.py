@@ -103,6 +103,11 @@ class Shards:
         if runtime is not None:
             runtime.unload()
 
+    def unload_all(self) -> None:
+        """Stop serving everything: the broker ends."""
+        for name in list(self._runtimes):
+            self.unload(name)
+
     def high_watermark_moved(self, name: TopicPartition) -> None:
         """Answer what is committed now."""
         runtime = self._runtimes.get(name)

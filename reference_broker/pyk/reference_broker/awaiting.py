@@ -1,0 +1,25 @@
+"""Await what the broker completes by a callback."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+from .deferred import Deferred
+
+T = TypeVar("T")
+
+
+async def value_of(deferred: Deferred[T]) -> T:
+    """Return the value of ``deferred`` once it is there.
+
+    May be cancelled: the value is then ignored, and disturbs nobody who completes it.
+    """
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def take(value: T) -> None:
+        if not future.done():
+            future.set_result(value)
+
+    deferred.when_done(take)
+    return await future
