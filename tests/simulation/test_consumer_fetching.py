@@ -258,7 +258,7 @@ async def test_a_late_answer_of_the_former_leader_does_not_hold_up_what_the_new_
         if answer_is == "records":
             await asyncio.sleep(0.002)  # they are on their way
         cluster.topics["orders"].leaders[0] = 2
-        consumer._core.client.request_metadata_update()
+        consumer._core.client.metadata_keeper.request_update()
         began = current_clock().now()
 
         values: list[Any] = []

@@ -98,7 +98,7 @@ async def test_a_late_refusal_of_a_former_leader_is_not_told():
         )
         for leader in (2, 3):
             cluster.move(0, leader)
-            consumer._core.client.request_metadata_update()
+            consumer._core.client.metadata_keeper.request_update()
             await asyncio.sleep(1)
         cluster.append([b"second"])
 

@@ -374,7 +374,7 @@ async def test_an_outage_that_is_over_is_not_raised(is_paused: bool) -> None:
             await consumer.poll(1)
         for leader, seconds in ((99, 50), (1, 5)):  # nobody, then the same one as before
             cluster.topics["orders"].leaders[0] = leader
-            consumer._core.client.request_metadata_update()
+            consumer._core.client.metadata_keeper.request_update()
             await asyncio.sleep(seconds)
         assert consumer.health().partitions[P0].error is None
 

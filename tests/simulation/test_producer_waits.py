@@ -278,7 +278,7 @@ async def test_a_send_that_finds_an_expired_record_does_not_run_its_callback():
     async with producing(partitions=2, **options) as (cluster, producer):
         await producer.send_and_wait("orders", b"warm", partition=1)
         cluster.move(0, 99)  # nobody: nothing is under way that would have it wait its turn
-        producer._core.client.request_metadata_update()
+        producer._core.client.metadata_keeper.request_update()
         await asyncio.sleep(1)
         told = []
         await producer.send("orders", b"expires", partition=0, on_delivery=told.append)

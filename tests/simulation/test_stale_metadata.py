@@ -52,7 +52,7 @@ def append_everywhere(cluster: FetchingCluster, values: range) -> list[bytes]:
 
 
 def ask_for_metadata(consumer: AsyncConsumer[Any, Any]) -> None:
-    consumer._core.client.request_metadata_update()
+    consumer._core.client.metadata_keeper.request_update()
 
 
 def without_topics(cluster: FetchingCluster) -> Any:
@@ -99,7 +99,7 @@ async def test_a_pattern_in_a_group_survives_an_answer_that_leaves_the_topic_out
 
 def leave_out_topics_once(consumer: AsyncConsumer[Any, Any]) -> None:
     """Let the next answer with metadata name no topics."""
-    keeper: Any = consumer._core.client._metadata
+    keeper: Any = consumer._core.client.metadata_keeper
     plain = keeper._ask
 
     async def ask(node_id: int) -> Any:

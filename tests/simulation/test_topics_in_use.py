@@ -116,4 +116,4 @@ async def poll_both(first, other, until):
 
 
 def has_topics(consumer, topics):
-    return consumer._core.client._metadata._interest.topics == topics
+    return consumer._core.client.metadata_keeper.interest.topics == topics

@@ -21,7 +21,7 @@ async def _read_topic(bootstrap: str, topic: str) -> dict[int, list[Record]]:
     client = Client(ClientConfig.from_kwargs(bootstrap))
     await client.start(10)
     try:
-        found = await client.topic(topic, client.clock.now() + 10)
+        found = await client.topics.find(topic, client.clock.now() + 10)
         return {
             partition.partition: await _read(client, TopicPartition(topic, partition.partition))
             for partition in found.partitions

@@ -29,6 +29,7 @@ class Calls:
         if not self.client.is_started:
             async with self._starting:
                 await self.client.start(self.remaining(deadline))
+        self.client.check_place()
         return deadline
 
     def deadline(self, timeout: float | None) -> float:

@@ -84,10 +84,10 @@ class ToController(ToAnyNode):
     """To the controller, as metadata name it."""
 
     async def place(self, items: Sequence[Any], deadline: float) -> Placement:
-        controller_id = self._client.controller()
+        controller_id = self._client.metadata.controller_id
         if controller_id is None:
             await _newer_metadata(self._client, deadline)
-            controller_id = self._client.controller()
+            controller_id = self._client.metadata.controller_id
         if controller_id is None:
             raise LeaderNotAvailableError("the cluster has no controller right now")
         return Placement({controller_id: list(items)})
@@ -126,11 +126,11 @@ class ToCoordinators(ToAnyNode):
 
     async def went_wrong(self, deadline: float) -> None:
         for group_id in self._asked:
-            self._client.forget_coordinator(CoordinatorType.GROUP, group_id)
+            self._client.coordinators.forget(CoordinatorType.GROUP, group_id)
 
     async def _coordinator(self, group_id: str, deadline: float) -> int | KafkaError:
         try:
-            return await self._client.coordinator(CoordinatorType.GROUP, group_id, deadline)
+            return await self._client.coordinators.find(CoordinatorType.GROUP, group_id, deadline)
         except KafkaError as error:
             return error
 
@@ -144,7 +144,7 @@ class ToLeaders:
         self._has_asked = False
 
     def using(self, items: Sequence[TopicPartition]) -> AbstractContextManager[None]:
-        return self._client.using_topics({item.topic for item in items})
+        return self._client.topics.using({item.topic for item in items})
 
     async def place(self, items: Sequence[TopicPartition], deadline: float) -> Placement:
         if not self._has_asked and any(self._has_error(item.topic) for item in items):
@@ -152,7 +152,7 @@ class ToLeaders:
             await _newer_metadata(self._client, deadline)
         self._has_asked = True
         while any(self._client.metadata.topic(item.topic) is None for item in items):
-            await self._client.metadata_updated(self._client.metadata.version, deadline)
+            await self._client.metadata_keeper.updated(self._client.metadata.version, deadline)
         placement = Placement()
         for item in items:
             placement.put(item, self._leader(item))
@@ -187,9 +187,9 @@ class ToLeaders:
 
 async def _newer_metadata(client: Client, deadline: float) -> None:
     version = client.metadata.version
-    client.request_metadata_update()
+    client.metadata_keeper.request_update()
     with contextlib.suppress(KafkaTimeoutError):
-        await client.metadata_updated(
+        await client.metadata_keeper.updated(
             version, min(deadline, client.clock.now() + PATIENCE_WITH_METADATA)
         )
 

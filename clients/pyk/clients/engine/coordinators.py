@@ -45,7 +45,7 @@ class Coordinators:
         Raises the broker's error if it is not one that passes, else :class:`KafkaTimeoutError`.
         """
         known = self._known.get((kind, key))
-        if known is not None and self._client.knows_node(known):
+        if known is not None and self._client.pool.knows(known):
             return known
         node_id = await self._client.retry(
             lambda: self._ask(kind, key, deadline), deadline, f"find the coordinator of {key!r}"
@@ -70,7 +70,7 @@ class Coordinators:
         found = _coordinator_of(response, key)
         if found.error_code != ErrorCode.NONE:
             raise error_for(found.error_code, found.error_message)
-        self._client.learn_node(Node(found.node_id, found.host, found.port))
+        self._client.pool.learn(Node(found.node_id, found.host, found.port))
         return found.node_id
 
 

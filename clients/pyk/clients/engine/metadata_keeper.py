@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 import attrs
@@ -33,6 +33,7 @@ from pyk.clients.errors import (
     Stage,
     error_for,
 )
+from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode, MalformedMessageError
 from pyk.protocol.messages.metadata import (
@@ -72,6 +73,7 @@ class MetadataKeeper:
     ) -> None:
         config = shared.config
         self.image = MetadataImage()
+        self.interest = TopicInterest()
         self.answers = 0
         """How many answers of brokers were accepted."""
         self.last_error: KafkaError | None = None
@@ -84,50 +86,21 @@ class MetadataKeeper:
             max_age=config.metadata_max_age_ms / 1000,
             backoff=Backoff(config.retry_backoff_ms / 1000, config.retry_backoff_max_ms / 1000),
         )
-        self._interest = TopicInterest()
+        self._failure: KafkaError | None = None
         self._listeners: list[Callable[[MetadataImage], object]] = []
         self._waiters: dict[asyncio.Future[None], None] = {}
         self._wanted = asyncio.Event()
 
-    # -- what to ask for ---------------------------------------------------------------------------
+    # -- asking for an update ----------------------------------------------------------------------
 
-    def use(self, user: str, topics: Collection[str]) -> None:
-        """Ask for these topics, and for no others of this user; at once if one is unknown."""
-        self._ask_for_new(topics)
-        self._interest.use(user, topics)
-
-    def also_use(self, user: str, topics: Collection[str]) -> None:
-        """Ask for these topics beside the others of a user."""
-        self._ask_for_new(topics)
-        self._interest.also_use(user, topics)
-
-    @contextlib.contextmanager
-    def waiting_for(self, topics: Collection[str]) -> Iterator[None]:
-        """Ask for these topics too, for as long as a call lasts."""
-        self._ask_for_new(topics)
-        self._interest.begin_wait(topics)
-        try:
-            yield
-        finally:
-            self._interest.end_wait(topics)
-
-    def _ask_for_new(self, topics: Iterable[str]) -> None:
-        if any(
-            self.image.topic(name) is None and not self._interest.needs(name) for name in topics
-        ):
-            self._refresh.request_at_once()
-            self._wanted.set()
-
-    def use_all(self, *, enabled: bool = True) -> None:
-        """Ask for every topic of the cluster, or no more for others than those in use."""
-        if enabled and not self._interest.wants_all:
-            self._refresh.request_at_once()
-            self._wanted.set()
-        self._interest.wants_all = enabled
-
-    def request(self) -> None:
-        """Ask soon; more requests until then are one."""
+    def request_update(self) -> None:
+        """Ask soon, because the image seems to be wrong; more requests until then are one."""
         self._refresh.request()
+        self._wanted.set()
+
+    def request_update_at_once(self) -> None:
+        """Ask without waiting for a backoff, because something unknown is needed."""
+        self._refresh.request_at_once()
         self._wanted.set()
 
     # -- who hears of it ---------------------------------------------------------------------------
@@ -137,7 +110,12 @@ class MetadataKeeper:
         self._listeners.append(listener)
 
     async def updated(self, since_version: int, deadline: float) -> MetadataImage:
-        """Return an image that is newer than a version; raise :class:`KafkaTimeoutError`."""
+        """Return an image that is newer than a version; raise :class:`KafkaTimeoutError`.
+
+        Raises what :meth:`fail` was told, if no image will come.
+        """
+        if self._failure is not None:
+            raise copy_to_raise(self._failure)
         try:
             async with asyncio.timeout_at(deadline):
                 while self.image.version <= since_version:
@@ -148,11 +126,12 @@ class MetadataKeeper:
             ) from self.last_error
         return self.image
 
-    def fail(self, error: Exception) -> None:
-        """Tell all who wait that no image will come."""
+    def fail(self, error: KafkaError) -> None:
+        """Tell all waiters, and those to come, that no image will come."""
+        self._failure = error
         for waiter in self._waiters:
             if not waiter.done():
-                waiter.set_exception(error)
+                waiter.set_exception(copy_to_raise(error))
 
     async def _next_image(self) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -255,7 +234,7 @@ class MetadataKeeper:
         That is a question of its own, since the permission to create is for all topics of one:
         a deleted topic that is only remembered would come back (``auto.create.topics.enable``).
         """
-        topics = None if self._interest.wants_all else self._interest.topics
+        topics = None if self.interest.wants_all else self.interest.topics
         answer = await self._answer(node_id, topics)
         missing = {topic.name for topic in answer.topics if self._may_create(topic)}
         if not missing:
@@ -272,7 +251,7 @@ class MetadataKeeper:
         is_wanted = (
             known is None
             or not known.partitions
-            or self._interest.is_awaited(topic.name)
+            or self.interest.is_awaited(topic.name)
             or self._has_records_for(topic.name)
         )
         return self._allow_auto_topic_creation and is_wanted
@@ -318,14 +297,14 @@ class MetadataKeeper:
             self._set_image(before.with_leaders(leaders, nodes))
         except MalformedMessageError as error:
             log.warning("Ignoring leaders that came with an error: %s", error)
-        self.request()
+        self.request_update()
         return {one for one in leaders if self.image.leader(one) != before.leader(one)}
 
     def _accept(self, answer: MetadataAnswer) -> None:
         """Make an answer the new image."""
         before, now = self.image, self._shared.clock.now()
         self.answers += 1
-        image = before.updated(answer, self._interest.topics, now)
+        image = before.updated(answer, self.interest.topics, now)
         if before.cluster_id and image.cluster_id != before.cluster_id:
             log.warning(
                 "Was connected to cluster %r, now to %r", before.cluster_id, image.cluster_id

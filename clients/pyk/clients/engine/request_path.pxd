@@ -5,7 +5,7 @@ from pyk.clients.engine.node_connection cimport NodeConnection
 
 cdef class RequestPath:
     cdef readonly ForkGuard guard
-    cdef readonly ConnectionPool _pool
+    cdef readonly ConnectionPool pool
     cdef double _request_timeout
     cdef public object _loop
     cdef public bint is_closed

@@ -27,7 +27,7 @@ class RequestPath:
 
     def __init__(self, guard: ForkGuard, pool: ConnectionPool, request_timeout: float) -> None:
         self.guard = guard
-        self._pool = pool
+        self.pool = pool
         self._request_timeout = request_timeout
         self._loop: asyncio.AbstractEventLoop | None = None
         self.is_closed = False
@@ -51,14 +51,14 @@ class RequestPath:
         """
         self._check_open()
         timeout = self._request_timeout if timeout_ms is None else timeout_ms / 1000
-        self._pool.connection(node_id, lane).submit(request, timeout, within, answer)
+        self.pool.connection(node_id, lane).submit(request, timeout, within, answer)
 
     def throttled_until(self, node_id: int, lane: Lane = _MAIN) -> float:
         """Return when a node takes requests again that has asked for patience (KIP-219).
 
         A request that is sent earlier waits until then, and its time runs.
         """
-        return self._pool.throttled_until(node_id, lane)
+        return self.pool.throttled_until(node_id, lane)
 
     def _check_usable(self, may_be_unstarted: bool = False) -> None:
         """Raise if no request can be sent here and now."""

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from pyk.clients import AsyncAdmin
-from pyk.clients.errors import BootstrapError, ClosedError
+from pyk.clients import AsyncAdmin, OffsetSpec, TopicPartition
+from pyk.clients.errors import BootstrapError, ClosedError, StateError
 from pyk.runtime.network import MemoryNetwork
-from pyk.runtime.virtual_time import current_clock, virtual_time
+from pyk.runtime.virtual_time import current_clock, run_virtual, virtual_time
 from support.administering import administered
 from support.scripted_broker import ScriptedCluster
 
@@ -45,3 +45,19 @@ async def test_entering_fails_fast_and_leaves_nothing() -> None:
     assert asyncio.all_tasks() == {asyncio.current_task()}
     with pytest.raises(ClosedError):
         await admin.list_topics()
+
+
+def test_a_call_on_another_event_loop_is_refused_before_it_waits() -> None:
+    admins: list[AsyncAdmin] = []
+
+    async def start() -> None:
+        async with ScriptedCluster(MemoryNetwork()) as cluster:
+            clock = current_clock()
+            admin = AsyncAdmin("broker1:9092", clock=clock, network=cluster.network)
+            await admin.start()
+            admins.append(admin)
+
+    run_virtual(start())
+
+    with pytest.raises(StateError, match="another event loop, which has ended"):
+        run_virtual(admins[0].list_offsets({TopicPartition("unknown", 0): OffsetSpec.LATEST}))

@@ -33,12 +33,12 @@ def deadline_in(seconds: float) -> float:
 CALLS: dict[str, Call] = {
     "send": lambda client: client.send(2, HeartbeatRequest()),
     "send on another lane": lambda client: client.send(1, HeartbeatRequest(), lane="group"),
-    "find a topic": lambda client: client.topic("orders", deadline_in(10)),
-    "find a missing topic": lambda client: client.topic("missing", deadline_in(2)),
-    "find a coordinator": lambda client: client.coordinator(
+    "find a topic": lambda client: client.topics.find("orders", deadline_in(10)),
+    "find a missing topic": lambda client: client.topics.find("missing", deadline_in(2)),
+    "find a coordinator": lambda client: client.coordinators.find(
         CoordinatorType.GROUP, "g", deadline_in(10)
     ),
-    "wait for metadata": lambda client: client.metadata_updated(
+    "wait for metadata": lambda client: client.metadata_keeper.updated(
         client.metadata.version, deadline_in(2)
     ),
 }
@@ -147,7 +147,7 @@ async def cancel_a_call(call: Call, after_turns: int) -> bool:
 
         await client.send(1, HeartbeatRequest())
         await client.send(2, HeartbeatRequest())
-        await client.topic("orders", deadline_in(5))
+        await client.topics.find("orders", deadline_in(5))
         await asyncio.sleep(5)
         assert client.supervisor.task_names == tasks_before
         return was_running

@@ -319,7 +319,7 @@ async def test_a_response_that_is_too_large_is_a_warning_once_a_minute_that_name
 async def test_a_node_is_backed_off_from_if_its_connection_ended_before_it_was_of_use() -> None:
     async with running(nodes=2) as (cluster, client):
         cluster.on(HeartbeatRequest, HeartbeatResponse())
-        connection = client._pool.connection(2, "main")
+        connection = client.pool.connection(2, "main")
         await client.send(2, HeartbeatRequest())
         cluster.once(HeartbeatRequest, CLOSE)
         with pytest.raises(NodeDisconnectedError):
@@ -381,7 +381,7 @@ async def test_a_broker_without_newer_api_versions_is_asked_again_in_its_own() -
 
         await client.send(2, HeartbeatRequest())
 
-        assert client.api_versions(2) is not None
+        assert client.pool.versions(2) is not None
 
 
 @virtual_time
@@ -400,7 +400,7 @@ async def test_nothing_can_be_asked_of_a_client_that_is_closed_or_not_started() 
 async def test_a_client_whose_task_failed_says_so_to_everybody() -> None:
     async with running() as (_, client):
         waiting = asyncio.ensure_future(
-            client.metadata_updated(client.metadata.version, current_clock().now() + 60)
+            client.metadata_keeper.updated(client.metadata.version, current_clock().now() + 60)
         )
 
         async def fail() -> None:

@@ -11,6 +11,7 @@ import pytest
 from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.engine.metadata import MetadataImage, Node
 from pyk.clients.errors import (
+    ClosedError,
     GroupAuthorizationFailedError,
     InvalidTopicError,
     KafkaTimeoutError,
@@ -46,7 +47,7 @@ async def test_a_topic_that_is_tracked_is_asked_for_at_once() -> None:
     async with running(nodes=2) as (cluster, client):
         cluster.add_topic("orders", leaders=[2])
 
-        topic = await client.topic("orders", current_clock().now() + 1)
+        topic = await client.topics.find("orders", current_clock().now() + 1)
 
         assert topic.partition_count == 1
         assert client.metadata.leader(ORDERS) == 2
@@ -56,7 +57,7 @@ async def test_a_topic_that_is_tracked_is_asked_for_at_once() -> None:
 @virtual_time
 async def test_a_topic_is_waited_for_until_it_exists() -> None:
     async with running() as (cluster, client):
-        waiting = asyncio.ensure_future(client.topic("orders", current_clock().now() + 30))
+        waiting = asyncio.ensure_future(client.topics.find("orders", current_clock().now() + 30))
         await asyncio.sleep(5)
 
         cluster.add_topic("orders", leaders=[1])
@@ -70,7 +71,7 @@ async def test_a_topic_is_waited_for_until_it_exists() -> None:
 async def test_a_topic_that_never_comes_is_a_timeout_that_names_the_last_answer() -> None:
     async with running() as (_, client):
         with pytest.raises(KafkaTimeoutError, match="UNKNOWN_TOPIC_OR_PARTITION") as raised:
-            await client.topic("orders", current_clock().now() + 3)
+            await client.topics.find("orders", current_clock().now() + 3)
 
         assert raised.value.topic == "orders"
         assert current_clock().now() == pytest.approx(3.0, abs=0.01)
@@ -82,7 +83,19 @@ async def test_a_topic_that_cannot_be_is_an_error_at_once() -> None:
         cluster.add_topic("a b", leaders=[]).error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
 
         with pytest.raises(InvalidTopicError):
-            await client.topic("a b", current_clock().now() + 30)
+            await client.topics.find("a b", current_clock().now() + 30)
+
+        assert current_clock().now() < 0.1
+
+
+@virtual_time
+async def test_waiting_for_metadata_of_a_closed_client_is_an_error_at_once() -> None:
+    async with running() as (_, client):
+        await client.close()
+
+        for _ in range(2):
+            with pytest.raises(ClosedError):
+                await client.metadata_keeper.updated(client.metadata.version, 1000)
 
         assert current_clock().now() < 0.1
 
@@ -93,7 +106,7 @@ async def test_many_requests_for_an_update_are_one_question() -> None:
         before = asked(cluster)
 
         for _ in range(100):
-            client.request_metadata_update()
+            client.metadata_keeper.request_update()
         await asyncio.sleep(1)
 
         assert asked(cluster) == before + 1
@@ -105,7 +118,7 @@ async def test_a_leader_that_stays_away_is_not_asked_for_in_a_loop() -> None:
         before = asked(cluster)
 
         for _ in range(6_000):
-            client.request_metadata_update()
+            client.metadata_keeper.request_update()
             await asyncio.sleep(0.01)
 
         assert asked(cluster) - before < 90  # a minute, one a second and a few at first
@@ -125,12 +138,12 @@ async def test_an_idle_client_asks_once_in_a_metadata_age() -> None:
 async def test_another_topic_id_is_confirmed_or_refuted_within_a_second() -> None:
     async with running(metadata_max_age_ms=60_000) as (cluster, client):
         topic = cluster.add_topic("orders", leaders=[1])
-        client.use_topics("test", {"orders"})
+        client.topics.use("test", {"orders"})
         await asyncio.sleep(1)
         assert client.metadata.topic_id("orders") != UUID(int=0xBEEF)
         topic.topic_id = UUID(int=0xBEEF)
 
-        client.request_metadata_update()
+        client.metadata_keeper.request_update()
         await asyncio.sleep(1)
 
         assert client.metadata.topic_id("orders") == UUID(int=0xBEEF)
@@ -140,10 +153,10 @@ async def test_another_topic_id_is_confirmed_or_refuted_within_a_second() -> Non
 async def test_listeners_hear_of_each_image() -> None:
     async with running() as (cluster, client):
         images: list[MetadataImage] = []
-        client.add_metadata_listener(images.append)
+        client.metadata_keeper.add_listener(images.append)
         cluster.add_topic("orders", leaders=[1])
 
-        await client.topic("orders", current_clock().now() + 1)
+        await client.topics.find("orders", current_clock().now() + 1)
 
         assert [image.leader(ORDERS) for image in images] == [1]
 
@@ -152,10 +165,10 @@ async def test_listeners_hear_of_each_image() -> None:
 async def test_metadata_that_never_come_say_why() -> None:
     async with running(metadata_recovery_strategy="none") as (cluster, client):
         await cluster.kill(1)
-        client.request_metadata_update()
+        client.metadata_keeper.request_update()
 
         with pytest.raises(KafkaTimeoutError, match="connection refused"):
-            await client.metadata_updated(client.metadata.version, current_clock().now() + 5)
+            await client.metadata_keeper.updated(client.metadata.version, current_clock().now() + 5)
 
 
 @virtual_time
@@ -163,9 +176,9 @@ async def test_another_node_is_asked_when_one_fails() -> None:
     async with running(nodes=3) as (cluster, client):
         await cluster.kill(1)
         version = client.metadata.version
-        client.request_metadata_update()
+        client.metadata_keeper.request_update()
 
-        await client.metadata_updated(version, current_clock().now() + 5)
+        await client.metadata_keeper.updated(version, current_clock().now() + 5)
 
         assert current_clock().now() < 1.5
 
@@ -178,9 +191,9 @@ async def test_metadata_that_cannot_be_true_are_refused_and_the_next_node_asked(
         )
         cluster.once(MetadataRequest, liar)
         version = client.metadata.version
-        client.request_metadata_update()
+        client.metadata_keeper.request_update()
 
-        await client.metadata_updated(version, current_clock().now() + 5)
+        await client.metadata_keeper.updated(version, current_clock().now() + 5)
 
         assert set(client.metadata.nodes) == {1, 2}
 
@@ -191,12 +204,12 @@ async def test_a_cluster_that_has_moved_is_found_again_at_the_bootstrap_servers(
         # The nodes that metadata name are gone; the bootstrap server knows where they are now.
         cluster.nodes = {7: "broker1"}
         cluster.controller_id = 7
-        client._metadata._set_image(  # as if an earlier answer had named them
+        client.metadata_keeper._set_image(  # as if an earlier answer had named them
             attrs.evolve(client.metadata, version=9, nodes={5: Node(5, "gone", 9092)})
         )
-        client.request_metadata_update()
+        client.metadata_keeper.request_update()
 
-        await client.metadata_updated(9, current_clock().now() + 10)
+        await client.metadata_keeper.updated(9, current_clock().now() + 10)
 
         assert set(client.metadata.nodes) == {7}
 
@@ -208,9 +221,9 @@ async def test_a_broker_can_send_the_client_back_to_its_bootstrap_servers() -> N
         cluster.once(MetadataRequest, go_back)
         connections = cluster.connection_counts[1]
         version = client.metadata.version
-        client.request_metadata_update()
+        client.metadata_keeper.request_update()
 
-        await client.metadata_updated(version, current_clock().now() + 5)
+        await client.metadata_keeper.updated(version, current_clock().now() + 5)
 
         assert cluster.connection_counts[1] == connections + 1
 
@@ -219,11 +232,11 @@ async def test_a_broker_can_send_the_client_back_to_its_bootstrap_servers() -> N
 async def test_leaders_that_came_with_an_error_are_used_before_metadata_are_asked() -> None:
     async with running(nodes=2) as (cluster, client):
         cluster.add_topic("orders", leaders=[1], epoch=3)
-        client.use_topics("test", ["orders"])
-        await client.topic("orders", current_clock().now() + 1)
+        client.topics.use("test", ["orders"])
+        await client.topics.find("orders", current_clock().now() + 1)
 
-        assert client.update_leaders({ORDERS: (2, 4)}) == {ORDERS}
-        assert client.update_leaders({ORDERS: (1, 4)}) == set()
+        assert client.metadata_keeper.update_leaders({ORDERS: (2, 4)}) == {ORDERS}
+        assert client.metadata_keeper.update_leaders({ORDERS: (1, 4)}) == set()
 
         assert client.metadata.leader(ORDERS) == 2
         await asyncio.sleep(1)  # the broker that answers has not heard of it yet
@@ -244,7 +257,7 @@ async def test_a_minute_without_brokers_costs_few_connects() -> None:
             return await connect(*arguments)  # type: ignore[arg-type]
 
         cluster.network.connect = counting  # type: ignore[method-assign, assignment]
-        client.request_metadata_update()
+        client.metadata_keeper.request_update()
 
         await asyncio.sleep(60)
 
@@ -256,7 +269,7 @@ async def test_a_broker_that_accepts_and_closes_is_backed_off_from() -> None:
     async with running() as (cluster, client):
         cluster.on(MetadataRequest, CLOSE)
         before = cluster.connection_counts[1]
-        client.request_metadata_update()
+        client.metadata_keeper.request_update()
 
         await asyncio.sleep(60)
 
@@ -268,14 +281,14 @@ async def test_everything_goes_on_after_an_outage() -> None:
     async with running(nodes=2) as (cluster, client):
         await cluster.kill(1)
         await cluster.kill(2)
-        client.request_metadata_update()
+        client.metadata_keeper.request_update()
         await asyncio.sleep(30)
         version = client.metadata.version
 
         await cluster.start(1)
         await cluster.start(2)
 
-        await client.metadata_updated(version, current_clock().now() + 2.5)
+        await client.metadata_keeper.updated(version, current_clock().now() + 2.5)
 
 
 # -- coordinators ----------------------------------------------------------------------------------
@@ -287,8 +300,8 @@ async def test_a_coordinator_is_asked_for_once() -> None:
         cluster.coordinator_id = 2
         deadline = current_clock().now() + 5
 
-        first = await client.coordinator(CoordinatorType.GROUP, "g", deadline)
-        second = await client.coordinator(CoordinatorType.GROUP, "g", deadline)
+        first = await client.coordinators.find(CoordinatorType.GROUP, "g", deadline)
+        second = await client.coordinators.find(CoordinatorType.GROUP, "g", deadline)
 
         assert (first, second) == (2, 2)
         assert len(cluster.requests(FindCoordinatorRequest)) == 1
@@ -298,12 +311,12 @@ async def test_a_coordinator_is_asked_for_once() -> None:
 async def test_a_coordinator_that_was_forgotten_is_asked_for_again() -> None:
     async with running(nodes=2) as (cluster, client):
         deadline = current_clock().now() + 5
-        await client.coordinator(CoordinatorType.GROUP, "g", deadline)
+        await client.coordinators.find(CoordinatorType.GROUP, "g", deadline)
         cluster.coordinator_id = 2
 
-        client.forget_coordinator(CoordinatorType.GROUP, "g")
+        client.coordinators.forget(CoordinatorType.GROUP, "g")
 
-        assert await client.coordinator(CoordinatorType.GROUP, "g", deadline) == 2
+        assert await client.coordinators.find(CoordinatorType.GROUP, "g", deadline) == 2
 
 
 @virtual_time
@@ -314,7 +327,9 @@ async def test_a_coordinator_that_is_not_there_yet_is_waited_for() -> None:
         )
         cluster.once(FindCoordinatorRequest, absent, absent, CLOSE)
 
-        found = await client.coordinator(CoordinatorType.GROUP, "g", current_clock().now() + 5)
+        found = await client.coordinators.find(
+            CoordinatorType.GROUP, "g", current_clock().now() + 5
+        )
 
         assert found == 1
 
@@ -329,7 +344,7 @@ async def test_a_group_that_may_not_be_used_is_an_error_at_once() -> None:
         )
 
         with pytest.raises(GroupAuthorizationFailedError):
-            await client.coordinator(CoordinatorType.GROUP, "g", current_clock().now() + 5)
+            await client.coordinators.find(CoordinatorType.GROUP, "g", current_clock().now() + 5)
 
 
 @virtual_time
@@ -339,7 +354,9 @@ async def test_a_coordinator_is_found_where_one_key_is_asked_at_a_time() -> None
         await client.send(1, MetadataRequest(topics=[]))
         cluster.network.reset("broker1")
 
-        found = await client.coordinator(CoordinatorType.GROUP, "g", current_clock().now() + 5)
+        found = await client.coordinators.find(
+            CoordinatorType.GROUP, "g", current_clock().now() + 5
+        )
 
         assert found == 1
         assert cluster.requests(FindCoordinatorRequest)[0].version == 3
@@ -357,7 +374,7 @@ async def test_an_unknown_error_code_is_an_error_of_its_own() -> None:
         )
 
         with pytest.raises(Exception, match="31000") as raised:
-            await client.topic("orders", current_clock().now() + 5)
+            await client.topics.find("orders", current_clock().now() + 5)
 
         assert type(raised.value).__name__ == "UnknownCodeError"
 
@@ -370,7 +387,7 @@ async def test_an_outage_is_told_once_and_not_at_each_attempt(
         await cluster.kill(1)
 
         with caplog.at_level("INFO", logger="pyk"):
-            client.request_metadata_update()
+            client.metadata_keeper.request_update()
             await asyncio.sleep(60)
 
         said = [record.getMessage() for record in caplog.records]

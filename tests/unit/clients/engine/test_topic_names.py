@@ -31,10 +31,10 @@ def test_a_topic_is_a_text(name: Any) -> None:
 async def test_a_topic_that_cannot_be_leaves_the_others_alone() -> None:
     async with running() as (cluster, client):
         with pytest.raises(InvalidTopicError):
-            await client.topic("x" * 300, current_clock().now() + 30)
+            await client.topics.find("x" * 300, current_clock().now() + 30)
 
         cluster.add_topic("orders", leaders=[1])
-        topic = await client.topic("orders", current_clock().now() + 30)
+        topic = await client.topics.find("orders", current_clock().now() + 30)
 
         assert topic.name == "orders"
         assert current_clock().now() < 0.1

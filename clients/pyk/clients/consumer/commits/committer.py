@@ -145,7 +145,7 @@ class Committer:
             case CommitErrorAction.GIVE_UP:
                 raise commit_error(error)
             case CommitErrorAction.FIND_COORDINATOR:
-                self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
+                self._client.coordinators.forget(CoordinatorType.GROUP, self._group_id)
             case CommitErrorAction.REJOIN:
                 is_hopeless = self._identity() == asked_as and not self._is_rebalancing()
                 if is_hopeless and not isinstance(error, RebalanceInProgressError):
@@ -187,17 +187,17 @@ class Committer:
             return without_errors(answer_for_each(partitions, answers, node_id))
         except KafkaError as error:
             if action_after(error) is CommitErrorAction.FIND_COORDINATOR:
-                self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
+                self._client.coordinators.forget(CoordinatorType.GROUP, self._group_id)
             raise
 
     async def _coordinator(self, deadline: float) -> int:
-        return await self._client.coordinator(CoordinatorType.GROUP, self._group_id, deadline)
+        return await self._client.coordinators.find(CoordinatorType.GROUP, self._group_id, deadline)
 
     def _forget_coordinator_after(self, error: KafkaError) -> None:
         if not error.retriable:
             raise error
         log.info("Coordinator of group %s did not answer: %s", self._group_id, error)
-        self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
+        self._client.coordinators.forget(CoordinatorType.GROUP, self._group_id)
 
     async def _wait(self, failures: int) -> None:
         chance = self._client.random.random()

@@ -145,7 +145,7 @@ class ConsumerCore:
             if self.is_started:
                 return
             await self.client.start(timeout)
-            self.client.add_metadata_listener(self._metadata_changed)
+            self.client.metadata_keeper.add_listener(self._metadata_changed)
             if self._topics is not None and self.subscriptions.kind is SubscriptionKind.NONE:
                 self.subscribe(self._topics, None, None)
             self._loop = asyncio.get_running_loop()
@@ -251,11 +251,11 @@ class ConsumerCore:
         self._topic_watch = TopicWatch()
         self.listener = listener
         if self.subscriptions.kind is SubscriptionKind.PATTERN:
-            self.client.use_all_topics()
-            self.client.request_metadata_update()
+            self.client.topics.use_all()
+            self.client.metadata_keeper.request_update()
             self.subscriptions.match(self.client.metadata)
         else:
-            self.client.use_all_topics(enabled=False)
+            self.client.topics.use_all(enabled=False)
         self.positions.keep_topics(self.subscriptions.topics)
         self._follow_topics(is_first=True)
 
@@ -278,12 +278,12 @@ class ConsumerCore:
         if watch.has_error:
             self.buffer.call_attention(EVENT)
         if image.awaits(topics) or watch.has_error:
-            self.client.request_metadata_update()
+            self.client.metadata_keeper.request_update()
 
     def _follow_topics(self, *, is_first: bool) -> None:
         """Take part in reading the topics; without a group, read all of their partitions."""
         subscribed, now = self.subscriptions.topics, self.client.clock.now()
-        self.client.use_topics(SUBSCRIPTION, subscribed)
+        self.client.topics.use(SUBSCRIPTION, subscribed)
         if self.group is not None:
             self.group.driver.subscribe(subscribed)
             return
@@ -312,8 +312,8 @@ class ConsumerCore:
             leave = self.group.leave("unsubscribed")
         self.positions.unassign(self.positions.partitions)
         self.positions.keep_topics(())
-        self.client.use_all_topics(enabled=False)
-        self.client.use_topics(SUBSCRIPTION, ())
+        self.client.topics.use_all(enabled=False)
+        self.client.topics.use(SUBSCRIPTION, ())
         self.subscriptions.clear()
         self._topic_watch = TopicWatch()
         self.listener = None
@@ -325,8 +325,8 @@ class ConsumerCore:
         wanted = checked_partitions(partitions)
         self.subscriptions.assign()
         self._topic_watch = TopicWatch()
-        self.client.use_all_topics(enabled=False)
-        self.client.use_topics(SUBSCRIPTION, {partition.topic for partition in wanted})
+        self.client.topics.use_all(enabled=False)
+        self.client.topics.use(SUBSCRIPTION, {partition.topic for partition in wanted})
         unwanted = sorted(self.positions.partitions.difference(wanted))
         if self.group is not None:
             self.group.commits.commit_before_dropping(unwanted)
@@ -430,7 +430,7 @@ class ConsumerCore:
         leaders = {image.leader(assigned.topic_partition) for assigned in self.positions}
         return [
             node
-            for node in self.client.unreachable_nodes()
+            for node in self.client.pool.unreachable_nodes()
             if not leaders or node.node_id in leaders
         ]
 

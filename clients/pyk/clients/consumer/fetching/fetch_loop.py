@@ -28,7 +28,7 @@ class FetchLoop:
         self._fetcher = fetcher
         self._wake = asyncio.Event()
         resolver.on_answer = self._wake.set
-        client.add_metadata_listener(lambda image: self._wake.set())
+        client.metadata_keeper.add_listener(lambda image: self._wake.set())
 
     def look(self) -> None:
         """Look soon at what there is to resolve or fetch: something has changed."""

@@ -117,7 +117,7 @@ class Fetcher:
         assigned.turns = None
         assigned.stalls += 1
         assigned.preferred_node = None
-        self._client.request_metadata_update()
+        self._client.metadata_keeper.request_update()
         for node in self._nodes.values():
             node.open_new_session()
         if assigned.stalls == STALLS_UNTIL_TOLD:

@@ -212,7 +212,7 @@ class NodeFetcher:
         self._failures += 1
         delay = self._client.retry_backoff.delay(self._failures, self._client.random.random())
         self._retry_at = now + delay
-        self._client.request_metadata_update()
+        self._client.metadata_keeper.request_update()
         for partition, asked in node_plan.wanted.items():
             assigned = self._positions.current(partition, asked.version)
             if assigned is None:
@@ -259,7 +259,7 @@ class NodeFetcher:
         self._empty_answers = 0 if has_records else self._empty_answers + 1
         if leaders:
             # Those that are news are asked at once, as any new leader is (KIP-951).
-            self._client.update_leaders(leaders, response.node_endpoints)
+            self._client.metadata_keeper.update_leaders(leaders, response.node_endpoints)
 
     def _take_partition(
         self, assigned: AssignedPartition, asked: WantedPartition, data: PartitionData, now: float
@@ -327,7 +327,7 @@ class NodeFetcher:
         error = error_for(code, topic=partition.topic, partition=partition.partition)
         self._positions.failed(assigned, assigned.version, error, now)
         if decision is FetchErrorAction.REFRESH:
-            self._client.request_metadata_update()
+            self._client.metadata_keeper.request_update()
         elif decision is FetchErrorAction.FAIL:
             self._buffer.fail(assigned.buffer, error)
 

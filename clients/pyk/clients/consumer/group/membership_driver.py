@@ -68,7 +68,7 @@ class MembershipDriver:
         self._needs = MetadataNeeds()
         self._asking: asyncio.Task[Any] | None = None
         self._wake = asyncio.Event()
-        client.add_metadata_listener(self._metadata_changed)
+        client.metadata_keeper.add_listener(self._metadata_changed)
 
     # -- what the consumer asks --------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class MembershipDriver:
             case Send():
                 await self._send(action)
             case ForgetCoordinator():
-                self._client.forget_coordinator(CoordinatorType.GROUP, self._group_id)
+                self._client.coordinators.forget(CoordinatorType.GROUP, self._group_id)
             case Leave():
                 deadline = self._client.clock.now() + LEAVE_SECONDS
                 leaving = self._send_leave(action, deadline)
@@ -220,14 +220,14 @@ class MembershipDriver:
             log.info("Could not leave group %s: %s", self._group_id, error)
 
     async def _coordinator(self, deadline: float) -> int:
-        return await self._client.coordinator(CoordinatorType.GROUP, self._group_id, deadline)
+        return await self._client.coordinators.find(CoordinatorType.GROUP, self._group_id, deadline)
 
     # -- metadata ----------------------------------------------------------------------------------
 
     def _metadata_changed(self, image: MetadataImage) -> None:
         self.membership.metadata_changed(image, self._client.clock.now())
         if self.membership.needs.is_incomplete:
-            self._client.request_metadata_update()
+            self._client.metadata_keeper.request_update()
         self._wake.set()
 
     def _meet_needs(self) -> None:
@@ -237,6 +237,6 @@ class MembershipDriver:
         """
         known, self._needs = self._needs, self.membership.needs
         if self._needs.topics != known.topics:
-            self._client.use_topics(METADATA_USER, self._needs.topics)
+            self._client.topics.use(METADATA_USER, self._needs.topics)
         if self._needs.is_incomplete and not known.is_incomplete:
-            self._client.request_metadata_update()
+            self._client.metadata_keeper.request_update()

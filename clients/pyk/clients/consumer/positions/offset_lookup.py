@@ -71,7 +71,7 @@ class OffsetLookup:
 
         topics = sorted({partition.topic for partition in questions})
         what = f"look up offsets of {', '.join(topics)}"
-        with self._client.using_topics(topics):
+        with self._client.topics.using(topics):
             return await self._client.retry(ask_for_the_rest, deadline, what)
 
     async def ask_times(
@@ -148,7 +148,7 @@ class OffsetLookup:
         for answered in await asyncio.gather(*tasks):
             answers.update(answered)
         if any(_wants_metadata(answer) for answer in answers.values()):
-            self._client.request_metadata_update()
+            self._client.metadata_keeper.request_update()
         return answers
 
 

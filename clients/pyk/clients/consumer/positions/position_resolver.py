@@ -59,7 +59,7 @@ class PositionResolver:
         self._ask(PositionState.RESET, self._ask_offsets)
         self._ask(PositionState.VALIDATE, self._ask_epochs)
         if self._positions.lacks_leaders(self._client.metadata):
-            self._client.request_metadata_update()
+            self._client.metadata_keeper.request_update()
 
     def tell_waiters(self) -> None:
         """End the waits for a change."""

@@ -13,6 +13,7 @@ from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
+from pyk.clients.engine.metadata_keeper import because
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.engine.waiter import Engine, LoopOfCaller
 from pyk.clients.errors import (
@@ -126,7 +127,7 @@ class ProducerCore:
             return
         await self.client.start(timeout)
         self.own_loop.start()
-        self.client.add_metadata_listener(self._metadata_changed)
+        self.client.metadata_keeper.add_listener(self._metadata_changed)
         self._sender.start()
         self._is_started = True
         if self._thread is None:
@@ -247,12 +248,12 @@ class ProducerCore:
         while True:
             version = self.client.metadata.version
             self._adopt(await self._topic(topic, deadline))
-            self.client.also_use_topics(RECORDS, [topic])
+            self.client.topics.also_use(RECORDS, [topic])
             if not self.accumulator.lacks(topic, partition):
                 return
-            self.client.request_metadata_update()
+            self.client.metadata_keeper.request_update()
             try:
-                await self.client.metadata_updated(version, deadline)
+                await self.client.metadata_keeper.updated(version, deadline)
             except KafkaTimeoutError as error:
                 raise self._no_partition(step) from error
 
@@ -268,7 +269,7 @@ class ProducerCore:
 
     async def _topic(self, topic: str, deadline: float) -> TopicMetadata:
         try:
-            return await self.client.topic(topic, deadline)
+            return await self.client.topics.find(topic, deadline)
         except KafkaTimeoutError as error:
             cause = error.__cause__ or error
             raise KafkaTimeoutError(
@@ -284,7 +285,7 @@ class ProducerCore:
         limit = self.max_block if seconds is None else seconds
         deadline = self.client.clock.now() + limit
         await self.start(limit)
-        metadata = await self.client.topic(topic, deadline)
+        metadata = await self.client.topics.find(topic, deadline)
         return set(range(metadata.partition_count))
 
     def _metadata_changed(self, image: MetadataImage) -> None:
@@ -294,7 +295,7 @@ class ProducerCore:
             self.client.clock.now() - self.config.metadata_max_idle_ms / 1000
         )
         if idle:
-            self.client.use_topics(RECORDS, self.accumulator.topics)
+            self.client.topics.use(RECORDS, self.accumulator.topics)
         self._sender.use(image)
 
     def _has_records_for(self, topic: str) -> bool:
@@ -386,8 +387,9 @@ class ProducerCore:
             return f"no broker has given out a producer id: {error}"
         leader = self.client.metadata.leader(partition)
         if leader is None:
-            return f"{partition} has no leader that is known{self.client.metadata_trouble()}"
-        unreachable = self.client.unreachable(leader)
+            error = self.client.metadata_keeper.last_error
+            return f"{partition} has no leader that is known{because(error)}"
+        unreachable = self.client.pool.unreachable(leader)
         if unreachable is not None:
             return str(unreachable.error)
         return f"node {leader} has not answered the requests before it"

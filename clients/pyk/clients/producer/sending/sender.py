@@ -150,7 +150,7 @@ class Sender:
             except KafkaError as error:
                 self._ended(call, None, error)
         if plan.needs_metadata:
-            self._client.request_metadata_update()
+            self._client.metadata_keeper.request_update()
         if plan.needs_producer_id:
             self.identity.ask_soon()
         return plan.look_again_at
@@ -187,9 +187,9 @@ class Sender:
         self._settle(effects.settled)
         if effects.leaders and isinstance(response, ProduceResponse):
             leaders, ends = effects.leaders, response.node_endpoints
-            self._planner.leaders_moved(self._client.update_leaders(leaders, ends))
+            self._planner.leaders_moved(self._client.metadata_keeper.update_leaders(leaders, ends))
         elif effects.needs_metadata:
-            self._client.request_metadata_update()
+            self._client.metadata_keeper.request_update()
         if self._drain.has_unfinished():
             self._turn.request()
 

@@ -57,7 +57,7 @@ async def subscribed(
             activity=lambda: None,
             look_interval=1.0,
         )
-        client.use_topics("subscription", {"orders"})
+        client.topics.use("subscription", {"orders"})
         driver.subscribe({"orders"})
         client.supervisor.spawn("drive the membership", driver.run())
         yield group, Application(driver, events)
@@ -160,6 +160,6 @@ async def test_an_assignment_of_a_topic_that_is_not_known_yet_waits_for_metadata
         await eventually(lambda: group.beats > 3)
         assert events == []
 
-        client.use_topics("subscription", {"orders"})
+        client.topics.use("subscription", {"orders"})
 
         assert (await Application(driver, events).hears(Assign)).owned == {P0}
