@@ -24,7 +24,5 @@ cdef class LoopThread:
     cpdef bint is_here(self) except -1
     @cython.locals(drivers=LoopDrivers, visit=Visit)
     cpdef visit(self, function)
-    cpdef bint wait_for(self, Waiter waiter, timeout=*, begin=*) except -1
     cpdef bint leave(self, function, Waiter waiter) except -1
     cpdef Waiter new_waiter(self)
-    cpdef was_set(self, Waiter waiter)

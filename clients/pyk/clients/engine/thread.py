@@ -116,7 +116,7 @@ class LoopThread:
         None for no limit), with :class:`KafkaTimeoutError`; coroutines that keep deadlines of their
         own need none here. Without ``may_drive`` this waits as :meth:`wait_aside`.
         """
-        call = Call(coroutine, DrivingWaiter(self))
+        call = Call(coroutine, self.new_waiter())
         try:
             self._calls[call] = None
             self._enter()
@@ -139,11 +139,6 @@ class LoopThread:
             f"no result within {timeout:g} seconds: a callback, or a busy machine, holds up the "
             f"loop of the {self._name}"
         )
-
-    def call_soon(self, function: Callable[..., object], *arguments: Any) -> None:
-        """Have a function called in the loop, and do not wait for it."""
-        self._enter()
-        self._post(function, *arguments)
 
     def post(self, function: Callable[[], object]) -> bool:
         """Have a function called in the loop; return False if nobody will do so."""
@@ -174,20 +169,6 @@ class LoopThread:
                 with contextlib.suppress(StateError):
                     self._post(visit)
 
-    def wait_for(
-        self,
-        waiter: Waiter,
-        timeout: float | None = None,
-        begin: Callable[[], object] | None = None,
-    ) -> bool:
-        """Drive the loop, if nobody else does, until ``waiter`` is set or the time is over.
-
-        ``begin`` is called first. It may visit the loop, which this thread holds already where it
-        is to drive: a visit, and the wait for what follows from it, enter the loop once.
-        """
-        self.guard.check()
-        return self._drivers.wait(waiter, timeout, begin, True)
-
     def wait_aside(self, waiter: Waiter, timeout: float | None = None) -> bool:
         """Wait like ``waiter.wait``, but leave it to other threads to drive the loop meanwhile.
 
@@ -195,10 +176,6 @@ class LoopThread:
         """
         self.guard.check()
         return waiter.is_set or self._drivers.wait(waiter, timeout, None, False)
-
-    def was_set(self, waiter: Waiter) -> None:
-        """Have the thread notice that waits for ``waiter`` by driving the loop."""
-        self._drivers.was_set(waiter)
 
     def leave(self, function: Callable[[], object], waiter: Waiter) -> bool:
         """Leave a function of the engine to whoever runs the next turn; on the loop only.
@@ -210,7 +187,7 @@ class LoopThread:
 
     def new_waiter(self) -> Waiter:
         """Return what a thread can wait for, driving the loop meanwhile."""
-        return DrivingWaiter(self)
+        return DrivingWaiter(self._drivers, self.guard)
 
     def new_future(self) -> tuple[asyncio.Future[None], Callable[[], None]]:
         """Return a future of the running loop, and what settles it from this one."""
@@ -277,13 +254,13 @@ class LoopThread:
         error.__cause__ = self._failure
         return error
 
-    def _post(self, function: Callable[..., object], *arguments: Any) -> None:
+    def _post(self, function: Callable[[], object]) -> None:
         """Give the loop work, and wake whoever is to do it."""
         # Inside the lock, so that it is queued before the loop is told to end.
         with self._state:
             if self._is_closed or self.loop is None:
                 raise self._closed("is closed")
-            self.loop.call_soon(function, *arguments)
+            self.loop.call_soon(function)
         self._drivers.wake()
 
     def _run_in_loop(self, function: Callable[[], object]) -> None:

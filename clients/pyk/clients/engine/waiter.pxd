@@ -1,3 +1,6 @@
+from pyk.clients.engine.fork cimport ForkGuard
+
+
 cdef class Waiter:
     cdef readonly bint is_set
     cdef object _bell
@@ -9,4 +12,5 @@ cdef class Waiter:
 
 
 cdef class DrivingWaiter(Waiter):
-    cdef object _loop
+    cdef object _drivers
+    cdef ForkGuard _guard

@@ -64,36 +64,46 @@ class Waiter:
         return self.is_set
 
 
-class DrivenLoop(Protocol):
-    """A loop that threads drive while they wait."""
+class Drivers(Protocol):
+    """Those who drive a loop; see :class:`~pyk.clients.engine.loop_drivers.LoopDrivers`."""
 
-    def wait_for(
-        self, waiter: Waiter, timeout: float | None, begin: Callable[[], object] | None
+    def wait(
+        self,
+        waiter: Waiter,
+        timeout: float | None,
+        begin: Callable[[], object] | None,
+        may_drive: bool,
     ) -> bool:
-        """Drive the loop, if nobody else does, until ``waiter`` is set or the time is over.
-
-        ``begin`` is called first, and may find the loop held by its thread.
-        """
+        """Wait for ``waiter``, once ``begin`` was called; return whether it is set."""
 
     def was_set(self, waiter: Waiter) -> None:
         """Have the thread notice that waits for ``waiter`` by driving the loop."""
 
 
 class DrivingWaiter(Waiter):
-    """Waited for by driving a loop, if nobody else does."""
+    """Waited for by driving a loop, if nobody else does.
 
-    __slots__ = ("_loop",)
+    What a wait begins with may visit the loop, which the thread holds already where it is to drive:
+    a visit, and the wait for what follows from it, enter the loop once.
+    """
 
-    def __init__(self, loop: DrivenLoop) -> None:
+    __slots__ = ("_drivers", "_guard")
+
+    def __init__(self, drivers: Drivers, guard: ForkGuard) -> None:
         super().__init__()
-        self._loop = loop
+        self._drivers = drivers
+        self._guard = guard
 
     def set(self) -> None:
         Waiter.set(self)
-        self._loop.was_set(self)
+        self._drivers.was_set(self)
 
     def wait(self, timeout: float | None = None, begin: Callable[[], object] | None = None) -> bool:
-        return self.is_set or self._loop.wait_for(self, timeout, begin)
+        if self.is_set:
+            return True
+        if self._guard.is_forked:
+            self._guard.check()
+        return self._drivers.wait(self, timeout, begin, True)
 
 
 class Engine(Protocol):

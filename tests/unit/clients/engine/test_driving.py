@@ -88,7 +88,7 @@ def test_work_that_is_posted_while_callers_come_and_go_is_done(thread: LoopThrea
     for _ in range(200):
         thread.call(ident())
         done = threading.Event()
-        thread.call_soon(done.set)
+        thread.post(done.set)
 
         assert done.wait(IN_TIME)
 
@@ -126,7 +126,7 @@ def test_a_socket_is_read_whoever_drives(thread: LoopThread) -> None:
             time.sleep(0.006)  # the background thread takes over
     client.call(hang_up())
     client.close()
-    thread.call_soon(servers[0].close)
+    thread.post(servers[0].close)
     thread.call(after(0.01))
 
 
@@ -146,7 +146,7 @@ def test_many_threads_that_call_post_and_visit_all_get_what_they_wait_for() -> N
                     assert thread.call(after(0.001, turn), timeout=IN_TIME) == turn
                 elif kind == 2:
                     done = thread.new_waiter()
-                    thread.call_soon(done.set)
+                    thread.post(done.set)
                     assert done.wait(IN_TIME)
                 elif kind == 3:
                     done = thread.new_waiter()
@@ -232,7 +232,7 @@ def test_a_callback_that_calls_its_own_client_is_refused_whoever_drives(
 
     for _ in range(10):
         thread.call(call())
-    thread.call_soon(call_again)
+    thread.post(call_again)
 
     eventually(lambda: len(refused) == 11)
     assert all(refused)
@@ -272,13 +272,14 @@ def test_no_loop_is_running_in_a_thread_that_has_stopped_to_drive(thread: LoopTh
 
 
 def test_a_visit_neither_waits_for_a_busy_loop_nor_is_lost(thread: LoopThread) -> None:
+    thread.call(ident())
     is_stuck, may_go_on, visited = threading.Event(), threading.Event(), threading.Event()
 
     def stick() -> None:
         is_stuck.set()
         may_go_on.wait(IN_TIME)
 
-    thread.call_soon(stick)
+    thread.post(stick)
     is_stuck.wait(IN_TIME)
     thread.visit(visited.set)
 

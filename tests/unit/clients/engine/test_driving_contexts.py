@@ -66,7 +66,7 @@ def test_a_frame_that_a_caller_receives_is_not_of_its_context(thread: LoopThread
     in_a_request(lambda: waiter.wait(IN_TIME))
 
     assert receiver.noted == [(threading.get_ident(), "none")]
-    thread.call_soon(frames.abort)
+    thread.post(frames.abort)
     thread.close()
     far.close()
 

@@ -35,8 +35,8 @@ def drive_and_leave(thread: LoopThread, done: list[str]) -> bool:
         waiter.set()
         left.append(thread.leave(lambda: done.append("left work"), waiter))
 
-    thread.call_soon(turn)
-    assert thread.wait_for(waiter, IN_TIME)
+    thread.post(turn)
+    assert waiter.wait(IN_TIME)
     return left == [True]
 
 
@@ -78,7 +78,7 @@ def test_nothing_is_left_by_a_thread_that_does_not_drive(thread: LoopThread) -> 
     answers: list[bool] = []
     stranger = thread.new_waiter()
 
-    thread.call_soon(lambda: answers.append(thread.leave(lambda: done.append("work"), stranger)))
+    thread.post(lambda: answers.append(thread.leave(lambda: done.append("work"), stranger)))
 
     eventually(lambda: answers == [False])
     thread.call(ident())
@@ -98,7 +98,7 @@ def test_a_caller_notices_that_left_work_has_set_what_it_waits_for(thread: LoopT
 
         # By a timer: what other threads give the loop wakes the background thread.
         thread.call(call_later(0.01, turn))
-        assert thread.wait_for(waiter, IN_TIME)
+        assert waiter.wait(IN_TIME)
         if left != [True]:
             return False
         waits.append(took(lambda: next_waiter.wait(2 * IN_TIME)))
@@ -123,8 +123,8 @@ def test_left_work_that_fails_does_not_end_the_loop(thread: LoopThread) -> None:
             waiter.set()
             left.append(thread.leave(fail, waiter))
 
-        thread.call_soon(turn)
-        return thread.wait_for(waiter, IN_TIME) and left == [True]
+        thread.post(turn)
+        return waiter.wait(IN_TIME) and left == [True]
 
     eventually(drives_and_leaves_a_bug)
 
@@ -146,8 +146,8 @@ def test_left_work_that_fails_does_not_take_other_work_with_it(thread: LoopThrea
             if left == [True]:
                 thread.leave(lambda: done.append("left work"), waiter)
 
-        thread.call_soon(turn)
-        return thread.wait_for(waiter, IN_TIME) and left == [True]
+        thread.post(turn)
+        return waiter.wait(IN_TIME) and left == [True]
 
     eventually(drives_and_leaves_both)
 

@@ -51,7 +51,7 @@ def test_a_turn_that_fails_in_the_background_is_logged_and_the_next_one_works(
     rung = threading.Event()
     fail_turns(thread, MOST_FAILED_TURNS - 1)
 
-    thread.call_soon(rung.set)
+    thread.post(rung.set)
 
     assert rung.wait(IN_TIME)
     assert thread.call(after(0.01, 7)) == 7
@@ -142,7 +142,7 @@ def test_a_waiter_that_is_waited_for_aside_wakes_its_thread(thread: LoopThread) 
     thread.call(after(0))
     for _ in range(20):
         waiter = thread.new_waiter()
-        thread.call_soon(waiter.set)
+        thread.post(waiter.set)
         assert thread.wait_aside(waiter, IN_TIME)
     assert not thread.wait_aside(thread.new_waiter(), 0.001)
 
@@ -177,7 +177,7 @@ def test_a_call_is_over_soon_after_its_time_although_a_callback_holds_the_loop_u
         is_stuck.set()
         may_go_on.wait(IN_TIME)
 
-    thread.call_soon(stick)
+    thread.post(stick)
     is_stuck.wait(IN_TIME)
     with pytest.raises(KafkaTimeoutError):
         thread.call(after(0), timeout=0.01)

@@ -84,7 +84,7 @@ class OtherCaller:
 def test_work_that_is_posted_is_done(thread: LoopThread) -> None:
     done = threading.Event()
 
-    thread.call_soon(done.set)
+    thread.post(done.set)
 
     assert done.wait(IN_TIME)
 
@@ -95,7 +95,7 @@ def test_work_that_is_posted_beside_a_caller_that_waits_for_events_is_done(
     for _ in range(50):
         other = OtherCaller(thread)
 
-        thread.call_soon(other.come_back)
+        thread.post(other.come_back)
 
         assert other.came_back.wait(IN_TIME)
 
@@ -152,7 +152,7 @@ def test_others_that_wait_get_what_arrives_when_the_driver_has_left(thread: Loop
     sleeper = OtherCaller(thread)
     mail = Mail(thread, sleeper.come_back)
 
-    thread.call_soon(driver.come_back)
+    thread.post(driver.come_back)
     assert driver.came_back.wait(IN_TIME)
     mail.send()
 

@@ -188,7 +188,8 @@ def test_close_returns_in_time_while_the_loop_is_stuck() -> None:
         is_stuck.set()
         may_go_on.wait()
 
-    thread.call_soon(stick)
+    thread.call(value(1))
+    thread.post(stick)
     is_stuck.wait()
     began = time.monotonic()
 

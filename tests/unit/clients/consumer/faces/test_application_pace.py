@@ -46,7 +46,7 @@ class Application:
         self._thread.call(ident())  # whatever was left before is done
         self.steps.clear()
         self.pace.waiter.clear()
-        self._thread.call_soon(self.pace.take_records, lambda: self.steps.append("fetch"))
+        self._thread.post(lambda: self.pace.take_records(lambda: self.steps.append("fetch")))
         assert self.pace.waiter.wait(IN_TIME)
         return list(self.steps)
 
@@ -90,8 +90,8 @@ def test_the_next_fetch_leaves_first_while_an_application_works_for_long(
 def test_it_leaves_first_where_the_application_does_not_drive(application: Application) -> None:
     fetched: list[str] = []
 
-    application._thread.call_soon(
-        application.pace.take_records, lambda: fetched.append("without a caller")
+    application._thread.post(
+        lambda: application.pace.take_records(lambda: fetched.append("without a caller"))
     )
 
     eventually(lambda: fetched == ["without a caller"])
