@@ -11,7 +11,7 @@ import pytest
 
 from pyk.clients import AsyncConsumer, RebalanceListener, TopicPartition
 from pyk.clients.consumer.group.actions import Revoke
-from pyk.clients.errors import StateError
+from pyk.clients.errors import ClosedError, StateError
 from pyk.runtime.virtual_time import eventually, virtual_time
 from support.consumer_groups import Recorder
 from support.consuming import (
@@ -55,6 +55,59 @@ async def test_a_poll_that_is_cancelled_does_not_keep_a_revocation_unheard(turns
 
                 await eventually_polled(consumer, lambda: len(listener.events) == 3, timeout=5)
         assert [name for name, _ in listener.events][:3] == ["assigned", "revoked", "assigned"]
+
+
+async def begin_revocation_that_cannot_be_committed(
+    cluster: Any, consumer: AsyncConsumer[Any, Any]
+) -> None:
+    """Have the group rebalance while its coordinator takes no commits, and wait until it does."""
+    group = consumer._core.group
+    assert group is not None
+    cluster.faults.on("OffsetCommit").error("COORDINATOR_LOAD_IN_PROGRESS")
+    cluster.faults.on("Heartbeat").once().error("REBALANCE_IN_PROGRESS")
+    await eventually(lambda: any(isinstance(event, Revoke) for event in group._events))
+
+
+@virtual_time
+async def test_partitions_lost_while_they_are_committed_for_a_revocation_are_told_as_lost() -> None:
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        await produce(cluster, "orders", 40, partitions=4)
+        listener = Recorder()
+        consumer = make_consumer(
+            cluster, group_id="g", session_timeout_ms=6_000, heartbeat_interval_ms=1_000
+        )
+        async with consumer:
+            consumer.subscribe(["orders"], listener=listener)
+            await read(consumer, 40)
+            await begin_revocation_that_cannot_be_committed(cluster, consumer)
+            cluster.faults.on("Heartbeat").once().error("UNKNOWN_MEMBER_ID")
+
+            await consumer.poll(20)
+
+            assert listener.events[:2] == [("assigned", 4), ("lost", 4)]
+            await eventually_polled(consumer, lambda: len(consumer.assignment()) == 4)
+
+
+@virtual_time
+async def test_a_poll_that_commits_before_a_revocation_raises_that_the_consumer_was_closed() -> (
+    None
+):
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=4)
+        await produce(cluster, "orders", 40, partitions=4)
+        consumer = make_consumer(
+            cluster, group_id="g", topics=["orders"], heartbeat_interval_ms=1_000
+        )
+        await read(consumer, 40)
+        await begin_revocation_that_cannot_be_committed(cluster, consumer)
+        polling = asyncio.create_task(consumer.poll(60))
+        await asyncio.sleep(0.5)
+
+        await consumer.close(timeout=3)
+
+        with pytest.raises(ClosedError):
+            await polling
 
 
 class Polls(RebalanceListener):

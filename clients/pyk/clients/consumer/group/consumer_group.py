@@ -105,14 +105,20 @@ class ConsumerGroup:
         return event
 
     async def _has_committed(self, event: Revoke, deadline: float | None) -> bool:
-        if self._last_commit is None:
-            committing = self.commits.commit_finished(event.partitions)
+        """Return whether the event may be told: False also if it is void now.
+
+        While this waits, the group may take the partitions away, or the consumer may be closed.
+        """
+        committing = self._last_commit
+        if committing is None:
             name = f"commit in group {self.group_id} before partitions are revoked"
-            self._last_commit = self._client.supervisor.spawn(name, committing)
-            self._last_commit.add_done_callback(lambda _: self._buffer.call_attention(EVENT))
+            committing = self._last_commit = self._client.supervisor.spawn(
+                name, self.commits.commit_finished(event.partitions)
+            )
+            committing.add_done_callback(lambda _: self._buffer.call_attention(EVENT))
         left = None if deadline is None else max(0.0, deadline - self._client.clock.now())
-        await asyncio.wait({self._last_commit}, timeout=left)
-        return self._last_commit.done()
+        await asyncio.wait({committing}, timeout=left)
+        return committing.done() and committing is self._last_commit
 
     def finish_event(self, event: ApplicationEvent) -> None:
         """Take note that the application has heard of an event."""
