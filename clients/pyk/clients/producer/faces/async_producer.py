@@ -13,6 +13,7 @@ from pyk.clients.config import ProducerConfig, ProducerOptions
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.context import AsyncContext
+from pyk.clients.engine.steps import run_awaited
 from pyk.clients.payload import K, V
 from pyk.clients.producer.arguments import HeadersLike
 from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
@@ -22,7 +23,6 @@ from pyk.clients.producer.faces.core import EXIT_SECONDS, ProducerCore
 from pyk.clients.producer.faces.record import WaitingRecord
 from pyk.clients.producer.faces.send_path import AsyncSendPath, OnDelivery
 from pyk.clients.producer.faces.stats import ProducerStats
-from pyk.clients.producer.faces.steps import run_awaited
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
 

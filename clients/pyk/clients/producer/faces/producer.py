@@ -16,6 +16,7 @@ from pyk.clients.config import ProducerConfig, ProducerOptions
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.context import BlockingContext
+from pyk.clients.engine.steps import run
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import KafkaTimeoutError, StateError
 from pyk.clients.payload import K, V
@@ -27,7 +28,6 @@ from pyk.clients.producer.faces.core import CLOSE_SECONDS, CLOSED, EXIT_SECONDS,
 from pyk.clients.producer.faces.record import WaitingRecord
 from pyk.clients.producer.faces.send_path import BlockingSendPath, OnDelivery
 from pyk.clients.producer.faces.stats import ProducerStats
-from pyk.clients.producer.faces.steps import run
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
 
