@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import pyarrow as pa
 import pytest
 
@@ -234,8 +236,13 @@ async def test_each_record_has_its_own_fate():
         assert (await batch[2]).offset == 2
 
 
+class Topics(enum.StrEnum):
+    ORDERS = "orders"
+
+
+@pytest.mark.parametrize("topic", ["orders", Topics.ORDERS])
 @virtual_time
-async def test_rows_that_find_no_room_fail_in_the_result():
+async def test_rows_that_find_no_room_fail_in_the_result(topic):
     async with producing(buffer_memory=5_000, batch_size=1_000, max_block_ms=500) as (
         cluster,
         producer,
@@ -244,7 +251,7 @@ async def test_rows_that_find_no_room_fail_in_the_result():
         cluster.on(ProduceRequest, SILENCE)
         before = current_clock().now()
 
-        batch = await producer.send_batch("orders", [b"x" * 100] * 100)
+        batch = await producer.send_batch(topic, [b"x" * 100] * 100)
 
         assert current_clock().now() - before == pytest.approx(0.5, abs=0.01)
         assert not batch.done()

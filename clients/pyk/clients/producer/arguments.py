@@ -27,10 +27,13 @@ def check_callback(function: Any) -> None:
         raise TypeError(f"on_delivery must be callable, not {type(function).__name__}")
 
 
-def check_topic(topic: Any) -> None:
-    """Raise ``TypeError`` for a topic that is not a str."""
-    if not isinstance(topic, str):
-        raise TypeError(f"topic must be a str, not {type(topic).__name__}")
+def as_topic(given: Any) -> str:
+    """Return a topic as a plain str, also the member of an enum; raise ``TypeError``."""
+    if type(given) is str:
+        return given
+    if not isinstance(given, str):
+        raise TypeError(f"topic must be a str, not {type(given).__name__}")
+    return str.__str__(given)  # str() of a member of some enums is its name
 
 
 def as_partition(given: Any) -> int:

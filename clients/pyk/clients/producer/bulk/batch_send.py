@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pyk.clients.errors import KafkaError
-from pyk.clients.producer.arguments import check_topic
+from pyk.clients.producer.arguments import as_topic
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.budget import RoomRequest
 from pyk.clients.producer.batching.delivery import BatchResult
@@ -45,7 +45,7 @@ class BatchSend:
         Raises at once if a record is invalid. When a wait fails, what was not appended fails with
         it, in the result.
         """
-        check_topic(topic)
+        topic = as_topic(topic)
         bulk = self._read(topic, records)
         accumulator = self._accumulator
         accumulator.check_size(topic, bulk.largest_size)

@@ -17,8 +17,8 @@ from pyk.clients.producer.arguments import (
     as_bytes,
     as_headers,
     as_partition,
+    as_topic,
     check_callback,
-    check_topic,
     serialized,
 )
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
@@ -78,7 +78,7 @@ class SendPath:
         Without ``wakes`` the caller wakes the sender afterwards, whatever happens.
         """
         if type(topic) is not str:
-            check_topic(topic)
+            topic = as_topic(topic)
         if partition is not None:
             partition = as_partition(partition)
         if self._serializes:

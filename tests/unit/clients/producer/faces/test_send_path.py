@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import collections.abc
+import enum
 import inspect
 from datetime import datetime
 
@@ -63,6 +64,19 @@ def test_a_record_is_stamped_with_the_wall_clock_unless_it_has_a_time():
         (1, START_MS + 2_000, None, b"now"),
         (1, 5, None, b"then"),
     ]
+
+
+class Topics(enum.StrEnum):
+    ORDERS = "orders"
+
+
+def test_a_topic_may_be_the_member_of_an_enum_where_a_serializer_is_given():
+    accumulator = make_accumulator(partitions=3)
+    path = make_path(accumulator=accumulator, value_serializer=str.encode)
+
+    path.send(Topics.ORDERS, "value", partition=1)
+
+    assert [value for _, _, _, value in records_of(accumulator)] == [b"value"]
 
 
 def test_texts_and_buffers_become_bytes_and_none_stays_none():
