@@ -20,7 +20,7 @@ from pyk.reference_broker.broker_configs import BrokerConfigs
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.partition import Isolation, Partition
+from pyk.reference_broker.partition import Isolation, Partition, PartitionRead
 from pyk.reference_broker.replicas import Replicas
 from pyk.reference_broker.storage.errors import (
     LogError,
@@ -72,7 +72,7 @@ def fetch(services: FetchServices, request: FetchRequest, context: RequestContex
     if request.max_wait_ms <= 0 or not what.partitions or reader.is_enough(read):
         return reader.response(read)
     deferred: Deferred[Message] = Deferred()
-    operation = _DelayedFetch(reader, deferred)
+    operation = _DelayedFetch(reader, read, deferred)
     deadline = moment.after(request.max_wait_ms)
     waiting = services.waiting.fetches.watch(operation, reader.keys(), deadline)
     deferred.when_abandoned(lambda: services.waiting.fetches.forget(waiting))
@@ -96,22 +96,17 @@ class _Reader:
         self._max_bytes = min(request.max_bytes, services.configs.broker.fetch_max_bytes)
         # Kafka does not wait for more than it would send.
         self._min_bytes = min(request.min_bytes, self._max_bytes)
+        self._is_replica = max(request.replica_id, request.replica_state.replica_id) >= 0
         is_committed = request.isolation_level == READ_COMMITTED
         self._isolation = Isolation.READ_COMMITTED if is_committed else Isolation.READ_UNCOMMITTED
 
     def keys(self) -> list[TopicPartition]:
-        """Return what to watch: the partitions that exist."""
+        """Return what to watch: the partitions that were read."""
         return [
-            TopicPartition(name, fetched.asked.partition)
+            fetched.partition.topic_partition
             for fetched in self._what.partitions
-            if (name := self._name(fetched)) is not None
+            if fetched.partition is not None
         ]
-
-    def _name(self, fetched: FetchedPartition) -> str | None:
-        if not self._uses_topic_ids:
-            return fetched.topic
-        topic = self._services.image.topics_by_id.get(fetched.topic_id)
-        return None if topic is None else topic.name
 
     def read(self) -> ReadPartitions:
         """Read all partitions in turn until the response is full.
@@ -136,14 +131,10 @@ class _Reader:
         asked = fetched.asked
         partition: Partition | None = None
         try:
-            self._refuse_replicas()
-            name = self._name(fetched)
-            if name is None:
-                raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
-            partition = self._services.replicas.get(name, asked.partition)
+            partition = self._find(fetched)
             diverging = _diverging_epoch(partition, asked)
             if diverging is not None:
-                data = self._data(partition, asked)
+                data = self._data(asked, partition)
                 data.diverging_epoch = diverging
                 return data
             read = partition.read(
@@ -156,23 +147,38 @@ class _Reader:
         except (ApiError, LogError) as error:
             self._services.note_error(error)
             return _failed(asked, error, partition)
-        data = self._data(partition, asked)
+        data = self._data(asked, read)
         data.records = read.records
         return data
 
-    def _refuse_replicas(self) -> None:
-        replica_id = max(self._request.replica_id, self._request.replica_state.replica_id)
-        if replica_id >= 0:
+    def _find(self, fetched: FetchedPartition) -> Partition:
+        """Return the partition that is read; raise :class:`ApiError` if this broker has none."""
+        if self._is_replica:
             # No replica but this one is assigned to any partition.
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        partition = fetched.partition
+        if partition is None or not partition.is_leader:
+            fetched.partition = None
+            name = self._topic_name(fetched)
+            partition = self._services.replicas.get(name, fetched.asked.partition)
+            fetched.partition = partition
+        return partition
 
-    def _data(self, partition: Partition, asked: FetchPartition, **more: object) -> PartitionData:
+    def _topic_name(self, fetched: FetchedPartition) -> str:
+        if not self._uses_topic_ids:
+            return fetched.topic
+        topic = self._services.image.topics_by_id.get(fetched.topic_id)
+        if topic is None:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+        return topic.name
+
+    def _data(self, asked: FetchPartition, found: Partition | PartitionRead) -> PartitionData:
         is_committed = self._isolation is Isolation.READ_COMMITTED
         return PartitionData(
             partition_index=asked.partition,
-            high_watermark=partition.high_watermark,
-            last_stable_offset=partition.last_stable_offset,
-            log_start_offset=partition.log_start_offset,
+            high_watermark=found.high_watermark,
+            last_stable_offset=found.last_stable_offset,
+            log_start_offset=found.log_start_offset,
             aborted_transactions=[] if is_committed else None,
         )
 
@@ -187,13 +193,14 @@ class _Reader:
             if data.error_code or data.diverging_epoch.epoch >= 0:
                 return True
             available += len(data.records)
-        return available >= self._min_bytes or any(
-            self._is_in_older_segment(fetched) for fetched, _ in read
+        if available >= self._min_bytes:
+            return True
+        # A partition without records to read is read at its end, in its last segment.
+        return any(
+            self._find(fetched).is_in_older_segment(fetched.asked.fetch_offset, self._isolation)
+            for fetched, data in read
+            if len(data.records)
         )
-
-    def _is_in_older_segment(self, fetched: FetchedPartition) -> bool:
-        partition = self._services.replicas.get(self._name(fetched) or "", fetched.asked.partition)
-        return partition.is_in_older_segment(fetched.asked.fetch_offset, self._isolation)
 
     def response(self, read: ReadPartitions) -> FetchResponse:
         """Return the response with what belongs into it, by topic."""
@@ -216,9 +223,8 @@ class _Reader:
         try:
             data.records = data.records.as_part() if len(data.records) else b""
         except OSError as cause:
-            error = StorageError(
-                f"cannot read {self._name(fetched)}-{fetched.asked.partition}: {cause}"
-            )
+            assert fetched.partition is not None  # or there would be nothing to read
+            error = StorageError(f"cannot read {fetched.partition.topic_partition}: {cause}")
             self._services.note_error(error)
             return _failed(fetched.asked, error, None)
         return data
@@ -261,17 +267,22 @@ class _DelayedFetch:
     """A fetch that waits for min_bytes."""
 
     reader: _Reader
+    last_read: ReadPartitions
     deferred: Deferred[Message]
 
     def try_complete(self) -> bool:
-        read = self.reader.read()
-        if not self.reader.is_enough(read):
+        self.last_read = self.reader.read()
+        if not self.reader.is_enough(self.last_read):
             return False
-        self.deferred.complete(self.reader.response(read))
+        self.deferred.complete(self.reader.response(self.last_read))
         return True
 
     def expire(self) -> None:
-        self.deferred.complete(self.reader.response(self.reader.read()))
+        # Whatever moves a partition tries to complete the fetch, so the last read is still true.
+        # But where records lie may change without that: retention deletes segments.
+        if any(len(data.records) for _, data in self.last_read):
+            self.last_read = self.reader.read()
+        self.deferred.complete(self.reader.response(self.last_read))
 
     def fail(self) -> None:
         self.deferred.complete(FetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))

@@ -8,12 +8,16 @@ and a client that has lost count is told so and starts again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchPartition, FetchRequest, PartitionData
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
+
+if TYPE_CHECKING:
+    from pyk.reference_broker.partition import Partition
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0
@@ -33,6 +37,8 @@ class FetchedPartition:
     topic: str
     topic_id: UUID
     asked: FetchPartition
+    partition: Partition | None = None
+    """What it was found to be; looked up again once this broker does not lead that."""
     told_high_watermark: int = -1
     told_log_start_offset: int = -1
 

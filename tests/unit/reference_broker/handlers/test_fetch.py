@@ -270,3 +270,79 @@ async def test_a_full_fetch_opens_a_session_that_the_next_fetch_uses() -> None:
 
     assert second.session_id == first.session_id
     assert second.responses == []
+
+
+@virtual_time
+async def test_a_session_does_not_read_a_topic_that_was_created_again() -> None:
+    async with running(MemoryFileSystem(current_clock().time_ms)) as node:
+        await node.create(TOPIC)
+        topic_id = node.image.topics[TOPIC].topic_id
+        asked = [FetchTopic(topic_id=topic_id, partitions=[FetchPartition(partition=0)])]
+        request = FetchRequest(topics=asked, max_wait_ms=0, session_epoch=0)
+        opened: Any = fetch(node.broker.services, request, context(13))
+        node.delete(TOPIC)
+        await node.create(TOPIC)
+
+        request = FetchRequest(session_id=opened.session_id, session_epoch=1, max_wait_ms=0)
+        refused = answered(fetch(node.broker.services, request, context(13)))
+
+    assert refused.error_code == E.UNKNOWN_TOPIC_ID
+
+
+@virtual_time
+async def test_a_session_by_name_reads_a_topic_that_was_created_again() -> None:
+    async with running(MemoryFileSystem(current_clock().time_ms)) as node:
+        await node.create(TOPIC)
+        opened = ask(node.broker, session_epoch=0, max_wait_ms=0)
+        node.delete(TOPIC)
+        await node.create(TOPIC)
+        fill(node.broker, 10)
+
+        found = answered(ask(node.broker, session_id=opened.session_id, session_epoch=1))
+
+    assert offsets(found) == [0]
+
+
+@virtual_time
+async def test_a_wait_for_nothing_ends_without_another_read() -> None:
+    async with running_broker() as broker:
+        replies: list[Any] = []
+        ask(broker).when_done(replies.append)
+        await asyncio.sleep(1)
+        partition = broker.services.replicas.get(TOPIC, 0)
+        partition.read = unexpected_read  # type: ignore[method-assign]
+
+        await asyncio.sleep(WAIT_MS / 1000 + 1)
+
+    assert offsets(answered(replies[0])) == []
+
+
+@virtual_time
+async def test_a_wait_ends_with_the_offsets_that_a_partition_has_moved_to() -> None:
+    async with running_broker() as broker:
+        fill(broker, 10, 10)
+        replies: list[Any] = []
+        ask(broker, 2).when_done(replies.append)
+        broker.services.replicas.get(TOPIC, 0).delete_records(1)
+
+        await asyncio.sleep(WAIT_MS / 1000 + 1)
+
+    assert answered(replies[0]).log_start_offset == 1
+
+
+@virtual_time
+async def test_records_that_retention_has_deleted_during_a_wait_are_not_returned() -> None:
+    async with running_broker(topic_configs={"retention.ms": 1000}) as broker:
+        partition = broker.services.replicas.get(TOPIC, 0)
+        fill(broker, 10)
+        replies: list[Any] = []
+        ask(broker, min_bytes=1000).when_done(replies.append)
+        partition.log.delete_old_segments(current_clock().time_ms() + 10_000)
+
+        await asyncio.sleep(WAIT_MS / 1000 + 1)
+
+    assert answered(replies[0]).error_code == E.OFFSET_OUT_OF_RANGE
+
+
+def unexpected_read(*_: object, **__: object) -> None:
+    raise AssertionError("the partition is read again")
