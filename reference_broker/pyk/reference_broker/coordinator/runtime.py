@@ -65,7 +65,8 @@ class _Written:
 
     next_offset: int
     records: Sequence[ShardRecord]
-    decision: Decision = NOTHING
+    when_written: Callable[[ErrorCode], object]
+    actions: Sequence[Action] = ()
 
 
 def _ignore(_: object) -> None:
@@ -176,7 +177,7 @@ class ShardRuntime(Generic[S]):
             decision.when_written(error)
             response.complete(on_error(error) if error else answer)
 
-        self.carry_out(slotted.evolve(decision, when_written=when_written))
+        self._carry_out(decision, when_written)
         return response
 
     def tell(
@@ -201,24 +202,28 @@ class ShardRuntime(Generic[S]):
 
     def carry_out(self, decision: Decision) -> None:
         """Append the records of a decision, replay them, and tell when they are safe."""
+        self._carry_out(decision, decision.when_written)
+
+    def _carry_out(self, decision: Decision, when_written: Callable[[ErrorCode], object]) -> None:
         if self._is_unloaded:
-            decision.when_written(self._unloaded_error)
+            when_written(self._unloaded_error)
             return
         try:
-            self._write(decision)
+            self._write(decision, when_written)
         except ApiError as error:
             log.warning("Could not write to %s: %s", self._name, error)
             self.high_watermark_moved()  # there may be batches before the one that failed
-            decision.when_written(self._write_error(error.code))
+            when_written(self._write_error(error.code))
             return
         self.high_watermark_moved()
 
-    def _write(self, decision: Decision) -> None:
+    def _write(self, decision: Decision, when_written: Callable[[ErrorCode], object]) -> None:
         """Append and replay batch after batch; what follows waits for the last of them."""
         max_bytes = sys.maxsize if decision.is_atomic else self._log.max_batch_bytes
         batches = list(in_batches(decision.records, max_bytes))
         if not batches:
-            self._waiting.append(_Written(self._log.end_offset, (), decision))
+            end_offset = self._log.end_offset
+            self._waiting.append(_Written(end_offset, (), when_written, decision.actions))
         for number, batch in enumerate(batches, 1):
             key_values = [(key, value) for _, key, value in batch]
             next_offset = self._log.append(key_values, self._moment().time_ms)
@@ -226,8 +231,11 @@ class ShardRuntime(Generic[S]):
             if decision.replays:
                 for record in records:
                     self._shard.replay(record)
-            follows = decision if number == len(batches) else NOTHING
-            self._waiting.append(_Written(next_offset, records, follows))
+            if number < len(batches):
+                self._waiting.append(_Written(next_offset, records, _ignore))
+            else:
+                written = _Written(next_offset, records, when_written, decision.actions)
+                self._waiting.append(written)
 
     def high_watermark_moved(self) -> None:
         """Publish and answer what is below the high watermark; fail the rest if the log failed."""
@@ -235,8 +243,8 @@ class ShardRuntime(Generic[S]):
             written = self._waiting.popleft()
             if written.records:
                 self._publish(written.records)
-            written.decision.when_written(ErrorCode.NONE)
-            for action in written.decision.actions:
+            written.when_written(ErrorCode.NONE)
+            for action in written.actions:
                 self._begin(action)
         failure = self._log.failure
         if failure is not None:
@@ -244,7 +252,7 @@ class ShardRuntime(Generic[S]):
 
     def _fail_waiting(self, error: ErrorCode) -> None:
         while self._waiting:
-            self._waiting.popleft().decision.when_written(error)
+            self._waiting.popleft().when_written(error)
 
     def _begin(self, action: Action) -> None:
         result = self._act(action.request)
