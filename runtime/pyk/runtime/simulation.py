@@ -40,11 +40,14 @@ class HostClock:
         self._drifts_since = 0.0
 
     def time_ms(self) -> int:
-        return self._true_clock.time_ms() + round(self.seconds_ahead * 1000)
+        ahead = self.seconds_ahead
+        return self._true_clock.time_ms() + (round(ahead * 1000) if ahead else 0)
 
     @property
     def seconds_ahead(self) -> float:
         """How far the wall clock is ahead of the true time; negative where it is behind."""
+        if not self._drift:
+            return self._seconds_ahead
         drifted_for = self._true_clock.now() - self._drifts_since
         return self._seconds_ahead + self._drift * drifted_for
 

@@ -156,7 +156,10 @@ class MetadataImage:
     def awaits(self, topics: Iterable[str]) -> bool:
         """Say whether one of these topics is not there, but may come to be."""
         known = map(self.topics.get, topics)
-        return any(topic is None or ErrorCode(topic.error_code).retriable for topic in known)
+        return any(
+            topic is None or (topic.error_code and ErrorCode(topic.error_code).retriable)
+            for topic in known
+        )
 
     @property
     def has_claimed_ids(self) -> bool:

@@ -39,8 +39,6 @@ FIRST_VERSION_WITH_TOPIC_IDS = 13
 READ_COMMITTED = 1
 UNKNOWN_OFFSET = -1
 
-ReadPartitions = list[tuple[FetchedPartition, PartitionData]]
-
 
 class FetchServices(Protocol):
     """What Fetch uses of its broker."""
@@ -68,15 +66,32 @@ def fetch(services: FetchServices, request: FetchRequest, context: RequestContex
     except ApiError as error:
         return FetchResponse(error_code=error.code)
     reader = _Reader(services, request, what, uses_topic_ids)
-    read = reader.read()
-    if request.max_wait_ms <= 0 or not what.partitions or reader.is_enough(read):
-        return reader.response(read)
+    found = reader.read()
+    if request.max_wait_ms <= 0 or not what.partitions or reader.is_enough(found):
+        return reader.response(found)
     deferred: Deferred[Message] = Deferred()
-    operation = _DelayedFetch(reader, read, deferred)
+    operation = _DelayedFetch(reader, found, deferred)
     deadline = moment.after(request.max_wait_ms)
     waiting = services.waiting.fetches.watch(operation, reader.keys(), deadline)
     deferred.when_abandoned(lambda: services.waiting.fetches.forget(waiting))
     return deferred
+
+
+@slotted.define(eq=False)
+class _Found:
+    """What was read of the partitions of a fetch, one after the other."""
+
+    partitions: list[tuple[FetchedPartition, PartitionData]] = slotted.field(factory=list)
+    size: int = 0
+    """How many bytes of records there are."""
+    must_be_told: bool = False
+    """Whether there is an error or a diverging epoch."""
+
+    def add(self, fetched: FetchedPartition, data: PartitionData) -> None:
+        self.partitions.append((fetched, data))
+        self.size += len(data.records)
+        if data.error_code or data.diverging_epoch.epoch >= 0:
+            self.must_be_told = True
 
 
 class _Reader:
@@ -108,22 +123,18 @@ class _Reader:
             if fetched.partition is not None
         ]
 
-    def read(self) -> ReadPartitions:
+    def read(self) -> _Found:
         """Read all partitions in turn until the response is full.
 
         The first batch of the first partition that has any is given even if it exceeds all limits,
         so that a reader always gets on (KIP-74).
         """
-        read: ReadPartitions = []
-        left, min_one_batch = self._max_bytes, True
+        found = _Found()
         for fetched in self._what.partitions:
-            data = self._read_partition(fetched, left, min_one_batch=min_one_batch)
-            size = len(data.records)
-            if size:
-                min_one_batch = False
-                left = max(0, left - size)
-            read.append((fetched, data))
-        return read
+            left = max(0, self._max_bytes - found.size)
+            data = self._read_partition(fetched, left, min_one_batch=not found.size)
+            found.add(fetched, data)
+        return found
 
     def _read_partition(
         self, fetched: FetchedPartition, left: int, *, min_one_batch: bool
@@ -148,7 +159,8 @@ class _Reader:
             self._services.note_error(error)
             return _failed(asked, error, partition)
         data = self._data(asked, read)
-        data.records = read.records
+        if read.records.size:
+            data.records = read.records
         return data
 
     def _find(self, fetched: FetchedPartition) -> Partition:
@@ -182,30 +194,25 @@ class _Reader:
             aborted_transactions=[] if is_committed else None,
         )
 
-    def is_enough(self, read: ReadPartitions) -> bool:
+    def is_enough(self, found: _Found) -> bool:
         """Return whether there is nothing to wait for.
 
         That is so if there are enough bytes, or an error or a diverging epoch to report, or if a
         partition is read in a segment that nothing will be added to.
         """
-        available = 0
-        for _, data in read:
-            if data.error_code or data.diverging_epoch.epoch >= 0:
-                return True
-            available += len(data.records)
-        if available >= self._min_bytes:
+        if found.must_be_told or found.size >= self._min_bytes:
             return True
         # A partition without records to read is read at its end, in its last segment.
-        return any(
+        return bool(found.size) and any(
             self._find(fetched).is_in_older_segment(fetched.asked.fetch_offset, self._isolation)
-            for fetched, data in read
+            for fetched, data in found.partitions
             if len(data.records)
         )
 
-    def response(self, read: ReadPartitions) -> FetchResponse:
+    def response(self, found: _Found) -> FetchResponse:
         """Return the response with what belongs into it, by topic."""
         topics: dict[tuple[str, object], FetchableTopicResponse] = {}
-        for fetched, located in self._what.select(read):
+        for fetched, located in self._what.select(found.partitions):
             data = self._with_records(fetched, located)
             key = (fetched.topic, fetched.topic_id)
             topic = topics.get(key)
@@ -267,22 +274,22 @@ class _DelayedFetch:
     """A fetch that waits for min_bytes."""
 
     reader: _Reader
-    last_read: ReadPartitions
+    found: _Found
     deferred: Deferred[Message]
 
     def try_complete(self) -> bool:
-        self.last_read = self.reader.read()
-        if not self.reader.is_enough(self.last_read):
+        self.found = self.reader.read()
+        if not self.reader.is_enough(self.found):
             return False
-        self.deferred.complete(self.reader.response(self.last_read))
+        self.deferred.complete(self.reader.response(self.found))
         return True
 
     def expire(self) -> None:
-        # Whatever moves a partition tries to complete the fetch, so the last read is still true.
+        # Whatever moves a partition tries to complete the fetch, so what was found is still true.
         # But where records lie may change without that: retention deletes segments.
-        if any(len(data.records) for _, data in self.last_read):
-            self.last_read = self.reader.read()
-        self.deferred.complete(self.reader.response(self.last_read))
+        if self.found.size:
+            self.found = self.reader.read()
+        self.deferred.complete(self.reader.response(self.found))
 
     def fail(self) -> None:
         self.deferred.complete(FetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))

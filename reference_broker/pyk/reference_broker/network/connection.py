@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 MAX_WAITING_FRAMES = 16
 SECONDS_IN_A_TURN = 0.001
 SEND_BUFFER_BYTES = 256 * 1024
+SENT_FROM_FILES = (FileRegion, FileRecords)
 
 
 class RequestHandler(Protocol):
@@ -255,9 +256,10 @@ class Connection:
             log.exception("Could not encode the response to %s", request.api_key.api_name)
             self.transport.abort()
             return
-        if any(isinstance(part, FileRegion | FileRecords) for part in parts):
-            self._send_in_task(parts)
-            return
+        for part in parts:
+            if isinstance(part, SENT_FROM_FILES):
+                self._send_in_task(parts)
+                return
         self.transport.write(parts)
         if self.transport.unsent_bytes > SEND_BUFFER_BYTES:
             self._send_in_task([])
@@ -269,7 +271,7 @@ class Connection:
         """
         unsent = self.transport.unsent_bytes
         self.progress.sending(self._clock.now(), unsent + sum(map(len, parts)))
-        files = sum(len(part) for part in parts if isinstance(part, FileRegion | FileRecords))
+        files = sum(len(part) for part in parts if isinstance(part, SENT_FROM_FILES))
         self._sending_bytes = unsent + sum(map(len, parts)) - files
         self._budget.take(self._sending_bytes)
         if self._budget.is_overdrawn:

@@ -117,12 +117,13 @@ class MemoryTransport(asyncio.Transport):
         """Let what is next in line arrive when the latency is over."""
         loop, latency = self._loop, self.link.latency
         now = loop.time()
-        if not latency and self._arrives_at <= now:
-            loop.call_soon(self._arrive)
-            return
         # A latency that was shortened lets nothing overtake.
-        self._arrives_at = max(self._arrives_at, now + latency)
-        loop.call_at(self._arrives_at, self._arrive)
+        arrives_at = max(self._arrives_at, now + latency)
+        if arrives_at > now:
+            self._arrives_at = arrives_at
+            loop.call_at(arrives_at, self._arrive)
+        else:
+            loop.call_soon(self._arrive)
 
     def _arrive(self) -> None:
         if not self.link.is_open:  # it was cut while data were on the way
@@ -150,4 +151,5 @@ class MemoryTransport(asyncio.Transport):
             done += count
             self._protocol.buffer_updated(count)
             self.peer.acknowledge(count)
-        self._incoming += data[done:]
+        if done < size:
+            self._incoming += data[done:]

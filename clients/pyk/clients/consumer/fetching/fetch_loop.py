@@ -51,9 +51,9 @@ class FetchLoop:
     async def _wait(self) -> None:
         now = self._client.clock.now()
         until = min(now + LOOK_SECONDS, self._positions.next_retry(now) or now + LOOK_SECONDS)
+        timer = asyncio.get_running_loop().call_at(until, self._wake.set)
         try:
-            async with asyncio.timeout_at(until):
-                await self._wake.wait()
-        except TimeoutError:
-            return
+            await self._wake.wait()
+        finally:
+            timer.cancel()
         self._wake.clear()

@@ -146,11 +146,12 @@ class MembershipDriver:
             self.membership.application_polled(self._client.clock.now())
 
     async def _wait_until(self, until: float | None) -> None:
+        timer = None if until is None else asyncio.get_running_loop().call_at(until, self._wake.set)
         try:
-            async with asyncio.timeout_at(until):
-                await self._wake.wait()
-        except TimeoutError:
-            return
+            await self._wake.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
         self._wake.clear()
 
     async def _do(self, action: Action) -> None:
