@@ -12,13 +12,16 @@ be made, read and removed by any thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.runtime import slotted
+
+Partitions = frozenset[tuple[str, int | None]]
+"""Topics and partitions; no number where a topic as a whole is meant."""
 
 _APIS = {key.name.replace("_", ""): key for key in ApiKey}
 
@@ -43,7 +46,7 @@ class Effect:
     delay_ms: float = 0
     throttle_ms: int = 0
     error: ErrorCode | None = None
-    partitions: frozenset[tuple[str, int | None]] | None = None
+    partitions: Partitions | None = None
     """Where the error goes; None: everywhere."""
     is_dropped: bool = False
     is_response_lost: bool = False
@@ -65,28 +68,76 @@ class Effect:
         )
 
 
+@slotted.frozen(kw_only=True)
+class RequestFilter:
+    """Which requests a rule is for: those of an API with all the given facts."""
+
+    api_key: ApiKey
+    facts: Mapping[str, object]
+    """Node, client id, version and group, as far as they matter."""
+    topic: str | None = None
+    partition: int | None = None
+
+    def __str__(self) -> str:
+        details = {**self.facts, "topic": self.topic, "partition": self.partition}
+        given = (f"{name}={value}" for name, value in details.items() if value is not None)
+        return f"{self.api_key.api_name}({', '.join(given)})"
+
+    def select(self, facts: RequestFacts) -> Partitions | None:
+        """Return the partitions of a request that it is about, None if it is not about it.
+
+        A filter that names neither topic nor partition selects no partitions: it is about the
+        request as a whole.
+        """
+        if facts.api_key is not self.api_key:
+            return None
+        if any(getattr(facts, name) != value for name, value in self.facts.items()):
+            return None
+        if self.topic is None and self.partition is None:
+            return frozenset()
+        return frozenset(filter(self._names, facts.partitions)) or None
+
+    def _names(self, partition: tuple[str, int | None]) -> bool:
+        topic, number = partition
+        return self.topic in (None, topic) and (
+            self.partition is None or number in (None, self.partition)
+        )
+
+
+@slotted.define
+class Occurrences:
+    """How often a rule applies: to which of the requests that match it."""
+
+    to_skip: int = 0
+    remaining: int | None = None
+    """None: to all."""
+    seen: int = 0
+    hits: int = 0
+
+    def count(self) -> bool:
+        """Count a request that matches; return whether the rule applies to it."""
+        if self.remaining == 0:
+            return False
+        self.seen += 1
+        if self.seen <= self.to_skip:
+            return False
+        if self.remaining is not None:
+            self.remaining -= 1
+        self.hits += 1
+        return True
+
+
 class FaultRule:
     """One rule; see :meth:`FaultRules.on`. As a context manager it ends with its block."""
 
-    def __init__(
-        self,
-        matches: Callable[[RequestFacts], frozenset[tuple[str, int | None]] | None],
-        remove: Callable[[FaultRule], None],
-        text: str,
-    ) -> None:
-        self._matches = matches
+    def __init__(self, requests: RequestFilter, remove: Callable[[FaultRule], None]) -> None:
+        self.requests = requests
+        self.occurrences = Occurrences()
+        self.effect = Effect()
         self._remove = remove
-        self._text = text
-        self._skip = 0
-        self._remaining: int | None = None
-        self._effect = Effect()
-        self.seen = 0
-        """How many requests matched, those included that were let through."""
-        self.hits = 0
-        """How many requests it was applied to."""
 
     def __repr__(self) -> str:
-        return f"<FaultRule {self._text}: {self.hits} hits>"
+        return f"<FaultRule on {self.requests}: {self.hits} hits>"
 
     def __enter__(self) -> Self:
         return self
@@ -99,6 +150,16 @@ class FaultRule:
     ) -> None:
         self.remove()
 
+    @property
+    def seen(self) -> int:
+        """How many requests matched, those included that were let through."""
+        return self.occurrences.seen
+
+    @property
+    def hits(self) -> int:
+        """How many requests it was applied to."""
+        return self.occurrences.hits
+
     def remove(self) -> None:
         """Remove the rule from its cluster."""
         self._remove(self)
@@ -107,7 +168,7 @@ class FaultRule:
 
     def times(self, count: int) -> Self:
         """Apply to ``count`` requests only."""
-        self._remaining = count
+        self.occurrences.remaining = count
         return self
 
     def once(self) -> Self:
@@ -116,7 +177,7 @@ class FaultRule:
 
     def after(self, count: int) -> Self:
         """Let ``count`` requests through first."""
-        self._skip = count
+        self.occurrences.to_skip = count
         return self
 
     # -- what ------------------------------------------------------------------------------------
@@ -125,22 +186,22 @@ class FaultRule:
         """Answer with an error and do nothing else; a rule with a topic only for its partitions."""
         if isinstance(code, str) and code not in ErrorCode.__members__:
             raise ValueError(f"no error {code!r}; Kafka's names are like 'NOT_LEADER_OR_FOLLOWER'")
-        self._effect.error = ErrorCode[code] if isinstance(code, str) else code
+        self.effect.error = ErrorCode[code] if isinstance(code, str) else code
         return self
 
     def delay(self, milliseconds: float) -> Self:
         """Wait before the request is carried out."""
-        self._effect.delay_ms = milliseconds
+        self.effect.delay_ms = milliseconds
         return self
 
     def throttle(self, milliseconds: int) -> Self:
         """Tell the client that it was throttled for this long."""
-        self._effect.throttle_ms = milliseconds
+        self.effect.throttle_ms = milliseconds
         return self
 
     def drop_before_apply(self) -> Self:
         """Lose the request: nothing is carried out, and the connection stays open and silent."""
-        self._effect.is_dropped = True
+        self.effect.is_dropped = True
         return self
 
     def apply_then_lose_response(self, *, half_open: bool = False) -> Self:
@@ -148,39 +209,24 @@ class FaultRule:
 
         ``half_open`` leaves the connection open but silent, so that the client has to time out.
         """
-        self._effect.is_response_lost = True
-        self._effect.is_half_open = half_open
+        self.effect.is_response_lost = True
+        self.effect.is_half_open = half_open
         return self
 
     def close(self) -> Self:
         """Close the connection instead of carrying the request out."""
-        self._effect.is_closed = True
+        self.effect.is_closed = True
         return self
 
     def truncate(self, size: int = 10) -> Self:
         """Send the first bytes of the response, its length included, then close the connection."""
-        self._effect.truncate_to = size
+        self.effect.truncate_to = size
         return self
 
     def corrupt(self, position: int = -1) -> Self:
         """Invert all bits of one byte of the response, by default the last."""
-        self._effect.corrupt_at = position
+        self.effect.corrupt_at = position
         return self
-
-    # -- applying --------------------------------------------------------------------------------
-
-    def apply(self, facts: RequestFacts) -> Effect | None:
-        """Return what this rule does to a request, None if it does not apply."""
-        partitions = self._matches(facts)
-        if partitions is None or self._remaining == 0:
-            return None
-        self.seen += 1
-        if self.seen <= self._skip:
-            return None
-        if self._remaining is not None:
-            self._remaining -= 1
-        self.hits += 1
-        return slotted.evolve(self._effect, partitions=partitions or None)
 
 
 class FaultRules:
@@ -208,23 +254,14 @@ class FaultRules:
 
         A rule does nothing but count until it is told what to do.
         """
-        api_key = api if isinstance(api, ApiKey) else _api_key(api)
         exact = {"node": node, "client_id": client_id, "version": version, "group": group}
-        wanted = {name: value for name, value in exact.items() if value is not None}
-
-        def matches(facts: RequestFacts) -> frozenset[tuple[str, int | None]] | None:
-            if facts.api_key is not api_key:
-                return None
-            if any(getattr(facts, name) != value for name, value in wanted.items()):
-                return None
-            if topic is None and partition is None:
-                return frozenset()
-            chosen = frozenset(_chosen(facts.partitions, topic, partition))
-            return chosen or None
-
-        details = {**wanted, "topic": topic, "partition": partition}
-        text = ", ".join(f"{name}={value}" for name, value in details.items() if value is not None)
-        rule = FaultRule(matches, self._remove, f"on {api_key.api_name}({text})")
+        requests = RequestFilter(
+            api_key=api if isinstance(api, ApiKey) else _api_key(api),
+            facts={name: value for name, value in exact.items() if value is not None},
+            topic=topic,
+            partition=partition,
+        )
+        rule = FaultRule(requests, self._remove)
         self._rules = (*self._rules, rule)
         return rule
 
@@ -234,7 +271,7 @@ class FaultRules:
 
     def effect_on(self, facts: RequestFacts) -> Effect | None:
         """Return what is to happen to a request, None for nothing."""
-        applied = [effect for rule in self._rules if (effect := rule.apply(facts)) is not None]
+        applied = [effect for rule in self._rules if (effect := _apply(rule, facts)) is not None]
         if not applied:
             return None
         ending = next((effect for effect in applied if effect.ends_request), applied[0])
@@ -255,9 +292,9 @@ def _api_key(name: str) -> ApiKey:
     return key
 
 
-def _chosen(
-    partitions: Iterable[tuple[str, int | None]], topic: str | None, partition: int | None
-) -> Iterable[tuple[str, int | None]]:
-    for name, number in partitions:
-        if topic in (None, name) and (partition is None or number in (None, partition)):
-            yield name, number
+def _apply(rule: FaultRule, facts: RequestFacts) -> Effect | None:
+    """Return what a rule does to a request, None if it does not apply."""
+    partitions = rule.requests.select(facts)
+    if partitions is None or not rule.occurrences.count():
+        return None
+    return slotted.evolve(rule.effect, partitions=partitions or None)
