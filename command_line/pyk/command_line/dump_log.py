@@ -11,8 +11,6 @@ import attrs
 import click
 
 from pyk.command_line.disk.indexes import (
-    OFFSET_ENTRY,
-    TIME_ENTRY,
     dump_offset_index,
     dump_time_index,
     dump_transaction_index,
@@ -23,10 +21,11 @@ from pyk.command_line.disk.lines import DumpItem, Problem
 from pyk.command_line.disk.log_segment import StoredBatch, dump_segment, read_segment
 from pyk.command_line.disk.producers import dump_producer_snapshot
 from pyk.command_line.readable import Style
+from pyk.protocol.records.index_layout import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 
 _INDEXES: dict[str, Any] = {
-    ".index": (OFFSET_ENTRY, dump_offset_index),
-    ".timeindex": (TIME_ENTRY, dump_time_index),
+    ".index": (OFFSET_INDEX_ENTRY, dump_offset_index),
+    ".timeindex": (TIME_INDEX_ENTRY, dump_time_index),
 }
 _OTHERS = {".txnindex": dump_transaction_index, ".snapshot": dump_producer_snapshot}
 _SEGMENTS = (".log", ".checkpoint")

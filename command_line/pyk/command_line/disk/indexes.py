@@ -17,9 +17,8 @@ from pyk.command_line.disk.log_segment import StoredBatch
 from pyk.protocol import ProtocolError
 from pyk.protocol.messages.transaction_index import AbortedTxn
 from pyk.protocol.persisted import decode_versioned
+from pyk.protocol.records.index_layout import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 
-OFFSET_ENTRY = Struct(">ii")
-TIME_ENTRY = Struct(">qi")
 ABORTED_ENTRY_BYTES = 34
 
 
@@ -31,7 +30,7 @@ def dump_offset_index(
         None if batches is None else {each.position: each.batch.last_offset for each in batches}
     )
     previous = -1
-    for relative, position in _entries(OFFSET_ENTRY, data):
+    for relative, position in _entries(OFFSET_INDEX_ENTRY, data):
         offset = base_offset + relative
         yield Line({"offset": offset, "position": position})
         if relative <= previous:
@@ -52,7 +51,7 @@ def dump_time_index(
     """Yield the entries and their problems; ``batches`` are those of the segment."""
     newest = None if batches is None else _newest_up_to(batches)
     previous = None
-    for timestamp, relative in _entries(TIME_ENTRY, data):
+    for timestamp, relative in _entries(TIME_INDEX_ENTRY, data):
         offset = base_offset + relative
         yield Line({"timestamp": timestamp, "offset": offset})
         if previous is not None and timestamp <= previous:

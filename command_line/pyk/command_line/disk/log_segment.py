@@ -19,9 +19,13 @@ from pyk.protocol.records import (
     TimestampType,
     parse_any_batch,
 )
-from pyk.protocol.records.layout import LENGTH, LENGTH_AT, LENGTH_END
+from pyk.protocol.records.layout import (
+    LENGTH,
+    LENGTH_AT,
+    LENGTH_END,
+    MIN_LENGTH_OF_ANY_MAGIC,
+)
 
-_SHORTEST_BATCH = 14  # bytes of a batch of any format after its length
 _CHECKED_BYTES = 4096
 _TIME_NAMES = {
     TimestampType.NO_TIMESTAMP_TYPE: "NoTimestampType",
@@ -55,7 +59,7 @@ def read_segment(
         start = file.read(LENGTH_END)
         [length] = LENGTH.unpack_from(start, LENGTH_AT) if len(start) == LENGTH_END else [-1]
         following = position + LENGTH_END + length
-        if length < _SHORTEST_BATCH or following > size:
+        if length < MIN_LENGTH_OF_ANY_MAGIC or following > size:
             yield Problem(_what_is_left(file, position, size))
             return
         if following > end:

@@ -29,13 +29,14 @@ from pyk.protocol.records.layout import (
     HEADER_BYTES,
     LEADER_EPOCH,
     LEADER_EPOCH_AT,
-    LENGTH_END,
     LOG_APPEND_TIME,
     MAGIC,
     MAX_INT32,
     MAX_INT64,
     MAX_TIMESTAMP,
     MAX_TIMESTAMP_AT,
+    MIN_LENGTH,
+    MIN_LENGTH_OF_ANY_MAGIC,
     PRODUCER,
     PRODUCER_ID_AT,
 )
@@ -44,8 +45,6 @@ from pyk.protocol.records.reader import RecordBlock
 from pyk.protocol.records.record import Record, TimestampType
 
 _TIMESTAMP_TYPES = (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
-_MIN_LENGTH = HEADER_BYTES - LENGTH_END
-_MIN_LENGTH_OF_ANY_MAGIC = 14
 
 
 class RecordBatch(BatchHeader):
@@ -173,7 +172,7 @@ def parse_batch(
     batch = RecordBatch.__new__(RecordBatch)  # without __init__, which takes what is cut already
     if not batch.read(data, position):
         return None
-    if not batch.is_whole and (batch.magic != MAGIC or batch.length < _MIN_LENGTH):
+    if not batch.is_whole and (batch.magic != MAGIC or batch.length < MIN_LENGTH):
         raise _unreadable(batch.base_offset, batch.length, batch.magic)
     end = position + batch.size_in_bytes
     if end > len(data):
@@ -249,7 +248,7 @@ def _sum(first: int, delta: int) -> int:
 
 
 def _unreadable(base_offset: int, length: int, magic: int) -> RecordBatchError:
-    if length < _MIN_LENGTH_OF_ANY_MAGIC:
+    if length < MIN_LENGTH_OF_ANY_MAGIC:
         reason = f"a batch length of {length} is impossible"
         return CorruptRecordError(reason, base_offset=base_offset)
     if magic in (0, 1):
@@ -258,5 +257,5 @@ def _unreadable(base_offset: int, length: int, magic: int) -> RecordBatchError:
     if magic != MAGIC:
         reason = f"magic byte {magic} is no known record format"
         return UnsupportedMagicError(reason, base_offset=base_offset)
-    reason = f"a batch length of {length} is below the {_MIN_LENGTH} of an empty batch"
+    reason = f"a batch length of {length} is below the {MIN_LENGTH} of an empty batch"
     return CorruptRecordError(reason, base_offset=base_offset)

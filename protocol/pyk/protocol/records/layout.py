@@ -8,6 +8,10 @@ MAGIC = 2
 HEADER_BYTES = 61
 LENGTH_END = 12  # the batch length counts the bytes behind itself
 START_BYTES = 17  # up to the magic, which every format has at the same place
+MIN_LENGTH = HEADER_BYTES - LENGTH_END
+"""The batch length of a batch without records."""
+MIN_LENGTH_OF_ANY_MAGIC = 14
+"""The length of the shortest message of all formats: of magic 0, with neither key nor value."""
 
 HEADER = Struct(">qiibIhiqqqhii")
 """Base offset, length, leader epoch, magic, CRC, attributes, last offset delta, base timestamp, max

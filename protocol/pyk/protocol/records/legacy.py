@@ -35,6 +35,7 @@ from pyk.protocol.records.layout import (
     MAGIC_AT,
     MAX_INT32,
     MAX_INT64,
+    MIN_LENGTH_OF_ANY_MAGIC,
     START_BYTES,
 )
 from pyk.protocol.records.reader import RecordBlock
@@ -46,7 +47,7 @@ NO_TIMESTAMP = -1
 _START = struct.Struct(">qiIbb")  # offset, length, CRC, magic, attributes
 _TIMESTAMP = struct.Struct(">q")
 _LENGTH = struct.Struct(">i")
-_MIN_LENGTH = (14, 22)  # by magic
+_MIN_LENGTH = (MIN_LENGTH_OF_ANY_MAGIC, MIN_LENGTH_OF_ANY_MAGIC + _TIMESTAMP.size)  # by magic
 _NULL = encode_varint(-1)
 
 

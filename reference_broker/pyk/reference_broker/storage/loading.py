@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from pyk.protocol.records import RecordBatch, RecordBatchError, UnsupportedMagicError, parse_batch
-from pyk.protocol.records.layout import LENGTH_END
+from pyk.protocol.records.layout import LENGTH, LENGTH_AT, LENGTH_END
 from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.storage.checkpoint import LEADER_EPOCH_FILE
 from pyk.reference_broker.storage.errors import StorageError
@@ -256,7 +256,8 @@ def scan_batches(segment: LogSegment, end: int) -> Iterator[RecordBatch]:
         if used == 0:
             if len(window) < window_bytes or len(window) < LENGTH_END:
                 return
-            window_bytes = LENGTH_END + int.from_bytes(window[8:LENGTH_END])
+            (length,) = LENGTH.unpack_from(window, LENGTH_AT)
+            window_bytes = LENGTH_END + length
             if position + window_bytes > end:
                 return
         else:
@@ -266,7 +267,7 @@ def scan_batches(segment: LogSegment, end: int) -> Iterator[RecordBatch]:
 
 def _refuse_old_format(segment: LogSegment, data: memoryview) -> None:
     """Raise if ``data`` is a sound message of before Kafka 0.11: it must not be cut off."""
-    size = int.from_bytes(data[8:LENGTH_END])
+    size = int.from_bytes(data[LENGTH_AT:LENGTH_END])
     stored_crc = int.from_bytes(data[LENGTH_END : LENGTH_END + 4])
     if size > 4 and zlib.crc32(data[LENGTH_END + 4 : LENGTH_END + size]) == stored_crc:
         raise StorageError(

@@ -6,11 +6,9 @@ position where that batch begins. There is one about every ``index.interval.byte
 
 from __future__ import annotations
 
-import struct
-
+from pyk.protocol.records.index_layout import OFFSET_INDEX_ENTRY
 from pyk.reference_broker.storage.segment_index import SegmentIndex
 
-ENTRY = struct.Struct(">ii")
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
 
 
@@ -18,7 +16,7 @@ class OffsetIndex(SegmentIndex):
     """The offset index of one segment."""
 
     __slots__ = ()
-    entry = ENTRY
+    entry = OFFSET_INDEX_ENTRY
 
     def last_entry(self) -> tuple[int, int]:
         """Return the last (offset, position); the segment's beginning when there is none."""

@@ -6,11 +6,9 @@ Both rise. When the segment is finished, the last entry holds its largest timest
 
 from __future__ import annotations
 
-import struct
-
+from pyk.protocol.records.index_layout import TIME_INDEX_ENTRY
 from pyk.reference_broker.storage.segment_index import SegmentIndex
 
-ENTRY = struct.Struct(">qi")
 NO_TIMESTAMP = -1
 
 
@@ -18,7 +16,7 @@ class TimeIndex(SegmentIndex):
     """The time index of one segment."""
 
     __slots__ = ()
-    entry = ENTRY
+    entry = TIME_INDEX_ENTRY
 
     def last_entry(self) -> tuple[int, int]:
         """Return the last (timestamp, offset); (-1, base offset) when there is none."""

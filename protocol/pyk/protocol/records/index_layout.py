@@ -1,0 +1,15 @@
+"""The entries of the index files of a segment, as Kafka stores them.
+
+Both files are sorted, hold an entry about every ``index.interval.bytes``, and count offsets from
+the base offset of their segment. Kafka allocates the file of an active segment in advance: zeros
+may follow its entries.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+OFFSET_INDEX_ENTRY = Struct(">ii")
+"""The last offset of a batch, and the position where that batch begins."""
+TIME_INDEX_ENTRY = Struct(">qi")
+"""A timestamp, and the offset up to which no record is newer."""
