@@ -46,7 +46,7 @@ def test_apache_kafka_and_the_reference_broker_share_a_data_directory_in_turn() 
 
         manager = open_log_manager(kafka.data_folder())
         assert manager.data_directory.was_shut_down_cleanly
-        assert ORDERS in manager.stored_partitions()
+        assert ORDERS in manager.data_directory.partitions()
         log = manager.get_or_create(ORDERS, LogConfig(index_interval_bytes=100))
         assert values(log) == values_of_kafka
         assert log.high_watermark == len(values_of_kafka)

@@ -51,13 +51,13 @@ async def test_a_topic_that_is_deleted_before_it_is_open_leaves_nothing() -> Non
         await asyncio.sleep(1)
 
         assert broker.services.replicas.of_topic("wide") == []
-        assert "wide" not in {each.topic for each in broker._logs.stored_partitions()}
+        assert "wide" not in {each.topic for each in broker._logs.data_directory.partitions()}
 
 
 @virtual_time
 async def test_a_topic_of_many_partitions_is_deleted_turn_by_turn() -> None:
     async with running_broker(partitions=500) as broker:
-        stored = broker._logs.stored_partitions
+        stored = broker._logs.data_directory.partitions
         gone = DeleteTopicState(name="orders")
         delete_topics(broker.services, DeleteTopicsRequest(topics=[gone]), context(6))
         while "orders" in broker.image.topics:

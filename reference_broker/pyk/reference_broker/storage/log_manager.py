@@ -118,10 +118,6 @@ class LogManager:
         """Whether the last broker stopped cleanly. Otherwise records may have been lost."""
         return self.data_directory.was_shut_down_cleanly
 
-    def stored_partitions(self) -> list[TopicPartition]:
-        """Return the partitions that have a log on the disk, opened or not."""
-        return self.data_directory.partitions()
-
     def get(self, partition: TopicPartition) -> Log | None:
         """Return an opened log."""
         return self._logs.get(partition)

@@ -28,7 +28,7 @@ def test_deleted_log_frees_its_name_at_once_and_its_files_later(filesystem):
     manager.delete(ORDERS)
 
     assert manager.get(ORDERS) is None
-    assert manager.stored_partitions() == []
+    assert manager.data_directory.partitions() == []
     assert manager.get_or_create(ORDERS, log_config(), TWO).log_end_offset == 0
     deleted = [name for name in filesystem.list_directory("/data") if name.endswith("-delete")]
     assert len(deleted) == 1
@@ -64,7 +64,7 @@ def test_unopened_log_can_be_deleted(filesystem):
 
     manager.delete(ORDERS)
 
-    assert manager.stored_partitions() == []
+    assert manager.data_directory.partitions() == []
     assert manager.get_or_create(ORDERS, log_config(), TWO).log_start_offset == 0
 
 

@@ -29,7 +29,7 @@ def test_log_is_created_once_and_found_again(filesystem):
     assert manager.get_or_create(ORDERS, log_config(), ONE) is log
     assert manager.get(ORDERS) is log
     assert manager.get(TopicPartition("other", 0)) is None
-    assert manager.stored_partitions() == [ORDERS]
+    assert manager.data_directory.partitions() == [ORDERS]
 
 
 def test_clean_shutdown_is_believed(filesystem):
@@ -119,7 +119,7 @@ def test_other_files_and_directories_are_no_logs(filesystem):
     filesystem.open("/data/b-0", create=True)
     filesystem.make_directory("/data/with-dashes-7")
 
-    assert manager.stored_partitions() == [TopicPartition("with-dashes", 7)]
+    assert manager.data_directory.partitions() == [TopicPartition("with-dashes", 7)]
 
 
 def test_tasks_are_due_at_their_intervals():
