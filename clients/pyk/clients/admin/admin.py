@@ -2,70 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import random as randomness
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Self, Unpack
+from collections.abc import Iterable, Mapping
 
-from pyk.clients.admin.async_admin import AsyncAdmin
 from pyk.clients.admin.cluster import ClusterDescription
 from pyk.clients.admin.configs import AlterConfig, ConfigEntry, ConfigResource
+from pyk.clients.admin.core import CLOSE_SECONDS, AdminCore
+from pyk.clients.admin.face import AdminFace
 from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
 from pyk.clients.admin.topics import CreatedTopic, NewTopic, TopicDescription, TopicListing
 from pyk.clients.arguments import checked_timeout
-from pyk.clients.config import AdminConfig, AdminOptions
-from pyk.clients.config.signature import with_options_of
 from pyk.clients.engine.context import BlockingContext
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.offsets import ListedOffset, OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
-from pyk.runtime.clock import Clock
-from pyk.runtime.network import Network
-
-CLOSE_SECONDS = 5.0
 
 
-@with_options_of(AdminConfig, AdminOptions)
-class Admin(BlockingContext):
+class Admin(AdminFace, BlockingContext):
     """Looks after topics, settings, groups and offsets; :class:`AsyncAdmin` is the same, awaited.
 
     Any number of threads may share one.
     """
 
-    def __init__(
-        self,
-        bootstrap_servers: str | Sequence[str] | None = None,
-        *,
-        clock: Clock | None = None,
-        network: Network | None = None,
-        random: randomness.Random | None = None,
-        **options: Unpack[AdminOptions],
-    ) -> None:
-        """Check the options; nothing is connected yet.
-
-        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
-        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
-        """
-        self._use(
-            AsyncAdmin(bootstrap_servers, clock=clock, network=network, random=random, **options)
-        )
-
-    @classmethod
-    def from_properties(
-        cls,
-        source: str | os.PathLike[str] | Mapping[str, object],
-        /,
-        **overrides: Unpack[AdminOptions],
-    ) -> Self:
-        """Return an admin client configured by Kafka's dotted names, from a file or a mapping."""
-        admin = cls.__new__(cls)
-        admin._use(AsyncAdmin.from_properties(source, **overrides))
-        return admin
-
-    def _use(self, admin: AsyncAdmin) -> None:
-        self._admin = admin
+    def _set_up(self, core: AdminCore) -> None:
+        super()._set_up(core)
         self._thread = LoopThread("admin")
 
     def start(self, timeout: float | None = None) -> None:
@@ -74,7 +35,7 @@ class Admin(BlockingContext):
         Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
         all have failed, at the latest after ``timeout`` seconds (``default_api_timeout_ms``).
         """
-        self._thread.call(self._admin.start(timeout))
+        self._thread.call(self._core.start(timeout))
 
     def close(self, timeout: float | None = CLOSE_SECONDS) -> None:
         """End all connections; always returns, within ``timeout`` seconds."""
@@ -85,7 +46,7 @@ class Admin(BlockingContext):
             self._thread.close()
             return
         try:
-            self._thread.call(self._admin.close(CLOSE_SECONDS if limit is None else limit))
+            self._thread.call(self._core.close(limit))
         finally:
             self._thread.close()
 
@@ -96,10 +57,7 @@ class Admin(BlockingContext):
             return
         warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
         if not sys.is_finalizing():
-            thread.end_after(self._admin.close)
-
-    def __repr__(self) -> str:
-        return self._admin.config.name_of(self)
+            thread.end_after(self._core.close)
 
     # -- topics ------------------------------------------------------------------------------------
 
@@ -112,24 +70,26 @@ class Admin(BlockingContext):
     ) -> dict[str, CreatedTopic]:
         """Make topics and return what came out, by name; ``validate_only`` makes nothing."""
         return self._thread.call(
-            self._admin.create_topics(new_topics, validate_only=validate_only, timeout=timeout)
+            self._core.topics.create_topics(
+                new_topics, validate_only=validate_only, timeout=timeout
+            )
         )
 
     def list_topics(
         self, *, internal: bool = False, timeout: float | None = None
     ) -> dict[str, TopicListing]:
         """Return all topics by name, Kafka's own only if ``internal``."""
-        return self._thread.call(self._admin.list_topics(internal=internal, timeout=timeout))
+        return self._thread.call(self._core.topics.list_topics(internal=internal, timeout=timeout))
 
     def describe_topics(
         self, names: Iterable[str], *, timeout: float | None = None
     ) -> dict[str, TopicDescription]:
         """Return topics with their partitions, by name."""
-        return self._thread.call(self._admin.describe_topics(names, timeout=timeout))
+        return self._thread.call(self._core.topics.describe_topics(names, timeout=timeout))
 
     def delete_topics(self, names: Iterable[str], *, timeout: float | None = None) -> None:
         """Remove topics with all their records."""
-        self._thread.call(self._admin.delete_topics(names, timeout=timeout))
+        self._thread.call(self._core.topics.delete_topics(names, timeout=timeout))
 
     def create_partitions(
         self,
@@ -140,7 +100,9 @@ class Admin(BlockingContext):
     ) -> None:
         """Let topics grow to these numbers of partitions; keys then go elsewhere than before."""
         self._thread.call(
-            self._admin.create_partitions(counts, validate_only=validate_only, timeout=timeout)
+            self._core.topics.create_partitions(
+                counts, validate_only=validate_only, timeout=timeout
+            )
         )
 
     def delete_records(
@@ -150,7 +112,7 @@ class Admin(BlockingContext):
 
         -1 (``OffsetSpec.LATEST``) removes all.
         """
-        return self._thread.call(self._admin.delete_records(before, timeout=timeout))
+        return self._thread.call(self._core.offsets.delete_records(before, timeout=timeout))
 
     # -- settings ----------------------------------------------------------------------------------
 
@@ -163,7 +125,9 @@ class Admin(BlockingContext):
     ) -> dict[ConfigResource, Mapping[str, ConfigEntry]]:
         """Return all settings of topics, brokers or groups, by resource and name."""
         return self._thread.call(
-            self._admin.describe_configs(resources, documentation=documentation, timeout=timeout)
+            self._core.configs.describe_configs(
+                resources, documentation=documentation, timeout=timeout
+            )
         )
 
     def incremental_alter_configs(
@@ -175,7 +139,7 @@ class Admin(BlockingContext):
     ) -> None:
         """Change single settings, and leave the others as they are."""
         self._thread.call(
-            self._admin.incremental_alter_configs(
+            self._core.configs.incremental_alter_configs(
                 changes, validate_only=validate_only, timeout=timeout
             )
         )
@@ -191,20 +155,22 @@ class Admin(BlockingContext):
     ) -> list[GroupListing]:
         """Return the groups of all brokers, in these states and of these types if any are given."""
         return self._thread.call(
-            self._admin.list_groups(states=states, types=types, timeout=timeout)
+            self._core.groups.list_groups(states=states, types=types, timeout=timeout)
         )
 
     def describe_consumer_groups(
         self, group_ids: Iterable[str], *, timeout: float | None = None
     ) -> dict[str, ConsumerGroupDescription]:
         """Return groups with their members, by id."""
-        return self._thread.call(self._admin.describe_consumer_groups(group_ids, timeout=timeout))
+        return self._thread.call(
+            self._core.groups.describe_consumer_groups(group_ids, timeout=timeout)
+        )
 
     def delete_consumer_groups(
         self, group_ids: Iterable[str], *, timeout: float | None = None
     ) -> None:
         """Remove groups that have no members, with their committed offsets."""
-        self._thread.call(self._admin.delete_consumer_groups(group_ids, timeout=timeout))
+        self._thread.call(self._core.groups.delete_consumer_groups(group_ids, timeout=timeout))
 
     def list_consumer_group_offsets(
         self,
@@ -220,7 +186,7 @@ class Admin(BlockingContext):
         are about to commit for the group.
         """
         return self._thread.call(
-            self._admin.list_consumer_group_offsets(
+            self._core.groups.list_consumer_group_offsets(
                 group_id, partitions, require_stable=require_stable, timeout=timeout
             )
         )
@@ -234,7 +200,7 @@ class Admin(BlockingContext):
     ) -> None:
         """Commit offsets for a group that has no members, such as to let it read again."""
         self._thread.call(
-            self._admin.alter_consumer_group_offsets(group_id, new_offsets, timeout=timeout)
+            self._core.groups.alter_consumer_group_offsets(group_id, new_offsets, timeout=timeout)
         )
 
     def delete_consumer_group_offsets(
@@ -246,7 +212,7 @@ class Admin(BlockingContext):
     ) -> None:
         """Forget what a group has committed for partitions that no member reads."""
         self._thread.call(
-            self._admin.delete_consumer_group_offsets(group_id, partitions, timeout=timeout)
+            self._core.groups.delete_consumer_group_offsets(group_id, partitions, timeout=timeout)
         )
 
     def consumer_group_lag(
@@ -258,7 +224,7 @@ class Admin(BlockingContext):
     ) -> dict[TopicPartition, PartitionLag]:
         """Return how far a group is behind: in these partitions, or wherever it has committed."""
         return self._thread.call(
-            self._admin.consumer_group_lag(group_id, partitions, timeout=timeout)
+            self._core.groups.consumer_group_lag(group_id, partitions, timeout=timeout)
         )
 
     # -- offsets and cluster -----------------------------------------------------------------------
@@ -276,9 +242,9 @@ class Admin(BlockingContext):
         ``read_committed`` takes transactions that are still open as the end.
         """
         return self._thread.call(
-            self._admin.list_offsets(times, read_committed=read_committed, timeout=timeout)
+            self._core.offsets.list_offsets(times, read_committed=read_committed, timeout=timeout)
         )
 
     def describe_cluster(self, *, timeout: float | None = None) -> ClusterDescription:
         """Return the cluster's id, controller and brokers, as one broker sees them now."""
-        return self._thread.call(self._admin.describe_cluster(timeout=timeout))
+        return self._thread.call(self._core.describe_cluster(timeout))

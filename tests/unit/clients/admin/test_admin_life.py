@@ -47,6 +47,15 @@ async def test_entering_fails_fast_and_leaves_nothing() -> None:
         await admin.list_topics()
 
 
+@virtual_time
+async def test_closing_without_a_limit_has_one_all_the_same() -> None:
+    async with administered() as (_, admin):
+        await admin.close(timeout=None)
+
+        with pytest.raises(ClosedError):
+            await admin.list_topics()
+
+
 def test_a_call_on_another_event_loop_is_refused_before_it_waits() -> None:
     admins: list[AsyncAdmin] = []
 

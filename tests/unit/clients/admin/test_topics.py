@@ -54,8 +54,8 @@ def deleted(*errors: tuple[str, int]) -> DeleteTopicsResponse:
 async def let_control(node_id: int, cluster: ScriptedCluster, admin: AsyncAdmin) -> None:
     """Make a node the controller, and wait until the client knows."""
     cluster.controller_id = node_id
-    admin._client.metadata_keeper.request_update()
-    await admin._client.metadata_keeper.updated(1, current_clock().now() + 1)
+    admin._core.client.metadata_keeper.request_update()
+    await admin._core.client.metadata_keeper.updated(1, current_clock().now() + 1)
 
 
 @virtual_time

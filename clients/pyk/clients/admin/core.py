@@ -1,0 +1,46 @@
+"""What an admin client is, on its event loop; the blocking and the asyncio face stand on it."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from pyk.clients.admin.calls import Calls
+from pyk.clients.admin.cluster import ClusterDescription
+from pyk.clients.admin.config_calls import ConfigCalls
+from pyk.clients.admin.group_calls import GroupCalls
+from pyk.clients.admin.offset_calls import OffsetCalls
+from pyk.clients.admin.topic_calls import TopicCalls
+from pyk.clients.arguments import checked_timeout
+from pyk.clients.config import AdminConfig
+from pyk.clients.engine.client import Client
+from pyk.clients.engine.environment import ClientEnvironment
+from pyk.clients.engine.metadata import MetadataAnswer
+
+CLOSE_SECONDS = 5.0
+
+
+class AdminCore:
+    """The client of one admin client, and its calls, by what they are about."""
+
+    def __init__(self, config: AdminConfig, **environment: Unpack[ClientEnvironment]) -> None:
+        self.config = config
+        self.client = Client(config, **environment)
+        self._calls = Calls(self.client, config)
+        self.topics = TopicCalls(self._calls)
+        self.configs = ConfigCalls(self._calls)
+        self.offsets = OffsetCalls(self._calls)
+        self.groups = GroupCalls(self._calls, self.offsets)
+
+    async def start(self, timeout: float | None) -> None:
+        """Connect, within ``timeout`` seconds (``default_api_timeout_ms``)."""
+        await self._calls.begin(timeout)
+
+    async def close(self, timeout: float | None = CLOSE_SECONDS) -> None:
+        """End all connections, within ``timeout`` seconds."""
+        seconds = checked_timeout(timeout)
+        await self.client.close(CLOSE_SECONDS if seconds is None else seconds)
+
+    async def describe_cluster(self, timeout: float | None) -> ClusterDescription:
+        answer = MetadataAnswer.of(await self._calls.metadata((), timeout))
+        nodes = sorted(answer.nodes.values(), key=lambda node: node.node_id)
+        return ClusterDescription(answer.cluster_id, answer.controller_id, tuple(nodes))

@@ -1,0 +1,20 @@
+"""What a client takes from its environment, so that tests can replace it."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TypedDict
+
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import Network
+
+
+class ClientEnvironment(TypedDict, total=False):
+    """Keyword arguments of clients; what is None or left out is the real one.
+
+    A simulated host has them as ``client_options`` (:mod:`pyk.runtime.simulation`).
+    """
+
+    clock: Clock | None
+    network: Network | None
+    random: Random | None
