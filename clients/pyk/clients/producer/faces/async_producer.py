@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import random as randomness
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from pyk.clients.arguments import checked_timeout
-from pyk.clients.config import ProducerConfig, ProducerOptions
-from pyk.clients.config.properties_file import read_properties
-from pyk.clients.config.signature import with_options_of
+from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.context import AsyncContext
+from pyk.clients.engine.environment import ClientEnvironment
 from pyk.clients.engine.steps import run_awaited
 from pyk.clients.payload import K, V
 from pyk.clients.producer.arguments import HeadersLike
@@ -20,17 +17,14 @@ from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.batching.waits import Steps
 from pyk.clients.producer.bulk.batch_delivery import BatchDelivery
 from pyk.clients.producer.faces.core import EXIT_SECONDS, ProducerCore
+from pyk.clients.producer.faces.face import ProducerFace
 from pyk.clients.producer.faces.record import WaitingRecord
 from pyk.clients.producer.faces.send_path import AsyncSendPath, OnDelivery
-from pyk.clients.producer.faces.stats import ProducerStats
-from pyk.runtime.clock import Clock
-from pyk.runtime.network import Network
 
 R = TypeVar("R")
 
 
-@with_options_of(ProducerConfig, ProducerOptions)
-class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
+class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
     """Writes records to topics.
 
     ``await producer.send(…)`` puts a record into the buffer, waiting only while that is full or the
@@ -41,35 +35,6 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
     All of it is used on one event loop. ``clock``, ``network`` and ``random`` are its ways to the
     world, for tests.
     """
-
-    def __init__(
-        self,
-        bootstrap_servers: str | Sequence[str] | None = None,
-        *,
-        clock: Clock | None = None,
-        network: Network | None = None,
-        random: randomness.Random | None = None,
-        **options: Unpack[ProducerOptions],
-    ) -> None:
-        """Check the options; nothing is connected yet.
-
-        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
-        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
-        """
-        config = ProducerConfig.from_kwargs(bootstrap_servers, **options)
-        self._set_up(config, clock, network, random)
-
-    @classmethod
-    def from_properties(
-        cls,
-        source: str | os.PathLike[str] | Mapping[str, object],
-        /,
-        **overrides: Unpack[ProducerOptions],
-    ) -> Self:
-        """Return a producer configured by Kafka's dotted names, from a file or a mapping."""
-        producer = cls.__new__(cls)
-        producer._set_up(ProducerConfig.from_properties(read_properties(source), **overrides))
-        return producer
 
     if TYPE_CHECKING:
 
@@ -146,10 +111,6 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
         """Return the numbers of a topic's partitions; waits for metadata (``max_block_ms``)."""
         return await self._core.partitions_for(topic, checked_timeout(timeout))
 
-    def stats(self) -> ProducerStats:
-        """Return how the producer stands at this moment."""
-        return self._core.stats()
-
     async def __aexit__(
         self,
         kind: type[BaseException] | None,
@@ -159,25 +120,15 @@ class AsyncProducer(AsyncSendPath, AsyncContext, Generic[K, V]):
         """Close; after an error of the application in 5 seconds at most, so that it shows soon."""
         await self.close(None if kind is None else EXIT_SECONDS)
 
-    def __repr__(self) -> str:
-        return self._core.config.name_of(self)
-
     def __del__(self) -> None:
         core = getattr(self, "_core", None)
         if core is not None:
             core.warn_unclosed()
 
-    def _set_up(
-        self,
-        config: ProducerConfig,
-        clock: Clock | None = None,
-        network: Network | None = None,
-        random: randomness.Random | None = None,
-    ) -> None:
-        core = ProducerCore(
-            config, name=config.name_of(self), clock=clock, network=network, random=random
-        )
-        super().__init__(
+    def _set_up(self, config: ProducerConfig, **environment: Unpack[ClientEnvironment]) -> None:
+        core = ProducerCore(config, name=config.name_of(self), **environment)
+        AsyncSendPath.__init__(
+            self,
             core.accumulator,
             key_serializer=config.key_serializer,
             value_serializer=config.value_serializer,

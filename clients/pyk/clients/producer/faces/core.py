@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random as randomness
 import warnings
 from operator import itemgetter
+from typing import Unpack
 
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
+from pyk.clients.engine.environment import ClientEnvironment
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
 from pyk.clients.engine.metadata_keeper import because
 from pyk.clients.engine.thread import LoopThread
@@ -38,8 +39,6 @@ from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import counted
 from pyk.protocol.records import Compression, UnsupportedCompressionError
 from pyk.protocol.records.builder import BatchFormat
-from pyk.runtime.clock import Clock
-from pyk.runtime.network import Network
 
 # For ending tasks and connections, once nothing is left to send.
 CLOSE_SECONDS = 5.0
@@ -71,9 +70,7 @@ class ProducerCore:
         *,
         name: str,
         thread: LoopThread | None = None,
-        clock: Clock | None = None,
-        network: Network | None = None,
-        random: randomness.Random | None = None,
+        **environment: Unpack[ClientEnvironment],
     ) -> None:
         self.config = config
         self.name = name
@@ -84,11 +81,9 @@ class ProducerCore:
         self._limit = f"{option}={limit}"
         self.client = Client(
             config,
-            clock=clock,
-            network=network,
-            random=random,
             allow_auto_topic_creation=True,
             has_records_for=self._has_records_for,
+            **environment,
         )
         self._thread = thread
         self.own_loop = LoopOfCaller(self.client.guard)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
-import random as randomness
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from pyk.clients.arguments import checked_timeout
-from pyk.clients.config import ProducerConfig, ProducerOptions
-from pyk.clients.config.properties_file import read_properties
-from pyk.clients.config.signature import with_options_of
+from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.context import BlockingContext
+from pyk.clients.engine.environment import ClientEnvironment
 from pyk.clients.engine.steps import run
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import KafkaTimeoutError, StateError
@@ -25,11 +22,9 @@ from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
 from pyk.clients.producer.batching.waits import MetadataWait, Steps, Wait
 from pyk.clients.producer.bulk.batch_delivery import BatchDelivery
 from pyk.clients.producer.faces.core import CLOSE_SECONDS, CLOSED, EXIT_SECONDS, ProducerCore
+from pyk.clients.producer.faces.face import ProducerFace
 from pyk.clients.producer.faces.record import WaitingRecord
 from pyk.clients.producer.faces.send_path import BlockingSendPath, OnDelivery
-from pyk.clients.producer.faces.stats import ProducerStats
-from pyk.runtime.clock import Clock
-from pyk.runtime.network import Network
 
 R = TypeVar("R")
 
@@ -41,8 +36,7 @@ GRACE_SECONDS = 0.05
 CLOSING_GRACE_SECONDS = 0.3
 
 
-@with_options_of(ProducerConfig, ProducerOptions)
-class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
+class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
     """Writes records to topics; :class:`AsyncProducer` is the same, awaited.
 
     Any number of threads may share one. Delivery callbacks run on the producer's own thread, or
@@ -50,35 +44,6 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
     ``send``, ``send_batch`` or ``add_done_callback``: they may take locks that are held around
     these. They must not call what waits (``flush``, ``close``, ``result``).
     """
-
-    def __init__(
-        self,
-        bootstrap_servers: str | Sequence[str] | None = None,
-        *,
-        clock: Clock | None = None,
-        network: Network | None = None,
-        random: randomness.Random | None = None,
-        **options: Unpack[ProducerOptions],
-    ) -> None:
-        """Check the options; nothing is connected yet.
-
-        Raises :class:`ConfigurationError` for an option that is unknown or out of range.
-        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
-        """
-        config = ProducerConfig.from_kwargs(bootstrap_servers, **options)
-        self._set_up(config, clock, network, random)
-
-    @classmethod
-    def from_properties(
-        cls,
-        source: str | os.PathLike[str] | Mapping[str, object],
-        /,
-        **overrides: Unpack[ProducerOptions],
-    ) -> Self:
-        """Return a producer configured by Kafka's dotted names, from a file or a mapping."""
-        producer = cls.__new__(cls)
-        producer._set_up(ProducerConfig.from_properties(read_properties(source), **overrides))
-        return producer
 
     if TYPE_CHECKING:
 
@@ -156,10 +121,6 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
         """Return the numbers of a topic's partitions; waits for metadata (``max_block_ms``)."""
         return self._thread.call(self._core.partitions_for(topic, checked_timeout(timeout)))
 
-    def stats(self) -> ProducerStats:
-        """Return how the producer stands at this moment."""
-        return self._core.stats()
-
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -168,9 +129,6 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
     ) -> None:
         """Close; after an error of the application in 5 seconds at most, so that it shows soon."""
         self.close(None if kind is None else EXIT_SECONDS)
-
-    def __repr__(self) -> str:
-        return self._core.config.name_of(self)
 
     def __del__(self) -> None:
         """Deliver what is left, in the background, and end."""
@@ -181,23 +139,11 @@ class Producer(BlockingSendPath, BlockingContext, Generic[K, V]):
         if not sys.is_finalizing():
             self._thread.end_after(core.close)
 
-    def _set_up(
-        self,
-        config: ProducerConfig,
-        clock: Clock | None = None,
-        network: Network | None = None,
-        random: randomness.Random | None = None,
-    ) -> None:
+    def _set_up(self, config: ProducerConfig, **environment: Unpack[ClientEnvironment]) -> None:
         thread = LoopThread("producer")
-        core = ProducerCore(
-            config,
-            name=config.name_of(self),
-            thread=thread,
-            clock=clock,
-            network=network,
-            random=random,
-        )
-        super().__init__(
+        core = ProducerCore(config, name=config.name_of(self), thread=thread, **environment)
+        BlockingSendPath.__init__(
+            self,
             core.accumulator,
             key_serializer=config.key_serializer,
             value_serializer=config.value_serializer,
