@@ -4,7 +4,7 @@ A producer has one :class:`IdentityPolicy`. The sender asks it, and knows nothin
 ids, epochs and transactions:
 
 1. **Who gets a producer id, and when.** :meth:`~IdentityPolicy.next_request` is what a broker has
-   to be asked now; :meth:`~IdentityPolicy.answered` takes the response.
+   to be asked now, whatever request that is, with what takes its response.
 2. **What may be sent.** A partition sends nothing before :meth:`~IdentityPolicy.begin_order` has
    let it begin an order, and again nothing once its ``must_restart`` is set, until that lets it
    begin the next one.
@@ -22,7 +22,10 @@ transaction. An error about sequences, and each failed batch, makes it abort the
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import attrs
 
 from pyk.clients.errors import MalformedResponseError, error_for
 from pyk.clients.producer.batching.batch import ProducerBatch
@@ -31,8 +34,20 @@ from pyk.clients.producer.sending.partition_queue import PartitionQueue
 from pyk.clients.producer.sending.sequences import PartitionSequence, ProducerIdentity
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from pyk.protocol.schema import Message
 
 NO_TRANSACTIONS_TIMEOUT_MS = (1 << 31) - 1
+
+
+@attrs.frozen
+class IdentityRequest:
+    """A request that a policy wants a broker to answer."""
+
+    purpose: str
+    """What it is sent for, as in "get a producer id"."""
+    message: Message
+    answered: Callable[[Any], None]
+    """Takes the response; raises the error that it carries."""
 
 
 class IdentityPolicy(Protocol):
@@ -60,11 +75,8 @@ class IdentityPolicy(Protocol):
     def batch_failed(self, batch: ProducerBatch) -> None:
         """Take note that a batch was given up."""
 
-    def next_request(self) -> InitProducerIdRequest | None:
+    def next_request(self) -> IdentityRequest | None:
         """Return what to ask a broker now, None for nothing."""
-
-    def answered(self, response: InitProducerIdResponse) -> None:
-        """Take the response to :meth:`next_request`; raise the error that it carries."""
 
 
 class NoIdentity:
@@ -84,11 +96,8 @@ class NoIdentity:
     def batch_failed(self, batch: ProducerBatch) -> None:
         """Do nothing: no other batch depends on it."""
 
-    def next_request(self) -> InitProducerIdRequest | None:
+    def next_request(self) -> IdentityRequest | None:
         return None
-
-    def answered(self, response: InitProducerIdResponse) -> None:
-        raise AssertionError("nothing was asked")
 
 
 class IdempotentIdentity:
@@ -140,12 +149,13 @@ class IdempotentIdentity:
     def batch_failed(self, batch: ProducerBatch) -> None:
         """Do nothing: the partition's queue knows of the gap."""
 
-    def next_request(self) -> InitProducerIdRequest | None:
-        return InitProducerIdRequest(
+    def next_request(self) -> IdentityRequest | None:
+        message = InitProducerIdRequest(
             transactional_id=None, transaction_timeout_ms=NO_TRANSACTIONS_TIMEOUT_MS
         )
+        return IdentityRequest("get a producer id", message, self._answered)
 
-    def answered(self, response: InitProducerIdResponse) -> None:
+    def _answered(self, response: InitProducerIdResponse) -> None:
         if response.error_code != ErrorCode.NONE:
             raise error_for(response.error_code)
         if response.producer_id < 0 or response.producer_epoch < 0:

@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError
-from pyk.clients.producer.sending.identity import IdentityPolicy
-from pyk.protocol.messages.init_producer_id import InitProducerIdRequest
+from pyk.clients.producer.sending.identity import IdentityPolicy, IdentityRequest
 
 log = logging.getLogger(__name__)
 
@@ -44,9 +43,9 @@ class IdentityDriver:
         request = self._policy.next_request()
         if request is not None:
             self._is_asking = True
-            self._client.supervisor.spawn("get a producer id", self._ask(request))
+            self._client.supervisor.spawn(request.purpose, self._ask(request))
 
-    async def _ask(self, request: InitProducerIdRequest) -> None:
+    async def _ask(self, request: IdentityRequest) -> None:
         """Ask until there is a response; what waits for it expires by itself.
 
         After a refusal it ends, but not before its backoff: the next record asks again.
@@ -58,7 +57,7 @@ class IdentityDriver:
                 try:
                     timeout = client.config.request_timeout_ms / 1000
                     deadline = client.clock.now() + timeout
-                    self._policy.answered(await client.send_to_any(request, deadline))
+                    request.answered(await client.send_to_any(request.message, deadline))
                     self.error, self._failures = None, 0
                     return
                 except KafkaError as error:
@@ -66,7 +65,7 @@ class IdentityDriver:
                     is_refused = not error.retriable
                     if is_refused:
                         self._on_refusal(error)
-                    log.info("No producer id yet: %s", error)
+                    log.info("Could not %s: %s", request.purpose, error)
                 self._failures += 1
                 wait = client.retry_backoff.delay(self._failures, client.random.random())
                 await asyncio.sleep(wait)

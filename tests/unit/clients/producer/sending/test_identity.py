@@ -7,7 +7,11 @@ import pytest
 
 from pyk.clients.errors import ClusterAuthorizationFailedError, MalformedResponseError
 from pyk.clients.producer.batching.batch import ProducerBatch
-from pyk.clients.producer.sending.identity import IdempotentIdentity, NoIdentity
+from pyk.clients.producer.sending.identity import (
+    IdempotentIdentity,
+    IdentityPolicy,
+    NoIdentity,
+)
 from pyk.clients.producer.sending.sequences import MAX_EPOCH, PartitionSequence, ProducerIdentity
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.init_producer_id import InitProducerIdResponse
@@ -17,6 +21,7 @@ from pyk.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from pyk.protocol.schema import Message
 from support.producer_parts import (
     Routes,
     make_accumulator,
@@ -26,6 +31,13 @@ from support.producer_parts import (
 )
 
 on_node_1 = Routes(lambda partition: 1)
+
+
+def answer(policy: IdentityPolicy, response: Message) -> None:
+    """Answer what a policy asks of a broker."""
+    request = policy.next_request()
+    assert request is not None
+    request.answered(response)
 
 
 def numbers(sequence: PartitionSequence) -> tuple[int, int, int]:
@@ -45,7 +57,7 @@ def test_an_order_waits_for_the_first_producer_id():
     policy, sequence = IdempotentIdentity(), PartitionSequence()
     assert not policy.begin_order(sequence)
 
-    policy.answered(InitProducerIdResponse(producer_id=7, producer_epoch=3))
+    answer(policy, InitProducerIdResponse(producer_id=7, producer_epoch=3))
 
     assert policy.begin_order(sequence)
     assert numbers(sequence) == (7, 3, 0)
@@ -81,7 +93,7 @@ def test_a_refusal_is_raised_and_changes_nothing():
     code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
     with pytest.raises(ClusterAuthorizationFailedError):
-        policy.answered(InitProducerIdResponse(error_code=code, producer_id=7, producer_epoch=0))
+        answer(policy, InitProducerIdResponse(error_code=code, producer_id=7, producer_epoch=0))
 
     assert not policy.begin_order(PartitionSequence())
 
@@ -91,7 +103,7 @@ def test_a_producer_id_that_cannot_be_one_is_malformed(producer_id, epoch):
     response = InitProducerIdResponse(producer_id=producer_id, producer_epoch=epoch)
 
     with pytest.raises(MalformedResponseError, match="cannot be one"):
-        IdempotentIdentity().answered(response)
+        answer(IdempotentIdentity(), response)
 
 
 @attrs.define
