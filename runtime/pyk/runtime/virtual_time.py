@@ -35,7 +35,13 @@ class VirtualClock:
         return START_MS + int(self.seconds * 1000)
 
     def advance(self, seconds: float) -> None:
-        self.seconds += seconds
+        """Move the clock, never to before a deadline that lies so far ahead.
+
+        A sum of floats may be too small: ten steps of 0.1 s end 1e-16 s before one second, and what
+        is due then would not be. It is rounded to nanoseconds if that is later.
+        """
+        reached = self.seconds + seconds
+        self.seconds = max(reached, round(reached, 9))
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):

@@ -7,7 +7,13 @@ import socket
 
 import pytest
 
-from pyk.runtime.virtual_time import current_clock, run_virtual, virtual_time
+from pyk.runtime.virtual_time import (
+    START_MS,
+    VirtualClock,
+    current_clock,
+    run_virtual,
+    virtual_time,
+)
 
 
 @virtual_time
@@ -30,6 +36,26 @@ async def test_the_clock_jumps_exactly_to_the_next_timer() -> None:
     await asyncio.sleep(100_000)
 
     assert seen == [0.1, 0.7, 86_400.3]
+
+
+@pytest.mark.parametrize("step", [0.1, 0.7, 0.001, 0.000_001])
+def test_steps_of_a_clock_never_end_before_their_sum(step: float) -> None:
+    clock = VirtualClock()
+
+    for _ in range(1000):
+        clock.advance(step)
+
+    assert 0 <= clock.now() - step * 1000 < 1e-9
+    assert clock.time_ms() == START_MS + round(step * 1_000_000)
+
+
+def test_a_clock_reaches_a_deadline_that_was_computed_from_it() -> None:
+    clock = VirtualClock(0.1)
+    deadline = clock.now() + 0.2
+
+    clock.advance(0.2)
+
+    assert clock.now() >= deadline
 
 
 @virtual_time
