@@ -41,7 +41,7 @@ class FlushPlanner:
         directory_changes, logs_above = self._segments.directory_changes, self._above.logs
         syncs_above = self._above.synced_logs < self._number
         entries = self._leader_epochs.entries
-        files = segment.files()
+        files = [segment.file, *segment.indexes.write()]
         if self._synced_directory_changes == 0:
             files += open_topic_id(self._filesystem, self._directory)
         epochs = self._leader_epochs.begin_write()

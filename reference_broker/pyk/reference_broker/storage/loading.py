@@ -176,7 +176,7 @@ class _Repair:
         active = self._segments.active
         if was_shut_down_cleanly and (active.has_sound_indexes or not active.size):
             try:
-                return active.next_offset()
+                return _next_offset(active)
             except StorageError as error:
                 log.warning("Recovering a log although the shutdown was clean: %s", error)
         return self._recover_from(suspect_from)
@@ -218,7 +218,7 @@ class _Repair:
         """Rebuild one segment; return the offset behind it, and how many bytes had to go."""
         file_size = segment.size
         segment.size = 0
-        segment.clear_indexes()
+        segment.indexes.clear()
         next_offset = segment.base_offset
         for batch in scan_batches(segment, file_size):
             if not next_offset <= batch.base_offset <= segment.base_offset + MAX_RELATIVE_OFFSET:
@@ -235,6 +235,14 @@ class _Repair:
         if segment.finish():
             self.first_changed = min(self.first_changed, segment.base_offset)
         return next_offset, lost_bytes
+
+
+def _next_offset(segment: LogSegment) -> int:
+    """Return the offset behind the last batch, which the indexes lead to."""
+    next_offset = segment.base_offset
+    for batch in segment.batches(segment.indexes.offsets.last_entry()[0]):
+        next_offset = batch.last_offset + 1
+    return next_offset
 
 
 def scan_batches(segment: LogSegment, end: int) -> Iterator[RecordBatch]:

@@ -379,7 +379,7 @@ class Log:
         """
         active = self._segments.active
         active.complete()
-        if not active.has_written_indexes:
+        if not active.indexes.is_written:
             self.flusher.changed_from(active.base_offset)
 
     def close(self) -> None:

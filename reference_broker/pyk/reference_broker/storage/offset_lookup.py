@@ -24,9 +24,9 @@ def find_timestamp(
 ) -> OffsetAndTimestamp | None:
     """Return the first record from ``log_start_offset`` on that is not older, None if all are."""
     for segment in segments:
-        if segment.newest[0] < timestamp_ms:
+        if segment.indexes.newest[0] < timestamp_ms:
             continue
-        start = max(segment.time_index.offset_before(timestamp_ms), log_start_offset)
+        start = max(segment.indexes.times.offset_before(timestamp_ms), log_start_offset)
         for stored in segment.batches(start):
             if stored.max_timestamp >= timestamp_ms and stored.last_offset >= log_start_offset:
                 found = _first_not_older(segment, stored, timestamp_ms, log_start_offset)
@@ -37,8 +37,8 @@ def find_timestamp(
 
 def find_newest_record(segments: LogSegments, log_start_offset: int) -> OffsetAndTimestamp | None:
     """Return the first record with the largest timestamp of all, None if there is no record."""
-    newest = max(segments, key=lambda segment: segment.newest[0])
-    timestamp, last_offset = newest.newest
+    newest = max(segments, key=lambda segment: segment.indexes.newest[0])
+    timestamp, last_offset = newest.indexes.newest
     stored = newest.locate(last_offset) if timestamp >= 0 else None
     if stored is None:
         return None

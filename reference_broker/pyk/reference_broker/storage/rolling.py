@@ -23,7 +23,7 @@ def must_roll(
     """
     if active.size + size > config.max_segment_bytes:
         return True
-    if not active.has_room_for(last.last_offset, config.segment_index_bytes):
+    if not active.indexes.has_room_for(last.last_offset, config.segment_index_bytes):
         return True
     first_timestamp = active.first_timestamp
     if first_timestamp is None:

@@ -7,15 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pyk.reference_broker.storage.errors import StorageError
-from pyk.reference_broker.storage.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
+from pyk.reference_broker.storage.indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX, SegmentIndexes
 from pyk.reference_broker.storage.stored_batches import StoredBatch, find_batch, walk_batches
-from pyk.reference_broker.storage.time_index import NO_TIMESTAMP, TimeIndex
+from pyk.reference_broker.storage.time_index import NO_TIMESTAMP
 from pyk.runtime.filesystem.interface import Buffer, File
 from pyk.runtime.filesystem.open_files import OpenFiles
 
 LOG_SUFFIX = ".log"
-INDEX_SUFFIX = ".index"
-TIME_INDEX_SUFFIX = ".timeindex"
 DELETED_SUFFIX = ".deleted"
 MAX_OFFSET = (1 << 63) - 1
 SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
@@ -44,13 +42,10 @@ class LogSegment:
         self.size = 0
         self._first_timestamp: int | None = None
         self._files = files
-        self._filesystem = filesystem = files.filesystem
+        self._filesystem = files.filesystem
         self._has_more_in_file = False
-        self._bytes_since_entry = 0
-        self._newest: tuple[int, int] | None = None
         self._forget_last_batch()
-        self.offset_index = OffsetIndex(filesystem, self.path + INDEX_SUFFIX, base_offset)
-        self.time_index = TimeIndex(filesystem, self.path + TIME_INDEX_SUFFIX, base_offset)
+        self.indexes = SegmentIndexes(files.filesystem, self.path, base_offset)
 
     def __repr__(self) -> str:
         return f"LogSegment(base_offset={self.base_offset}, size={self.size})"
@@ -69,7 +64,7 @@ class LogSegment:
         Raises ``OSError``, and then leaves no file: an empty one would end the log where it begins.
         """
         segment = cls(files, directory, base_offset, created_ms)
-        segment.clear_indexes()
+        segment.indexes.clear()
         file = files.filesystem.open(segment.log_path, create=True)
         try:
             file.truncate(preallocate_bytes)
@@ -94,13 +89,6 @@ class LogSegment:
         return self._files.get(self.log_path)
 
     @property
-    def newest(self) -> tuple[int, int]:
-        """The largest timestamp, and the last offset of its batch; (-1, base offset) if empty."""
-        if self._newest is None:
-            self._newest = self.time_index.last_entry()
-        return self._newest
-
-    @property
     def first_timestamp(self) -> int | None:
         """The largest timestamp of the first batch, from which its age is counted."""
         if self._first_timestamp is None and self.size:
@@ -110,22 +98,18 @@ class LogSegment:
     @property
     def has_sound_indexes(self) -> bool:
         """Whether the files of both indexes can be those of this segment."""
-        if not (self.offset_index.is_sound(self.size) and self.time_index.is_sound()):
+        offsets, times = self.indexes.offsets, self.indexes.times
+        if not (offsets.is_sound(self.size) and times.is_sound()):
             return False
-        newest_timestamp, _ = self.time_index.last_entry()
+        newest_timestamp, _ = times.last_entry()
         # A disk may know how long a file is and not what is in it: no entries, or zeros.
         return newest_timestamp > 0 or not self._has_newer(newest_timestamp, self.batches())
 
     @property
     def has_complete_time_index(self) -> bool:
         """Whether no batch behind the last entry of the time index is newer."""
-        timestamp, offset = self.time_index.last_entry()
+        timestamp, offset = self.indexes.times.last_entry()
         return not self._has_newer(timestamp, self.batches(offset))
-
-    @property
-    def has_written_indexes(self) -> bool:
-        """Whether the files of both indexes hold all entries."""
-        return self.offset_index.entries.is_written and self.time_index.entries.is_written
 
     @staticmethod
     def _has_newer(timestamp: int, batches: Iterator[StoredBatch]) -> bool:
@@ -134,17 +118,10 @@ class LogSegment:
     @property
     def largest_timestamp_ms(self) -> int:
         """The largest timestamp, or where records carry none, when the file was last written."""
-        if self.newest[0] != NO_TIMESTAMP:
-            return self.newest[0]
+        newest_timestamp, _ = self.indexes.newest
+        if newest_timestamp != NO_TIMESTAMP:
+            return newest_timestamp
         return self._filesystem.size_and_modified_ms(self.log_path)[1]
-
-    def has_room_for(self, last_offset: int, max_index_bytes: int) -> bool:
-        """Whether the indexes can take another entry, one with ``last_offset``."""
-        return (
-            last_offset - self.base_offset <= MAX_RELATIVE_OFFSET
-            and self.offset_index.entries.size_in_bytes <= max_index_bytes - 8
-            and self.time_index.entries.size_in_bytes <= max_index_bytes - 12
-        )
 
     def append(
         self, parts: Sequence[Buffer], extents: Sequence[BatchExtent], index_interval_bytes: int
@@ -162,52 +139,35 @@ class LogSegment:
         if self.size == 0:
             self._first_timestamp = extent.max_timestamp
             self._end_offset = self.base_offset
-        if extent.max_timestamp > self.newest[0]:
-            self._newest = (extent.max_timestamp, extent.last_offset)
-        if self._bytes_since_entry > index_interval_bytes:
-            self.offset_index.append(extent.last_offset, self.size)
-            self.time_index.append_if_newer(*self.newest)
-            self._bytes_since_entry = 0
+        self.indexes.append(*extent, self.size, index_interval_bytes)
         self._last_batch_from, self._last_batch_position = self._end_offset, self.size
         self._end_offset = extent.last_offset + 1
         self.size += extent.size
-        self._bytes_since_entry += extent.size
 
     def locate(self, offset: int) -> StoredBatch | None:
         """Return the first batch that ends at or behind ``offset``, None if all end before."""
         if offset >= self._last_batch_from:  # the one that readers wait for
             start = self._last_batch_position
         else:
-            start = self.offset_index.position_at_or_before(offset)
+            start = self.indexes.offsets.position_at_or_before(offset)
         return find_batch(self.file, start, self.size, offset)
 
     def batches(self, from_offset: int | None = None) -> Iterator[StoredBatch]:
         """Yield the batches, beginning at or somewhat before the one with ``from_offset``."""
         position = 0
         if from_offset is not None:
-            position = self.offset_index.position_at_or_before(from_offset)
+            position = self.indexes.offsets.position_at_or_before(from_offset)
         return walk_batches(self.file, position, self.size)
-
-    def next_offset(self) -> int:
-        """Return the offset behind the last batch."""
-        next_offset = self.base_offset
-        for batch in self.batches(self.offset_index.last_entry()[0]):
-            next_offset = batch.last_offset + 1
-        return next_offset
 
     def truncate_to(self, offset: int) -> None:
         """Cut off the batch that holds ``offset``, and all behind it."""
         batch = self.locate(offset)
-        self.offset_index.truncate_to(offset)
-        self.time_index.truncate_to(offset)
-        self._newest = None
-        self._bytes_since_entry = 0
+        self.indexes.truncate_to(offset)
         if batch is not None:
             self.cut(batch.position)
         # What the last time index entry does not cover any more is behind the last index entry.
-        for kept in self.batches(self.time_index.last_entry()[1]):
-            if kept.max_timestamp > self.newest[0]:
-                self._newest = (kept.max_timestamp, kept.last_offset)
+        for kept in self.batches(self.indexes.times.last_entry()[1]):
+            self.indexes.note_timestamp(kept.max_timestamp, kept.last_offset)
 
     def cut(self, size: int) -> None:
         """Make ``size`` the end of the file, durably; the indexes are left as they are.
@@ -227,35 +187,22 @@ class LogSegment:
         self._last_batch_from = self._end_offset = MAX_OFFSET
         self._last_batch_position = 0
 
-    def clear_indexes(self) -> None:
-        """Empty both indexes, to be filled again by ``note``."""
-        self.offset_index.clear()
-        self.time_index.clear()
-        self._newest = (NO_TIMESTAMP, self.base_offset)
-        self._bytes_since_entry = 0
-
     def finish(self) -> bool:
         """Write the indexes out and give back preallocated space.
 
         Returns whether that changed the files of the indexes. More can be appended afterwards.
         """
         self.complete()
-        is_changed = False
-        for entries in (self.offset_index.entries, self.time_index.entries):
-            if self.size or not entries.is_written:
-                is_changed |= entries.save()
-        return is_changed
+        if not self.size and self.indexes.is_written:
+            return False
+        return self.indexes.save()
 
     def complete(self) -> None:
         """Note the largest timestamp and give back preallocated space."""
         if self.size:
-            self.time_index.append_if_newer(*self.newest)
+            self.indexes.complete()
         if self._has_more_in_file:
             self.cut(self.size)
-
-    def files(self) -> list[File]:
-        """Return the files, indexes written, for their owner to flush."""
-        return [self.file, self.offset_index.entries.write(), self.time_index.entries.write()]
 
     def release(self) -> None:
         """Release the file. A fetch that sends from it keeps it open until it is done."""
@@ -274,7 +221,7 @@ class LogSegment:
 
     def _write(self, parts: Sequence[Buffer]) -> None:
         try:
-            _ = self.newest  # read now, so that nothing can fail once the batch is written
+            _ = self.indexes.newest  # read now, so that nothing can fail once the batch is written
             self.file.write_at(self.size, parts)
         except OSError as error:
             self._has_more_in_file = True
