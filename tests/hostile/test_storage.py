@@ -43,7 +43,7 @@ def with_true_crc(data):
 def check_that_log_is_whole(log):
     """Check that every stored batch is readable and has the assigned offsets."""
     expected = 0
-    for stored in read_batches(log.read(0, 1 << 24).read()):
+    for stored in read_batches(log.reader.read(0, 1 << 24).read()):
         assert stored.base_offset == expected
         assert [record.offset for record in stored] == list(range(expected, stored.next_offset))
         expected = stored.next_offset
@@ -77,7 +77,7 @@ def test_a_damaged_batch_is_refused_or_stored_as_a_whole(
         sent = bytearray(with_true_crc(sent))
     log = open_log(**config)
     append(log, b"before")
-    size = log.size
+    size = log.segments.size
 
     refused = None
     try:
@@ -87,7 +87,7 @@ def test_a_damaged_batch_is_refused_or_stored_as_a_whole(
 
     if refused is not None:
         assert refused.code is not ErrorCode.UNKNOWN_SERVER_ERROR
-        assert (log.size, log.log_end_offset) == (size, 1)
+        assert (log.segments.size, log.log_end_offset) == (size, 1)
     append(log, b"behind")
     check_that_log_is_whole(log)
 
@@ -101,7 +101,7 @@ def test_random_bytes_are_refused(garbage):
     with pytest.raises(LogError):
         log.append_as_leader(batch(b"x") + garbage + b"x", leader_epoch=0)
 
-    assert log.size == 0
+    assert log.segments.size == 0
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_decompression_bomb_is_refused_with_an_error_that_is_not_retried(codec
         log.append_as_leader(with_true_crc(sent), leader_epoch=0)
 
     assert not refused.value.code.retriable
-    assert log.size == 0
+    assert log.segments.size == 0
 
 
 @settings(max_examples=200)
@@ -189,6 +189,10 @@ def test_reads_from_a_failing_disk_raise_a_storage_error():
     append(log, b"0")
     filesystem.on("read", "*.log").fail()
 
-    for read in (lambda: log.read(0, 100), lambda: log.find_timestamp(0), log.find_newest_record):
+    for read in (
+        lambda: log.reader.read(0, 100),
+        lambda: log.reader.find_timestamp(0),
+        log.reader.find_newest_record,
+    ):
         with pytest.raises(StorageError, match=r"cannot read orders-0: .*Input/output error"):
             read()

@@ -110,7 +110,7 @@ class LogAgainstList(RuleBasedStateMachine):
     @rule(data=st.data())
     def truncate(self, data: st.DataObject) -> None:
         """Truncate at the boundary of a batch, as followers do."""
-        stored = list(read_batches(self.log.read(self.start, 1 << 20).read()))
+        stored = list(read_batches(self.log.reader.read(self.start, 1 << 20).read()))
         ends = [each.next_offset for each in stored if each.base_offset >= self.start]
         if not ends:
             return
@@ -200,7 +200,7 @@ def filled(filesystem: Any, batches: list[list[bytes]], **config: Any) -> list[t
     places = [(0, 0)]
     for sent in batches:
         append(log, *sent)
-        places.append((log.size, log.log_end_offset))
+        places.append((log.segments.size, log.log_end_offset))
     return places
 
 
@@ -280,8 +280,8 @@ def test_find_timestamp_finds_the_first_record_that_is_not_older(timestamps, ask
     for timestamp in timestamps:
         append(log, b"x", timestamp_ms=START_MS + timestamp)
 
-    found = log.find_timestamp(START_MS + asked)
-    newest = log.find_newest_record()
+    found = log.reader.find_timestamp(START_MS + asked)
+    newest = log.reader.find_newest_record()
 
     expected = [offset for offset, timestamp in enumerate(timestamps) if timestamp >= asked]
     assert (found.offset if found else None) == (expected[0] if expected else None)

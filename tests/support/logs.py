@@ -110,7 +110,7 @@ def values(log: Log, offset: int | None = None, max_bytes: int = 1 << 20) -> lis
     """Return all values from ``offset`` on, or from the log's start, fetch by fetch."""
     offset = log.log_start_offset if offset is None else offset
     found = []
-    while (records := log.read(offset, max_bytes)).size:
+    while (records := log.reader.read(offset, max_bytes)).size:
         for stored in read_batches(records.read()):
             found += [r.value for r in stored if r.offset >= offset and r.value is not None]
             offset = max(offset, stored.next_offset)

@@ -166,14 +166,14 @@ class Partition:
         """
         self.check_leader_epoch(current_leader_epoch)
         up_to_offset = self.end_offset(isolation)
-        records = self.log.read(offset, max_bytes, up_to_offset, min_one_batch=min_one_batch)
+        records = self.log.reader.read(offset, max_bytes, up_to_offset, min_one_batch=min_one_batch)
         return PartitionRead(
             records, self.high_watermark, self.last_stable_offset, self.log_start_offset
         )
 
     def is_in_older_segment(self, offset: int, isolation: Isolation) -> bool:
         """Return whether a reader at ``offset`` may see records of a later segment."""
-        return self.log.is_in_older_segment(offset, self.end_offset(isolation))
+        return self.log.reader.is_in_older_segment(offset, self.end_offset(isolation))
 
     def end_offset(self, isolation: Isolation) -> int:
         """Return the first offset that a reader may not see."""
@@ -201,10 +201,10 @@ class Partition:
         if timestamp_ms == LATEST_TIMESTAMP:
             return OffsetAndTimestamp(self.end_offset(isolation), -1, self.leader_epoch)
         if timestamp_ms == MAX_TIMESTAMP:
-            return self.log.find_newest_record()
+            return self.log.reader.find_newest_record()
         if timestamp_ms < MAX_TIMESTAMP:
             return None  # they ask for tiered storage
-        found = self.log.find_timestamp(timestamp_ms)
+        found = self.log.reader.find_timestamp(timestamp_ms)
         return found if found is not None and found.offset < self.end_offset(isolation) else None
 
     def end_offset_of_epoch(self, epoch: int, *, current_leader_epoch: int = -1) -> EpochEntry:

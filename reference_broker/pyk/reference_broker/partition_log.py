@@ -64,7 +64,7 @@ class PartitionLog:
             found: list[KeyValue] = []
             before = offset
             try:
-                for batch in read_batches(log.read(offset, READ_BYTES).read()):
+                for batch in read_batches(log.reader.read(offset, READ_BYTES).read()):
                     offset = batch.next_offset
                     if not batch.is_control:
                         found += [(record.key, record.value) for record in batch]

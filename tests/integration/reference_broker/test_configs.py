@@ -72,7 +72,9 @@ async def test_offsets_are_stored_with_the_codec_of_their_topic() -> None:
                 pass
             committed = await client.ask(commit(5), 9)
         (broker,) = cluster._brokers.values()
-        stored = broker.services.replicas.get("__consumer_offsets", 0).log.read(0, 1 << 20).read()
+        stored = (
+            broker.services.replicas.get("__consumer_offsets", 0).log.reader.read(0, 1 << 20).read()
+        )
 
     assert committed.topics[0].partitions[0].error_code == ErrorCode.NONE
     assert {each.compression_type for each in read_batches(stored)} == {Compression.LZ4}

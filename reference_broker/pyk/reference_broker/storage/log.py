@@ -22,16 +22,11 @@ from pyk.reference_broker.storage.errors import (
     SegmentTooSmallError,
     StorageError,
 )
-from pyk.reference_broker.storage.file_records import NO_RECORDS, FileRecords
 from pyk.reference_broker.storage.flush_planner import FlushPlanner
 from pyk.reference_broker.storage.flushing import FlushQueue, LogFlusher
 from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
 from pyk.reference_broker.storage.loading import LoadedLog, load_log, restore_producers
-from pyk.reference_broker.storage.offset_lookup import (
-    OffsetAndTimestamp,
-    find_newest_record,
-    find_timestamp,
-)
+from pyk.reference_broker.storage.log_reader import LogReader
 from pyk.reference_broker.storage.producer_state import BatchMetadata, ProducerStates
 from pyk.reference_broker.storage.retention import count_deletable
 from pyk.reference_broker.storage.rolling import must_roll
@@ -60,8 +55,8 @@ class Log:
     """A log. Not thread-safe: it belongs to the broker's loop.
 
     ``log_start_offset`` is the first offset that can be read, ``log_end_offset`` the next one to be
-    given; ``flusher`` knows how much of it is on the disk. ``high_watermark`` is kept by the
-    partition: nothing from there on is deleted.
+    given. ``reader`` finds records, ``flusher`` knows how much is on the disk. ``high_watermark``
+    is kept by the partition: nothing from there on is deleted.
     """
 
     def __init__(
@@ -87,10 +82,11 @@ class Log:
         self._last_flush = clock.now()
         self._clock = clock
         self._random = random
-        self._segments = loaded.segments
+        self.segments = loaded.segments
         self._snapshots = loaded.snapshots
         self._is_closed = False
         self._roll_jitter_ms = self._next_jitter()
+        self.reader = LogReader(topic_partition, loaded.segments, self, self._require_open)
         self.flusher = self._new_flusher(files, flushes, loaded)
         self.flusher.appended(loaded.log_end_offset, config.flush_messages)
 
@@ -148,16 +144,6 @@ class Log:
         )
 
     @property
-    def size(self) -> int:
-        """The bytes of all segments."""
-        return self._segments.size
-
-    @property
-    def segment_base_offsets(self) -> list[int]:
-        """The first offset of each segment, the active one last."""
-        return self._segments.base_offsets
-
-    @property
     def recovery_point(self) -> int:
         """The offset below which everything is on the disk."""
         return self.flusher.recovery_point
@@ -173,15 +159,10 @@ class Log:
         return self.flusher.failure
 
     @property
-    def first_segment_offset(self) -> int:
-        """The first offset of the first segment."""
-        return self._segments.first.base_offset
-
-    @property
     def offset_to_flush(self) -> int:
         """Up to where it is time to flush: finished segments, and with ``flush.ms`` everything."""
         is_due = (self._clock.now() - self._last_flush) * 1000 >= self.config.flush_ms
-        return self.log_end_offset if is_due else self._segments.active.base_offset
+        return self.log_end_offset if is_due else self.segments.active.base_offset
 
     # Appending
 
@@ -248,11 +229,11 @@ class Log:
             )
         if self._must_roll(size, last, now_ms):
             self.roll(base_offset)
-        self._segments.active.append(parts, extents, self.config.index_interval_bytes)
+        self.segments.active.append(parts, extents, self.config.index_interval_bytes)
         self.log_end_offset = last.last_offset + 1
 
     def _must_roll(self, size: int, last: BatchExtent, now_ms: int) -> bool:
-        active, jitter_ms = self._segments.active, self._roll_jitter_ms
+        active, jitter_ms = self.segments.active, self._roll_jitter_ms
         try:
             return must_roll(active, size, last, self.config, now_ms=now_ms, jitter_ms=jitter_ms)
         except OSError as error:
@@ -273,61 +254,6 @@ class Log:
             known.base_offset, known.last_offset, timestamp, self.log_start_offset, True
         )
 
-    # Reading
-
-    def read(
-        self,
-        offset: int,
-        max_bytes: int,
-        up_to_offset: int | None = None,
-        *,
-        min_one_batch: bool = True,
-    ) -> FileRecords:
-        """Return where the records from ``offset`` on lie, at most ``max_bytes`` of one segment.
-
-        They begin with the whole batch that holds ``offset``, even if it is larger, unless
-        ``min_one_batch`` is false. Nothing from ``up_to_offset`` on is returned. Raises
-        ``OffsetOutOfRangeError``.
-        """
-        self._require_open()
-        if not self.log_start_offset <= offset <= self.log_end_offset:
-            raise OffsetOutOfRangeError(
-                f"offset {offset} of {self.topic_partition} is not from {self.log_start_offset} "
-                f"to {self.log_end_offset}"
-            )
-        end_offset = self.log_end_offset if up_to_offset is None else up_to_offset
-        if offset >= end_offset:
-            return NO_RECORDS
-        try:
-            limit = end_offset if end_offset < self.log_end_offset else None
-            return self._segments.records(offset, max_bytes, limit, min_one_batch)
-        except OSError as error:
-            raise self._read_error(error) from error
-
-    def is_in_older_segment(self, offset: int, end_offset: int) -> bool:
-        """Return whether a segment behind that of ``offset`` has records below ``end_offset``."""
-        later = self._segments.above(offset)
-        return bool(later) and later[0].base_offset < end_offset
-
-    def find_timestamp(self, timestamp_ms: int) -> OffsetAndTimestamp | None:
-        """Return the first record at or behind ``timestamp_ms``, None if all are older."""
-        self._require_open()
-        try:
-            return find_timestamp(self._segments, timestamp_ms, self.log_start_offset)
-        except OSError as error:
-            raise self._read_error(error) from error
-
-    def find_newest_record(self) -> OffsetAndTimestamp | None:
-        """Return the first record with the largest timestamp (KIP-734), None in an empty log."""
-        self._require_open()
-        try:
-            return find_newest_record(self._segments, self.log_start_offset)
-        except OSError as error:
-            raise self._read_error(error) from error
-
-    def _read_error(self, error: OSError) -> StorageError:
-        return StorageError(f"cannot read {self.topic_partition}: {error}")
-
     # Rolling and flushing
 
     def roll(self, base_offset: int | None = None) -> None:
@@ -337,11 +263,11 @@ class Log:
         """
         if base_offset is None:
             base_offset = self.log_end_offset
-        if self._segments.active.base_offset == base_offset:
+        if self.segments.active.base_offset == base_offset:
             return
         try:
             self._complete_active()
-            self._segments.active.finish()
+            self.segments.active.finish()
             self.producers.map_end_offset = base_offset
             self._snapshots.take(self.producers)
             self._create_segment(base_offset)
@@ -365,19 +291,19 @@ class Log:
         """
         self._is_closed = True
         self.flusher.check()
-        if self._segments.size:
+        if self.segments.size:
             self.producers.map_end_offset = self.log_end_offset
             self._snapshots.take(self.producers)
         self._complete_active()
         if self.recovery_point == self.log_end_offset:
-            self._segments.active.finish()  # otherwise the flush writes the indexes
+            self.segments.active.finish()  # otherwise the flush writes the indexes
 
     def _complete_active(self) -> None:
         """Complete the indexes of the active segment, which are believed once it is flushed.
 
         A time index that a power failure shortened would let retention delete the segment.
         """
-        active = self._segments.active
+        active = self.segments.active
         active.complete()
         if not active.indexes.is_written:
             self.flusher.changed_from(active.base_offset)
@@ -394,7 +320,7 @@ class Log:
         """Close the files and write nothing: the log is deleted, or the disk is gone."""
         self._is_closed = True
         self.flusher.close()
-        for segment in self._segments:
+        for segment in self.segments:
             segment.release()
 
     # Deleting
@@ -416,56 +342,49 @@ class Log:
     def delete_old_segments(self, now_ms: int) -> int:
         """Delete the segments that retention and DeleteRecords allow to; return how many.
 
-        Their files stay for ``file.delete.delay.ms``, see ``take_deleted_files``.
+        Their files stay for ``file.delete.delay.ms``, see ``LogSegments.take_deleted_files``.
         """
         self._require_open()
         count = count_deletable(
-            self._segments.facts(self.log_end_offset),
+            self.segments.facts(self.log_end_offset),
             self.config,
-            log_size=self.size,
+            log_size=self.segments.size,
             log_start_offset=self.log_start_offset,
             high_watermark=self.high_watermark,
             now_ms=now_ms,
         )
         if count == 0:
             return 0
-        if count == len(self._segments):
+        if count == len(self.segments):
             self.roll()
         remove_at = self._clock.now() + self.config.file_delete_delay_ms / 1000
-        for segment in list(self._segments)[:count]:
-            self._segments.delete(segment, remove_at)
-        self.log_start_offset = max(self.log_start_offset, self._segments.first.base_offset)
+        for segment in list(self.segments)[:count]:
+            self.segments.delete(segment, remove_at)
+        self.log_start_offset = max(self.log_start_offset, self.segments.first.base_offset)
         self.leader_epochs.truncate_from_start(self.log_start_offset)
-        self._snapshots.keep(self._segments.base_offsets)
+        self._snapshots.keep(self.segments.base_offsets)
         return count
-
-    def take_deleted_files(self, now: float) -> list[str]:
-        """Return, once, the files of deleted segments whose delay is over: they can be removed.
-
-        ``now`` is in monotonic seconds.
-        """
-        return self._segments.take_deleted_files(now)
 
     def truncate_to(self, offset: int) -> None:
         """Cut off everything from ``offset`` on; do nothing if the log ends before."""
         self._require_open()
         if offset >= self.log_end_offset:
             return
-        if offset < self._segments.first.base_offset:
+        if offset < self.segments.first.base_offset:
             self.truncate_fully(offset)
             return
-        for segment in self._segments.above(offset):
-            self._segments.remove(segment)
-        if self._segments.active.base_offset == offset and len(self._segments) > 1:
-            self._segments.remove(self._segments.active)
-        self._segments.active.truncate_to(offset)
+        for segment in self.segments.above(offset):
+            self.segments.remove(segment)
+        if self.segments.active.base_offset == offset and len(self.segments) > 1:
+            self.segments.remove(self.segments.active)
+        self.segments.active.truncate_to(offset)
         self._end_at(offset)
 
     def truncate_fully(self, offset: int) -> None:
         """Remove all records and start the log at ``offset``."""
         self._require_open()
-        for segment in self._segments:
-            self._segments.remove(segment)
+        for segment in self.segments:
+            self.segments.remove(segment)
         self._create_segment(offset)
         self.log_start_offset = offset
         self._end_at(offset)
@@ -477,14 +396,14 @@ class Log:
         self.high_watermark = min(self.high_watermark, offset)
         self.leader_epochs.truncate_from_end(offset)
         restore_producers(
-            self.producers, self._snapshots, self._segments, self.log_start_offset, offset
+            self.producers, self._snapshots, self.segments, self.log_start_offset, offset
         )
 
     # Segments
 
     def _create_segment(self, base_offset: int) -> None:
         preallocate_bytes = self.config.max_segment_bytes if self.config.preallocate else 0
-        self._segments.create(base_offset, self._clock.time_ms(), preallocate_bytes)
+        self.segments.create(base_offset, self._clock.time_ms(), preallocate_bytes)
 
     def _next_jitter(self) -> int:
         most = min(self.config.segment_jitter_ms, self.config.segment_ms)

@@ -79,7 +79,7 @@ class LogCheckpoints:
         return {
             partition: log.log_start_offset
             for partition, log in self._logs.items()
-            if log.log_start_offset > log.first_segment_offset
+            if log.log_start_offset > log.segments.first.base_offset
         }
 
     def _high_watermarks(self) -> dict[TopicPartition, int]:

@@ -400,7 +400,7 @@ class LogManager:
     def _remove_deleted_files(self) -> None:
         now = self._clock.now()
         for opened in self:
-            for path in opened.take_deleted_files(now):
+            for path in opened.segments.take_deleted_files(now):
                 self._run("Removing a file", partial(self._filesystem.remove, path), _ignore)
         due = [path for remove_at, path in self._deleted_directories if remove_at <= now]
         self._deleted_directories = [e for e in self._deleted_directories if e[0] > now]

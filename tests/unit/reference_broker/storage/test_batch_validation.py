@@ -50,12 +50,12 @@ def refuse(records, error, match=None, **config):
     with pytest.raises(error, match=match) as refused:
         log.append_as_leader(records, leader_epoch=0)
     assert log.log_end_offset == 0
-    assert log.size == 0
+    assert log.segments.size == 0
     return refused.value
 
 
 def stored_batch(log):
-    (found,) = read_batches(log.read(0, 1 << 20).read())
+    (found,) = read_batches(log.reader.read(0, 1 << 20).read())
     return found
 
 
@@ -218,7 +218,7 @@ def test_append_time_replaces_the_producers_timestamps(compression):
 
     assert result.log_append_time_ms == START_MS + 5000
     assert [record.timestamp for record in stored_batch(log)] == [START_MS + 5000] * 2
-    assert log.find_newest_record() == (0, START_MS + 5000, 0)
+    assert log.reader.find_newest_record() == (0, START_MS + 5000, 0)
 
 
 def test_create_time_topic_keeps_timestamps_and_says_so():
@@ -260,7 +260,7 @@ def test_topic_with_a_codec_of_its_own_has_a_level_of_its_own(codec, low, high):
     def size_at(level):
         log = open_log(compression_type=codec, **{f"compression_{codec}_level": level})
         append(log, *sent)
-        return log.size
+        return log.segments.size
 
     assert size_at(high) < size_at(low)
 
@@ -270,14 +270,14 @@ def test_producers_codec_is_kept_to_the_byte():
         log = open_log()
         sent = batch(b"one", b"two", compression=compression)
         log.append_as_leader(sent, leader_epoch=0)
-        assert log.read(0, 1 << 20).read()[16:] == sent[16:]
+        assert log.reader.read(0, 1 << 20).read()[16:] == sent[16:]
 
 
 def test_follower_refuses_damage_and_offsets_that_do_not_rise():
     leader, follower = open_log(), open_log()
     append(leader, b"one")
     append(leader, b"two")
-    stored = leader.read(0, 1 << 20).read()
+    stored = leader.reader.read(0, 1 << 20).read()
     damaged = stored[:-1] + bytes([stored[-1] ^ 1])
 
     with pytest.raises(CorruptRecordsError):
@@ -299,7 +299,7 @@ def test_uncompressed_batch_keeps_its_deltas_and_gets_an_offset_for_each_record(
 
     assert (first.base_offset, first.last_offset) == (0, 2)
     assert (second.base_offset, second.last_offset) == (3, 5)
-    stored = log.read(0, 1 << 20).read()
+    stored = log.reader.read(0, 1 << 20).read()
     assert [stored[16 : len(sent)], stored[len(sent) + 16 :]] == [sent[16:], sent[16:]]
     assert values(log) == [b"0", b"1", b"2"] * 2
 
@@ -357,7 +357,7 @@ def test_follower_refuses_messages_of_before_kafka_0_11(magic):
 def test_follower_refuses_offsets_that_do_not_rise_within_one_response():
     leader, follower = open_log(), open_log()
     append(leader, b"one", b"two")
-    stored = leader.read(0, 1 << 20).read()
+    stored = leader.reader.read(0, 1 << 20).read()
 
     with pytest.raises(LogError, match="cannot append offset 0 to orders-0: the next offset is 2"):
         follower.append_as_follower(stored + stored)

@@ -23,7 +23,7 @@ def test_many_bytes_are_sent_from_the_file(tmp_path):
     append(log, b"0")
     append(log, bytes(20_000))
 
-    part = log.read(1, 1 << 20).as_part()
+    part = log.reader.read(1, 1 << 20).as_part()
 
     assert isinstance(part, FileRegion)
     assert os.pread(part.file.fileno(), part.size, part.offset)[16:] == batch(bytes(20_000))[16:]
@@ -33,13 +33,13 @@ def test_few_bytes_are_sent_as_they_are(tmp_path):
     log = os_log(tmp_path)
     append(log, b"0")
 
-    assert log.read(0, 1 << 20).as_part() == log.read(0, 1 << 20).read()
+    assert log.reader.read(0, 1 << 20).as_part() == log.reader.read(0, 1 << 20).read()
 
 
 def test_file_in_memory_is_sent_in_chunks():
     log = open_log()
     append(log, bytes(20_000))
-    records = log.read(0, 1 << 20)
+    records = log.reader.read(0, 1 << 20)
 
     part = records.as_part()
 
@@ -50,7 +50,7 @@ def test_file_in_memory_is_sent_in_chunks():
 
 
 def test_nothing_is_sent_of_nothing():
-    records = open_log().read(0, 1 << 20)
+    records = open_log().reader.read(0, 1 << 20)
 
     assert len(records) == 0
     assert records.as_part() == b""
@@ -60,11 +60,11 @@ def test_records_can_be_sent_after_their_segment_is_deleted(tmp_path):
     log = os_log(tmp_path, segment_bytes=30_000, retention_ms=0)
     append(log, bytes(20_000), timestamp_ms=0)
     append(log, bytes(20_000), timestamp_ms=0)
-    part = log.read(0, 1 << 20).as_part()
+    part = log.reader.read(0, 1 << 20).as_part()
     descriptor = part.file.fileno()
 
     log.delete_old_segments(1 << 50)
-    for path in log.take_deleted_files(1 << 50):
+    for path in log.segments.take_deleted_files(1 << 50):
         os.unlink(path)
 
     assert len(os.pread(descriptor, part.size, part.offset)) == part.size
@@ -78,7 +78,7 @@ def test_segments_hold_no_more_descriptors_than_they_may(tmp_path):
     for number in range(50):
         append(log, b"%d" % number)
     for number in range(50):
-        log.read(number, 1 << 20)
+        log.reader.read(number, 1 << 20)
 
     assert len(os.listdir(DESCRIPTORS)) <= before + 3
     log.close()

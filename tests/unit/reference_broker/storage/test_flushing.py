@@ -188,7 +188,7 @@ def test_failed_flush_is_final_until_the_log_is_opened_again(caplog):
     for use in (
         lambda: append(log, b"2"),
         lambda: values(log),
-        lambda: log.find_timestamp(0),
+        lambda: log.reader.find_timestamp(0),
         log.flush,
         log.close,
     ):

@@ -36,7 +36,7 @@ def test_stored_batch_differs_from_the_sent_one_only_in_its_place():
 
     log.append_as_leader(sent, leader_epoch=7)
 
-    stored = log.read(1, 1 << 20).read()
+    stored = log.reader.read(1, 1 << 20).read()
     (found,) = read_batches(stored)
     assert (found.base_offset, found.partition_leader_epoch) == (1, 7)
     assert stored[16:] == sent[16:]
@@ -47,7 +47,7 @@ def test_read_begins_with_the_batch_that_holds_the_offset():
     append(log, b"0")
     append(log, b"1", b"2", b"3")
 
-    (found,) = read_batches(log.read(2, 1 << 20).read())
+    (found,) = read_batches(log.reader.read(2, 1 << 20).read())
 
     assert found.base_offset == 1
 
@@ -58,9 +58,9 @@ def test_read_is_cut_at_max_bytes_but_not_within_the_first_batch():
     append(log, b"1")
     size = len(batch(b"0"))
 
-    assert len(log.read(0, size + 10)) == size + 10
-    assert len(log.read(0, 10)) == size
-    assert len(log.read(0, 10, min_one_batch=False)) == 0
+    assert len(log.reader.read(0, size + 10)) == size + 10
+    assert len(log.reader.read(0, 10)) == size
+    assert len(log.reader.read(0, 10, min_one_batch=False)) == 0
 
 
 def test_read_ends_before_the_offset_it_may_go_up_to():
@@ -68,19 +68,19 @@ def test_read_ends_before_the_offset_it_may_go_up_to():
     for number in range(5):
         append(log, b"%d" % number)
 
-    stored = log.read(1, 1 << 20, up_to_offset=3)
+    stored = log.reader.read(1, 1 << 20, up_to_offset=3)
 
     assert [b.base_offset for b in read_batches(stored.read())] == [1, 2]
-    assert len(log.read(3, 1 << 20, up_to_offset=3)) == 0
+    assert len(log.reader.read(3, 1 << 20, up_to_offset=3)) == 0
 
 
 def test_read_at_the_end_is_empty_and_behind_it_out_of_range():
     log = open_log()
     append(log, b"0")
 
-    assert len(log.read(1, 100)) == 0
+    assert len(log.reader.read(1, 100)) == 0
     with pytest.raises(OffsetOutOfRangeError, match="offset 2 of orders-0 is not from 0 to 1"):
-        log.read(2, 100)
+        log.reader.read(2, 100)
 
 
 def test_segment_is_rolled_when_the_next_batch_does_not_fit():
@@ -90,7 +90,7 @@ def test_segment_is_rolled_when_the_next_batch_does_not_fit():
     for number in range(5):
         append(log, b"%d" % number)
 
-    assert log.segment_base_offsets == [0, 2, 4]
+    assert log.segments.base_offsets == [0, 2, 4]
     assert values(log) == [b"0", b"1", b"2", b"3", b"4"]
     assert values(log, 3) == [b"3", b"4"]
 
@@ -102,7 +102,7 @@ def test_segment_is_rolled_when_the_records_clock_says_so():
     append(log, b"1", timestamp_ms=START_MS + 1000)
     append(log, b"2", timestamp_ms=START_MS + 1001)
 
-    assert log.segment_base_offsets == [0, 2]
+    assert log.segments.base_offsets == [0, 2]
 
 
 def test_segment_is_rolled_when_its_index_is_full():
@@ -111,7 +111,7 @@ def test_segment_is_rolled_when_its_index_is_full():
     for number in range(5):
         append(log, b"%d" % number, timestamp_ms=START_MS + number)
 
-    assert log.segment_base_offsets == [0, 3]
+    assert log.segments.base_offsets == [0, 3]
 
 
 def test_batch_larger_than_a_segment_is_refused():
@@ -127,7 +127,7 @@ def test_sparse_index_leads_to_every_offset():
         append(log, b"%d" % number)
 
     for number in range(100):
-        first = next(iter(read_batches(log.read(number, 1).read())))
+        first = next(iter(read_batches(log.reader.read(number, 1).read())))
         assert first.base_offset == number
 
 
@@ -138,9 +138,9 @@ def test_the_last_batch_is_found_without_walking_to_it(monkeypatch):
     visited = []
     monkeypatch.setattr(segment, "find_batch", lambda *a: visited.append(a[1]) or find_batch(*a))
 
-    assert len(log.read(29, 1 << 20)) == len(batch(b"29"))
+    assert len(log.reader.read(29, 1 << 20)) == len(batch(b"29"))
 
-    assert visited == [log.size - len(batch(b"29"))]
+    assert visited == [log.segments.size - len(batch(b"29"))]
 
 
 @pytest.mark.parametrize("change", ["nothing", "reopening", "truncation", "emptying"])
@@ -158,7 +158,7 @@ def test_every_offset_is_found_whatever_happened_to_the_end(change):
         append(log, b"new %d" % number, b"more")
 
     for offset in range(log.log_end_offset):
-        (found, *_) = read_batches(log.read(offset, 1).read())
+        (found, *_) = read_batches(log.reader.read(offset, 1).read())
         assert found.base_offset == offset - offset % 2
 
 
@@ -193,7 +193,7 @@ def test_log_start_offset_moves_up_to_the_high_watermark():
     assert log.log_start_offset == 2
     assert values(log) == [b"2"]
     with pytest.raises(OffsetOutOfRangeError):
-        log.read(1, 100)
+        log.reader.read(1, 100)
     with pytest.raises(OffsetOutOfRangeError, match="high watermark is 2"):
         log.advance_log_start_offset(3)
 
@@ -208,14 +208,14 @@ def test_old_segments_are_deleted_by_time_and_their_files_later():
 
     assert log.delete_old_segments(START_MS + 2500) == 2
 
-    assert log.segment_base_offsets == [2]
+    assert log.segments.base_offsets == [2]
     assert log.log_start_offset == 2
     assert values(log) == [b"2"]
     deleted = f"{DIRECTORY}/{0:020d}.log.deleted"
     assert filesystem.exists(deleted)
-    assert log.take_deleted_files(0.049) == []
-    assert deleted in log.take_deleted_files(0.050)
-    assert log.take_deleted_files(0.050) == []
+    assert log.segments.take_deleted_files(0.049) == []
+    assert deleted in log.segments.take_deleted_files(0.050)
+    assert log.segments.take_deleted_files(0.050) == []
 
 
 def test_old_segments_are_deleted_by_size():
@@ -268,11 +268,11 @@ def test_follower_stores_what_the_leader_sent():
     append(leader, b"0", b"1", leader_epoch=3)
     append(leader, b"2", leader_epoch=4)
 
-    result = follower.append_as_follower(leader.read(0, 1 << 20).read())
+    result = follower.append_as_follower(leader.reader.read(0, 1 << 20).read())
 
     assert result is not None
     assert (result.base_offset, result.last_offset) == (0, 2)
-    assert follower.read(0, 1 << 20).read() == leader.read(0, 1 << 20).read()
+    assert follower.reader.read(0, 1 << 20).read() == leader.reader.read(0, 1 << 20).read()
     assert follower.leader_epochs.entries == [(3, 0), (4, 2)]
 
 
@@ -350,7 +350,7 @@ def test_segment_without_timestamps_is_rolled_by_its_age():
 
     append(log, b"1", timestamp_ms=-2)
 
-    assert log.segment_base_offsets == [0, 1]
+    assert log.segments.base_offsets == [0, 1]
 
 
 def test_segments_are_rolled_earlier_by_chance():
@@ -360,7 +360,7 @@ def test_segments_are_rolled_earlier_by_chance():
     for later_ms in range(100, 1001, 100):
         append(log, b"x", timestamp_ms=START_MS + later_ms)
 
-    assert 100 < log.segment_base_offsets[1] * 100 < 1000
+    assert 100 < log.segments.base_offsets[1] * 100 < 1000
 
 
 def test_file_that_was_changed_behind_the_logs_back_is_told():
@@ -373,10 +373,10 @@ def test_file_that_was_changed_behind_the_logs_back_is_told():
 
     filesystem.open(path).write_at(size + 16, [b"\x07"])
     with pytest.raises(StorageError, match=f"no batch of format 2 at position {size}"):
-        log.read(1, 100)
+        log.reader.read(1, 100)
     filesystem.open(path).truncate(size)
     with pytest.raises(StorageError, match="the file ends"):
-        log.read(1, 100)
+        log.reader.read(1, 100)
 
 
 def test_batch_that_was_damaged_on_disk_is_not_searched_for_a_time():
@@ -386,7 +386,7 @@ def test_batch_that_was_damaged_on_disk_is_not_searched_for_a_time():
     filesystem.open(f"{DIRECTORY}/{0:020d}.log").write_at(70, [b"\xff"])
 
     with pytest.raises(CorruptRecordsError, match="its stored CRC"):
-        log.find_timestamp(0)
+        log.reader.find_timestamp(0)
 
 
 def test_disk_that_cannot_be_read_refuses_an_append_and_changes_nothing():

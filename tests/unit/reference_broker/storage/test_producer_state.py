@@ -127,7 +127,7 @@ def test_follower_knows_producers_too():
     leader, follower = open_log(), open_log()
     produce(leader, 0, count=2)
 
-    follower.append_as_follower(leader.read(0, 1 << 20).read())
+    follower.append_as_follower(leader.reader.read(0, 1 << 20).read())
 
     entry = follower.producers.get(7)
     assert entry is not None

@@ -48,7 +48,7 @@ def test_killed_process_loses_nothing(filesystem):
 
     assert values(log) == expected(10)
     assert append(log, b"10") == 10
-    assert log.segment_base_offsets == [0, 2, 4, 6, 8, 10]
+    assert log.segments.base_offsets == [0, 2, 4, 6, 8, 10]
 
 
 def test_power_failure_loses_nothing_that_was_flushed(filesystem):
@@ -69,7 +69,7 @@ def test_power_failure_loses_nothing_that_was_flushed(filesystem):
 
 def test_torn_tail_is_cut_off(filesystem):
     log = filled(filesystem, count=3)
-    size = log.size
+    size = log.segments.size
     overwrite(filesystem, LOG, size, batch(b"torn")[:-1])
 
     log = open_log(filesystem)
@@ -81,7 +81,7 @@ def test_torn_tail_is_cut_off(filesystem):
 
 def test_zeros_at_the_end_are_cut_off(filesystem):
     log = filled(filesystem, count=3)
-    size = log.size
+    size = log.segments.size
     filesystem.open(LOG).truncate(size + 1000)
 
     assert values(open_log(filesystem)) == expected(3)
@@ -97,7 +97,7 @@ def test_log_ends_before_a_damaged_batch_whatever_follows(filesystem):
     log = open_log(filesystem, segment_bytes=200)
 
     assert values(log) == expected(4)
-    assert log.segment_base_offsets == [0, 2, 4]
+    assert log.segments.base_offsets == [0, 2, 4]
     assert append(log, b"4") == 4
 
 
@@ -312,7 +312,7 @@ def test_empty_segment_that_overlaps_the_one_before_it_goes(filesystem):
 
     log = open_log(filesystem)
 
-    assert log.segment_base_offsets == [0]
+    assert log.segments.base_offsets == [0]
     assert values(log) == expected(5)
 
 
@@ -375,7 +375,7 @@ def test_gap_where_the_end_of_a_segment_is_lost_ends_the_log(filesystem):
 def with_a_gap(filesystem, **config):
     """Fill one segment with the offsets 0, 1, 4, 5."""
     log = filled(filesystem, count=6, **config)
-    data = log.read(0, 1 << 20).read()
+    data = log.reader.read(0, 1 << 20).read()
     size = len(batch(b"0"))
     overwrite(filesystem, LOG, 2 * size, data[4 * size :])
     filesystem.open(LOG).truncate(4 * size)
@@ -416,7 +416,7 @@ def test_time_index_of_zeros_is_rebuilt(filesystem):
 
     log = open_log(filesystem, recovery_point=10, segment_bytes=200)
 
-    assert log.find_timestamp(0)[0] == 0
+    assert log.reader.find_timestamp(0)[0] == 0
     assert log.delete_old_segments(START_MS) == 0
 
 
@@ -443,4 +443,4 @@ def test_time_index_of_a_segment_that_ends_at_the_recovery_point_is_completed(fi
 
     log = open_log(filesystem, recovery_point=4, index_interval_bytes=0)
 
-    assert log.find_timestamp(START_MS + 3)[0] == 3
+    assert log.reader.find_timestamp(START_MS + 3)[0] == 3
