@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.reference_broker.storage.offset_index import OffsetIndex
+from pyk.reference_broker.storage.indexes import SegmentIndexes
+from pyk.reference_broker.storage.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
 from pyk.reference_broker.storage.time_index import TimeIndex
 from pyk.runtime.filesystem import read_if_exists
 from pyk.runtime.filesystem.memory import MemoryFileSystem
@@ -160,3 +161,71 @@ def test_cleared_index_forgets_whatever_its_file_held(filesystem):
     assert len(index) == 0
     index.entries.write()
     assert filesystem.size("/log/a.index") == 0
+
+
+def segment_indexes(filesystem) -> SegmentIndexes:
+    return SegmentIndexes(filesystem, "/log/a", 100)
+
+
+def entries(index) -> list[tuple[int, int]]:
+    return [index.entries[number] for number in range(len(index))]
+
+
+def test_a_batch_has_entries_once_enough_bytes_were_appended_since_the_last(filesystem):
+    indexes = segment_indexes(filesystem)
+    for number in range(5):
+        indexes.append(10, 100 + number, 1000 + number, 10 * number, interval_bytes=19)
+
+    assert entries(indexes.offsets) == [(2, 20), (4, 40)]
+    assert entries(indexes.times) == [(1002, 2), (1004, 4)]
+
+
+def test_the_time_index_ends_with_the_largest_timestamp_when_it_is_complete(filesystem):
+    indexes = segment_indexes(filesystem)
+    for offset, timestamp in ((100, 1000), (101, 3000), (102, 2000)):
+        indexes.append(10, offset, timestamp, 0, interval_bytes=4096)
+
+    indexes.complete()
+
+    assert indexes.newest == (3000, 101)
+    assert indexes.times.last_entry() == (3000, 101)
+
+
+def test_truncated_indexes_know_only_the_batches_that_are_noted_again(filesystem):
+    indexes = segment_indexes(filesystem)
+    indexes.append(10, 100, 1000, 0, interval_bytes=0)
+    indexes.append(10, 101, 3000, 10, interval_bytes=0)
+
+    indexes.truncate_to(101)
+    assert indexes.newest == (-1, 100)
+    indexes.note_timestamp(1000, 100)
+
+    assert indexes.newest == (1000, 100)
+
+
+@pytest.mark.parametrize(
+    ("last_offset", "max_index_bytes", "has_room"),
+    [
+        (100 + MAX_RELATIVE_OFFSET, 24, True),
+        (101 + MAX_RELATIVE_OFFSET, 24, False),
+        (200, 23, False),
+    ],
+)
+def test_indexes_have_room_for_an_entry_that_they_can_express(
+    filesystem, last_offset, max_index_bytes, has_room
+):
+    indexes = segment_indexes(filesystem)
+    indexes.append(10, 100, 1000, 0, interval_bytes=4096)
+    indexes.complete()
+
+    assert indexes.has_room_for(last_offset, max_index_bytes) is has_room
+
+
+def test_saved_indexes_are_read_again(filesystem):
+    indexes = segment_indexes(filesystem)
+    indexes.append(10, 100, 1000, 0, interval_bytes=4096)
+    indexes.complete()
+
+    assert (indexes.is_written, indexes.save(), indexes.save()) == (False, True, False)
+    assert indexes.is_written
+    assert segment_indexes(filesystem).newest == (1000, 100)
