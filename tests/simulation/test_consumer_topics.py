@@ -250,7 +250,7 @@ async def test_a_partition_that_the_topic_does_not_have_is_named():
             await consumer.poll(3)
 
             (problem,) = consumer.health().problems
-            assert "topic 'orders' has 3 partitions" in problem
+            assert "topic 'orders' has no partition 7: it has 3 partitions" in problem
 
 
 # -- created again ---------------------------------------------------------------------------------

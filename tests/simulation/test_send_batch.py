@@ -313,3 +313,21 @@ async def test_what_a_batch_returns_says_what_it_is():
         places = await (await producer.send_batch("orders", [b"a", b"b"]))
 
         assert repr(places) == "<RecordMetadata of 2 records>"
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"value": [1, 2]}, "the column 'value' must hold bytes or str, not int64"),
+        ({"value": ["a"], "key": [1.5]}, "the column 'key' must hold bytes or str, not double"),
+        (
+            {"value": ["a"], "partition": ["x"]},
+            "the column 'partition' must hold ints of 32 bits, not string",
+        ),
+    ],
+)
+@virtual_time
+async def test_a_column_of_the_wrong_type_is_named(table: dict[str, list[object]], message: str):
+    async with producing() as (_, producer):
+        with pytest.raises(TypeError, match=message):
+            await producer.send_batch("orders", pa.table(table))

@@ -17,6 +17,7 @@ from pyk.clients.errors import (
     SeveralErrors,
 )
 from pyk.clients.errors.base import copy_to_raise
+from pyk.clients.wording import because
 
 # Sends some items to a node, and returns the result of each or the error that came instead.
 Ask = Callable[[int, Sequence[Any]], Awaitable[Mapping[Any, Any]]]
@@ -88,7 +89,8 @@ async def settle(
     failures = 0
     with route.using(settlement.pending):
         while settlement.pending:
-            again = settlement.take(await _answers(settlement.pending, route, ask, deadline))
+            answers = await _answers(client, settlement.pending, route, ask, deadline)
+            again = settlement.take(answers)
             if not again:
                 break
             failures += 1
@@ -102,21 +104,24 @@ async def settle(
 
 
 async def _answers(
-    items: Sequence[Any], route: Route, ask: Ask, deadline: float
+    client: Client, items: Sequence[Any], route: Route, ask: Ask, deadline: float
 ) -> Mapping[Any, Any]:
     """Ask every node once, and return an answer for every item."""
     answers: dict[Any, Any] = {}
+    nodes: dict[Any, int] = {}
     try:
         async with asyncio.timeout_at(deadline):
             placement = await route.place(items, deadline)
             answers |= placement.errors
-            nodes = placement.by_node.items()
-            await asyncio.gather(*(_ask(node, some, ask, answers) for node, some in nodes))
+            by_node = placement.by_node.items()
+            nodes = {item: node_id for node_id, some in by_node for item in some}
+            await asyncio.gather(*(_ask(node_id, some, ask, answers) for node_id, some in by_node))
     except KafkaError as error:
         return {item: copy_to_raise(error) for item in items}
     except TimeoutError:
         pass
-    return {item: answers.get(item, KafkaTimeoutError("no answer in time")) for item in items}
+    missing = [item for item in items if item not in answers]
+    return answers | {item: _not_answered(client, nodes.get(item)) for item in missing}
 
 
 async def _ask(node_id: int, items: Sequence[Any], ask: Ask, answers: dict[Any, Any]) -> None:
@@ -127,6 +132,18 @@ async def _ask(node_id: int, items: Sequence[Any], ask: Ask, answers: dict[Any, 
         answers |= {item: copy_to_raise(error) for item in items}
         return
     answers |= answer_for_each(items, found, node_id)
+
+
+def _not_answered(client: Client, node_id: int | None) -> KafkaTimeoutError:
+    """Return the error of an item whose node did not answer, or was not found, in time."""
+    if node_id is None:
+        error = client.metadata_keeper.last_error
+        reason = f"the timeout ended before the node to ask was found{because(error)}"
+        return KafkaTimeoutError(reason)
+    unreachable = client.pool.unreachable(node_id)
+    error = None if unreachable is None else unreachable.error
+    reason = f"node {node_id} did not answer within the timeout{because(error)}"
+    return KafkaTimeoutError(reason, node_id=node_id)
 
 
 def _timed_out(error: KafkaError) -> KafkaError:

@@ -223,6 +223,9 @@ class Callback:
     def parse(self, given: object) -> object:
         if isinstance(given, str):
             raise ValueError(f"must be {self.describe()}, not {given!r}; {self.instead}")
+        if self.method and isinstance(given, type) and hasattr(given, self.method):
+            name = given.__name__
+            raise ValueError(f"must be {self.describe()}, not the class {name}: write {name}()")
         if given is None or callable(given) or (self.method and hasattr(given, self.method)):
             return given
         raise ValueError(f"must be {self.describe()}, not {type(given).__name__}")

@@ -35,6 +35,7 @@ from pyk.clients.errors import (
 )
 from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.wording import because
 from pyk.protocol.errors import ErrorCode, MalformedMessageError
 from pyk.protocol.messages.metadata import (
     MetadataRequest,
@@ -364,7 +365,3 @@ def _question_for(topics: Collection[str] | None, *, may_create: bool = False) -
 
 
 CUT_OFF = "a listener that wants SASL ends connections like this"
-
-
-def because(error: KafkaError | None) -> str:
-    return f"; last error: {error}" if error is not None else ""

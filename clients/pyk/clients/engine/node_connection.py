@@ -33,6 +33,7 @@ from pyk.clients.errors import (
     UnsupportedVersionError,
 )
 from pyk.clients.errors.base import copy_to_raise
+from pyk.clients.wording import because
 from pyk.protocol.connection import OutgoingRequest
 from pyk.protocol.errors import UnsupportedVersionError as NoCommonVersionError
 from pyk.protocol.negotiation import PeerVersions
@@ -236,9 +237,11 @@ class NodeConnection:
             self._watch_deadline(min(deadlines))
 
     def _unsent(self, pending: PendingRequest) -> RequestTimeoutError:
+        unreachable = self._shared.reachability.of(self.node.node_id)
+        reason = because(None if unreachable is None else unreachable.error)
         return RequestTimeoutError(
             f"{pending.api_key.api_name} could not be sent to {self.node} within "
-            f"{pending.timeout:g} s",
+            f"{pending.timeout:g} s{reason}",
             node_id=self.node.node_id,
             definite=True,
         )

@@ -179,7 +179,20 @@ async def test_a_call_that_is_never_answered_ends_in_its_time_and_is_uncertain()
             await admin.create_topics([NewTopic("orders")], timeout=2.0)
 
         assert not raised.value.definite
+        assert str(raised.value) == "node 1 did not answer within the timeout"
         assert current_clock().now() - began <= 2.01
+
+
+@pytest.mark.parametrize("timeout", [0.5, 1.0, 2.0, 3.0, 5.0])
+@virtual_time
+async def test_a_call_that_cannot_reach_its_node_says_why(timeout: float) -> None:
+    async with administered(nodes=3) as (cluster, admin):
+        await admin.list_topics()
+        for node_id in (1, 2, 3):
+            await cluster.kill(node_id)
+
+        with pytest.raises(KafkaTimeoutError, match=r"node \d.*connection refused"):
+            await admin.create_topics([NewTopic("orders")], timeout=timeout)
 
 
 @virtual_time

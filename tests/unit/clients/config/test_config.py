@@ -22,6 +22,7 @@ from pyk.clients.config import (
 from pyk.clients.config.properties import parse_properties
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.errors import ConfigurationError
+from pyk.clients.serialization import JsonDeserializer
 
 CONFIGS = [ProducerConfig, ConsumerConfig, AdminConfig]
 SERVERS = "kafka1:9092"
@@ -228,6 +229,11 @@ def test_bootstrap_servers_must_be_given() -> None:
             "must be a callable, or an object with",
         ),
         (ConsumerConfig, {"value_deserializer": 5}, "deserialize(topic, data), not int"),
+        (
+            ConsumerConfig,
+            {"value_deserializer": JsonDeserializer},
+            "not the class JsonDeserializer: write JsonDeserializer()",
+        ),
         (ProducerConfig, {"key_serializer": 5}, "with serialize(topic, data), not int"),
         (ProducerConfig, {"partitioner": 5}, "partitioner must be a callable, not int"),
         (AdminConfig, {"security_protocol": "SSL"}, "TLS and SASL are not there yet"),

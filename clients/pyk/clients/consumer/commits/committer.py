@@ -37,6 +37,7 @@ from pyk.clients.offsets import (
     offset_fetch_request,
 )
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.clients.wording import because, counted
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 
@@ -205,8 +206,12 @@ class Committer:
 
     def _too_late(self, offsets: Offsets) -> KafkaTimeoutError:
         names = ", ".join(str(partition) for partition in sorted(offsets)[:5])
+        unreachable = self._client.pool.unreachable_nodes()
+        reason = because(unreachable[0].error if unreachable else None)
         return KafkaTimeoutError(
-            f"the offsets of {len(offsets)} partitions ({names}) were not committed in time"
+            f"the offsets of {counted(len(offsets), 'partition')} ({names}) were not committed "
+            f"within the timeout{reason}",
+            group_id=self._group_id,
         )
 
 

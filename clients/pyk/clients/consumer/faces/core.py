@@ -272,7 +272,7 @@ class ConsumerCore:
         assigned = {partition.topic for partition in self.positions.partitions}
         topics = subscriptions.topics if subscriptions.has_topics else assigned
         now = self.client.clock.now()
-        watch.observe(topics, subscriptions.pattern, image, now)
+        watch.observe(topics, subscriptions.pattern, image, now, self.positions.partitions)
         for error in watch.due_warnings(now):
             log.warning("%s", error)
         if watch.has_error:

@@ -210,7 +210,7 @@ class Positions:
             return
         assigned.state = PositionState.RESET
         self._reset_by_policy(
-            assigned, NoOffsetForPartitionError, "the group has not committed one"
+            assigned, NoOffsetForPartitionError, "the group has no committed offset"
         )
 
     def found_offset(

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata, leaderless
 from pyk.clients.errors import KafkaError, UnknownTopicOrPartitionError, error_for
 from pyk.clients.topic_partition import TopicPartition
+from pyk.clients.wording import counted
 from pyk.protocol.errors import ErrorCode
 
 # A broker that has just started knows of no topic for a moment.
@@ -45,11 +46,17 @@ class TopicWatch:
         self.errors: dict[str, KafkaError] = {}
         """What is wrong, by topic, or by the pattern that matches none."""
         self._missing = MissingTopics()
+        self._missing_partitions: dict[str | TopicPartition, KafkaError] = {}
         self._unraised: list[KafkaError] = []
-        self._warned_at: dict[str, float] = {}
+        self._warned_at: dict[str | TopicPartition, float] = {}
 
     def observe(
-        self, topics: Collection[str], pattern: str | None, image: MetadataImage, now: float
+        self,
+        topics: Collection[str],
+        pattern: str | None,
+        image: MetadataImage,
+        now: float,
+        assigned: Collection[TopicPartition] = (),
     ) -> None:
         """Look at the wanted topics in an answer; ``pattern`` is what they match, if anything."""
         self._missing.observe(topics, image, now)
@@ -60,7 +67,10 @@ class TopicWatch:
                 f"no topic matches the pattern {pattern!r}, as far as this client may see them"
             )
         self._unraised = [error for error in self.errors.values() if not error.retriable]
-        self._warned_at = {n: at for n, at in self._warned_at.items() if n in self.errors}
+        missing = ((each, missing_partition(each, image)) for each in sorted(assigned))
+        self._missing_partitions = {each: error for each, error in missing if error is not None}
+        known: set[str | TopicPartition] = {*self.errors, *self._missing_partitions}
+        self._warned_at = {name: at for name, at in self._warned_at.items() if name in known}
 
     @property
     def has_error(self) -> bool:
@@ -78,31 +88,38 @@ class TopicWatch:
     def due_warnings(self, now: float) -> list[KafkaError]:
         """Return what the log should say now: each thing once a minute."""
         gone = self.gone(now)
-        due = [
-            name
+        warnings: dict[str | TopicPartition, KafkaError] = {
+            name: error
             for name, error in self.errors.items()
-            if error.retriable
-            and (name in gone or error.topic is None)
-            and now - self._warned_at.get(name, -WARNING_INTERVAL_SECONDS)
-            >= WARNING_INTERVAL_SECONDS
-        ]
+            if error.retriable and (name in gone or error.topic is None)
+        }
+        warnings.update(self._missing_partitions)
+        latest = now - WARNING_INTERVAL_SECONDS
+        due = [name for name in warnings if self._warned_at.get(name, latest) <= latest]
         self._warned_at.update(dict.fromkeys(due, now))
-        return [self.errors[name] for name in due]
+        return [warnings[name] for name in due]
 
 
 def unavailable(partition: TopicPartition, image: MetadataImage) -> KafkaError | None:
     """Return why a partition cannot be read as far as metadata tell, None if it can."""
     topic = image.topic(partition.topic)
-    error = _error(topic)
-    if error is None and topic is not None and 0 < topic.partition_count <= partition.partition:
-        error = UnknownTopicOrPartitionError(
-            f"topic {topic.name!r} has {topic.partition_count} partitions",
-            topic=partition.topic,
-            partition=partition.partition,
-        )
+    error = _error(topic) or missing_partition(partition, image)
     if error is None and image.leader(partition) is None:
         return leaderless(partition)
     return error
+
+
+def missing_partition(partition: TopicPartition, image: MetadataImage) -> KafkaError | None:
+    """Return the error of a partition that its topic does not have, None if it may have it."""
+    topic = image.topic(partition.topic)
+    if topic is None or not 0 < topic.partition_count <= partition.partition:
+        return None
+    return UnknownTopicOrPartitionError(
+        f"topic {topic.name!r} has no partition {partition.partition}: it has "
+        f"{counted(topic.partition_count, 'partition')}",
+        topic=partition.topic,
+        partition=partition.partition,
+    )
 
 
 def _error(topic: TopicMetadata | None) -> KafkaError | None:

@@ -57,8 +57,8 @@ class _Block:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         values, keys = columns["value"], columns.get("key")
         self.count = len(values)
-        self._values = self._binary(values)
-        self._keys = None if keys is None else self._binary(keys)
+        self._values = self._binary("value", values)
+        self._keys = None if keys is None else self._binary("key", keys)
         self._headers = self._headers_column(columns.get("headers"))
         self._partitions = self._partition_column(columns.get("partition"))
         self._timestamps = self._timestamp_column(columns.get("timestamp"))
@@ -119,11 +119,20 @@ class _Block:
             return now
         return _numbers(self._compute.fill_null(self._timestamps, now), "q")
 
-    def _binary(self, column: Any) -> BinaryColumn:
+    def _binary(self, name: str, column: Any) -> BinaryColumn:
         try:
             return BinaryColumn.from_arrow(column)
         except TypeError:  # a dictionary, a view, a fixed size: one copy makes it plain
-            return BinaryColumn.from_arrow(column.cast(self._arrow.large_binary()))
+            plain = self._cast(name, column, self._arrow.large_binary(), "bytes or str")
+            return BinaryColumn.from_arrow(plain)
+
+    def _cast(self, name: str, column: Any, wanted: Any, described: str) -> Any:
+        try:
+            return column.cast(wanted)
+        except (self._arrow.ArrowInvalid, self._arrow.ArrowNotImplementedError) as error:
+            raise TypeError(
+                f"the column {name!r} must hold {described}, not {column.type}"
+            ) from error
 
     def _headers_column(self, column: Any) -> HeadersColumn | None:
         if column is None or column.null_count == self.count:
@@ -134,7 +143,9 @@ class _Block:
         return HeadersColumn.from_arrow(column.cast(wanted))
 
     def _partition_column(self, column: Any) -> Any:
-        return None if column is None else column.cast(self._arrow.int32())
+        if column is None:
+            return None
+        return self._cast("partition", column, self._arrow.int32(), "ints of 32 bits")
 
     def _timestamp_column(self, column: Any) -> Any:
         if column is None:

@@ -14,7 +14,6 @@ from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.environment import ClientEnvironment
 from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
-from pyk.clients.engine.metadata_keeper import because
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.engine.waiter import Engine, LoopOfCaller
 from pyk.clients.errors import (
@@ -36,7 +35,7 @@ from pyk.clients.producer.sending.identity import (
 from pyk.clients.producer.sending.send_planner import SendPlanner, SendSettings
 from pyk.clients.producer.sending.sender import Sender
 from pyk.clients.topic_partition import TopicPartition
-from pyk.clients.wording import counted
+from pyk.clients.wording import because, counted
 from pyk.protocol.records import Compression, UnsupportedCompressionError
 from pyk.protocol.records.builder import BatchFormat
 
@@ -255,8 +254,8 @@ class ProducerCore:
     def _no_partition(self, step: MetadataWait) -> KafkaTimeoutError:
         count = self.accumulator.topics[step.topic].partition_count
         return KafkaTimeoutError(
-            f"topic {step.topic!r} has {count} partitions, and no partition {step.partition} "
-            f"came to be within {self._limit}",
+            f"topic {step.topic!r} has no partition {step.partition}: it has "
+            f"{counted(count, 'partition')}, and no more were added within {self._limit}",
             topic=step.topic,
             partition=step.partition,
             definite=True,

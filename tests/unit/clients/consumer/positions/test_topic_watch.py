@@ -51,6 +51,20 @@ def test_what_asking_again_does_not_cure_is_raised_once_an_answer(
     assert (watch.take_error(), watch.errors) == (None, {})
 
 
+def test_an_assigned_partition_that_its_topic_lacks_is_a_warning_once_a_minute() -> None:
+    watch = TopicWatch()
+    partitions = {TopicPartition("a", 1), TopicPartition("a", 9)}
+    warned_at = []
+
+    for now in range(130):
+        watch.observe(["a"], None, image(ErrorCode.NONE, 1, 2), float(now), partitions)
+        warned_at += [(now, str(error)) for error in watch.due_warnings(float(now))]
+
+    said = "topic 'a' has no partition 9: it has 2 partitions"
+    assert warned_at == [(0, said), (60, said), (120, said)]
+    assert watch.errors == {}
+
+
 def test_a_missing_topic_is_a_warning_once_a_minute_when_it_stays_missing() -> None:
     watch = TopicWatch()
     warned_at = []
@@ -103,4 +117,4 @@ def test_a_partition_beyond_those_of_the_topic_is_named() -> None:
     error = unavailable(TopicPartition("a", 4), image(ErrorCode.NONE, 1, 1))
 
     assert isinstance(error, UnknownTopicOrPartitionError)
-    assert "topic 'a' has 2 partitions" in str(error)
+    assert "topic 'a' has no partition 4: it has 2 partitions" in str(error)
