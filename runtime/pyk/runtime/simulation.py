@@ -26,7 +26,7 @@ from pyk.runtime.virtual_time import current_clock
 
 
 class HostClock:
-    """The clocks of one host; implements :class:`~pyk.runtime.Clock`.
+    """The clocks of one host; implements :class:`~pyk.runtime.clock.Clock`.
 
     Its wall clock may be wrong. Its monotonic clock is that of the event loop, on which all hosts
     set their timers: what it is off by in reality, millionths, no timeout would notice.

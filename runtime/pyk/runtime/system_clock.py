@@ -9,7 +9,7 @@ import time
 
 
 class SystemClock:
-    """The operating system's clocks; implements :class:`~pyk.runtime.Clock`."""
+    """The operating system's clocks; implements :class:`~pyk.runtime.clock.Clock`."""
 
     def now(self) -> float:
         return time.monotonic()

@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 5
 
 
 class VirtualClock:
-    """A clock that stands still until it is advanced; implements :class:`pyk.runtime.Clock`."""
+    """A :class:`~pyk.runtime.clock.Clock` that stands still until it is advanced."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds

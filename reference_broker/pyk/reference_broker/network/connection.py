@@ -52,7 +52,7 @@ class RequestHandler(Protocol):
 
 
 class Connection:
-    """Drives one connection; implements :class:`pyk.runtime.FrameReceiver`."""
+    """Drives one connection; a :class:`~pyk.runtime.network.frame_reader.FrameReceiver`."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ cdef double monotonic_seconds() noexcept nogil:
 
 
 cdef class SystemClock:
-    """The operating system's clocks; implements :class:`~pyk.runtime.Clock`."""
+    """The operating system's clocks; implements :class:`~pyk.runtime.clock.Clock`."""
 
     cpdef double now(self) except? -1:
         return monotonic_seconds()
