@@ -38,7 +38,7 @@ class MemoryShardLog:
     """A log of keys and values.
 
     ``fails_with`` refuses appends, ``is_held`` keeps them unsafe, ``failure`` says that they stay
-    so.
+    so, ``has_bug`` makes appends fail as they never should.
     """
 
     def __init__(self) -> None:
@@ -46,6 +46,7 @@ class MemoryShardLog:
         self.fails_with: ErrorCode | None = None
         self.failure: ErrorCode | None = None
         self.is_held = False
+        self.has_bug = False
         self.max_batch_bytes = 1 << 20
         self._held_at = 0
         self._fails_after: tuple[int, ErrorCode] | None = None
@@ -73,6 +74,8 @@ class MemoryShardLog:
             raise ApiError(self._fails_after[1])
         if self.fails_with is not None:
             raise ApiError(self.fails_with)
+        if self.has_bug:
+            raise RuntimeError("a bug")
         self.batches.append(list(records))
         return len(self)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.records import Compression, RecordBatchBuilder, RecordBatchError, read_batches
+from pyk.protocol.records.compression import check_available
 from pyk.reference_broker.coordinator.shard_log import KeyValue
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
@@ -20,6 +21,8 @@ class PartitionLog:
     """A :class:`~.coordinator.shard_log.ShardLog` over a partition that this broker leads."""
 
     def __init__(self, partition: Partition, compression: Compression = Compression.NONE) -> None:
+        """Raise ``UnsupportedCompressionError`` if batches cannot be compressed so here."""
+        check_available(compression)
         self._partition = partition
         self._compression = compression
 

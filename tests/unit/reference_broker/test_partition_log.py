@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from uuid import UUID
 
 import pytest
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.records import Compression
+from pyk.protocol.records import Compression, UnsupportedCompressionError
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.partition_log import MAX_BATCH_BYTES, PartitionLog
@@ -47,3 +48,10 @@ def test_a_batch_may_be_as_large_as_can_be_built() -> None:
     log = shard_log(max_message_bytes=MAX_BATCH_BYTES + 1)
 
     assert log.max_batch_bytes == MAX_BATCH_BYTES
+
+
+def test_a_log_whose_batches_could_not_be_compressed_is_refused(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "cramjam", None)
+
+    with pytest.raises(UnsupportedCompressionError, match="pip install"):
+        shard_log(Compression.SNAPPY)

@@ -210,12 +210,19 @@ class ShardRuntime(Generic[S]):
             return
         try:
             self._write(decision, when_written)
-        except ApiError as error:
-            log.warning("Could not write to %s: %s", self._name, error)
+        except Exception as error:
             self.high_watermark_moved()  # there may be batches before the one that failed
-            when_written(self._write_error(error.code))
-            return
-        self.high_watermark_moved()
+            when_written(self._write_error(self._code_of(error)))
+        else:
+            self.high_watermark_moved()
+
+    def _code_of(self, error: Exception) -> ErrorCode:
+        """Return what a write failed with: after a bug too, or those who wait would for ever."""
+        if isinstance(error, ApiError):
+            log.warning("Could not write to %s: %s", self._name, error)
+            return error.code
+        log.error("Could not write to %s because of a bug in pyk", self._name, exc_info=error)
+        return ErrorCode.UNKNOWN_SERVER_ERROR
 
     def _write(self, decision: Decision, when_written: Callable[[ErrorCode], object]) -> None:
         """Append and replay batch after batch; what follows waits for the last of them."""

@@ -285,3 +285,16 @@ def test_a_shard_that_ends_while_an_assignment_is_written_leaves_nothing_schedul
 
     assert synced.error is ErrorCode.NOT_COORDINATOR
     assert len(groups.timers) == 0
+
+
+def test_members_do_not_wait_for_an_assignment_that_a_bug_keeps_from_being_written() -> None:
+    groups = Groups()
+    (leader, first), (follower, _) = groups.join_dynamic(), groups.join_dynamic()
+    groups.advance(6)
+    generation = first.response.generation_id
+    waiting = groups.sync(follower, generation)
+    groups.log.has_bug = True
+
+    groups.sync(leader, generation, {leader: b"0", follower: b"1"})
+
+    assert waiting.error is ErrorCode.UNKNOWN_SERVER_ERROR
