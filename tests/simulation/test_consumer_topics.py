@@ -29,7 +29,7 @@ from support.consuming import (
     reference_cluster,
 )
 
-CONSUMER_LOG = "pyk.clients.consumer.faces.core"
+CONSUMER_LOG = "pyk.clients.consumer.faces.subscription_calls"
 WITH_AND_WITHOUT_GROUP = pytest.mark.parametrize(
     "options", [{"group_id": "g"}, {}], ids=["group", "no group"]
 )

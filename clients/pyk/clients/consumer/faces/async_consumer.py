@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sys
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.consumer.commits.offsets_argument import CommitArgument, offsets_to_commit
-from pyk.clients.consumer.faces.closing import warn_of_dropped
+from pyk.clients.consumer.commits.offsets_argument import CommitArgument
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.face import ConsumerFace
 from pyk.clients.consumer.faces.read_path import AsyncReadPath
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, tell_listener
+from pyk.clients.consumer.faces.steps import OnLoop, Step, Steps
 from pyk.clients.consumer.faces.task_waiter import TaskWaiter
-from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
 from pyk.clients.engine.context import AsyncContext
-from pyk.clients.errors import ConcurrentUseError, StateError
+from pyk.clients.engine.fork import ForkGuard
+from pyk.clients.engine.steps import run_awaited
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
@@ -57,7 +59,7 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     # -- life --------------------------------------------------------------------------------------
 
     async def start(self, timeout: float | None = None) -> None:
-        """Connect. Entering the context manager does it, else the first ``poll``.
+        """Connect. Entering the context manager does it, otherwise the first ``poll``.
 
         Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
         all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
@@ -75,32 +77,9 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         without an exception. Any task of the consumer's event loop may close it; on another loop it
         raises :class:`StateError`.
         """
-        core = self._core
-        if core.is_closed:
-            return
-        core.client.check_place()
-        deadlines = core.closing(timeout)
-        try:
-            for event in await core.begin_leaving(deadlines.commit):
-                await self._call_listener(event)
-        except asyncio.CancelledError:
-            deadlines = core.hurried_closing()
-            raise
-        finally:
-            await core.close(deadlines.end)
-
-    def _is_taker(self) -> bool:
-        """Tell whether this task may say that what was handed out last is finished."""
-        taker = self._taker
-        return taker is None or taker is asyncio.current_task() or taker.done()
-
-    def __del__(self) -> None:
-        core = getattr(self, "_core", None)
-        if core is None or core.is_closed or not core.is_started or core.client.guard.is_forked:
-            return
-        warn_of_dropped(self)
-        if not sys.is_finalizing():
-            core.abandon_soon()
+        if not self._core.is_closed:
+            self._core.client.check_place()
+            await self._run(self._close_steps(self._core.limits.closing(timeout)))
 
     async def __aexit__(
         self,
@@ -108,9 +87,11 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error is None and self._is_taker():
-            self._reader.finish()
+        self._finish_after(error)
         await self.close()
+
+    def _abandon(self) -> None:
+        self._core.abandon_soon()
 
     # -- records -----------------------------------------------------------------------------------
 
@@ -129,12 +110,16 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         more finishes what the last poll returned. Raises what keeps a partition from being read;
         records before it came first.
         """
-        limit, deadline = self._core.poll_limit(max_records), self._core.poll_deadline(timeout)
-        spans, records = await self._take(limit, deadline)
+        limits = self._core.limits
+        spans, records = await self._take(
+            limits.poll_records(max_records), limits.poll_deadline(timeout)
+        )
         taken = ConsumerRecords[K, V](spans, records)
         # From here to the end nothing is called: the handler of a signal would run after a call.
         self._reader.is_under_way = False
         return taken
+
+    # -- how it waits, and who may use it ----------------------------------------------------------
 
     async def _begin(self) -> None:
         if not self._core.is_started and not self._core.is_closed:
@@ -142,27 +127,37 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         self._has_begun = True
 
     async def _attend(self, deadline: float | None) -> None:
-        """Look what there is besides records, and do it."""
-        self._raise_if_ended(self._core.client.guard)
-        self._reader.come_back()
-        while (event := await self._core.begin_event(deadline)) is not None:
-            try:
-                await self._call_listener(event)
-            finally:
-                self._core.finish_event(event)
+        await self._run(self._attend_steps(deadline))
 
-    async def _call_listener(self, event: ApplicationEvent) -> None:
-        waiting = tell_listener(self._core.listener, event)
+    async def _run(self, steps: Steps[R], *, alone: bool = False) -> R:
+        """Do the steps of a call; ``alone`` while no other task is in poll or iteration."""
+        if alone:
+            self._refuse_others()
+        return await run_awaited(steps, self._do)
+
+    def _at_once(self, function: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> Done:
+        """Call what never waits."""
+        function(*args, **kwargs)
+        return DONE
+
+    async def _do(self, step: Step) -> Any:
+        if isinstance(step, OnLoop):
+            return await step.function()
+        waiting = tell_listener(self._core.subscription_calls.listener, step.event)
         if waiting is not None:
             await waiting
+        return None
 
-    def _refuse_nested_use(self) -> None:
-        """Raise while records are taken: by another task, or here, by a deserializer."""
+    def _is_taker(self) -> bool:
+        taker = self._taker
+        return taker is None or taker is asyncio.current_task() or taker.done()
+
+    def _refuse_others(self) -> None:
         self._refuse_other_tasks(asyncio.current_task())
-        if self._user is not None and self._reader.is_under_way:
-            raise StateError(
-                "a deserializer cannot come for records or commit them while others are taken"
-            )
+
+    @property
+    def _guard(self) -> ForkGuard:
+        return self._core.client.guard
 
     # -- what to read ------------------------------------------------------------------------------
 
@@ -178,23 +173,18 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         With a ``group_id`` the members of the group share the partitions; without one this consumer
         reads all of them. Raises :class:`StateError` while partitions are assigned by hand.
         """
-        self._core.subscribe(topics, pattern, listener)
-        return DONE
+        return self._at_once(self._core.subscription_calls.subscribe, topics, pattern, listener)
 
     async def unsubscribe(self) -> None:
         """Read nothing more: commit what is finished, and leave the group.
 
         What was handed out last does not count as finished; ``commit()`` before says that it is.
         """
-        self._refuse_other_tasks(asyncio.current_task())
-        for event in await self._core.begin_leaving(self._core.deadline(None)):
-            await self._call_listener(event)
-        await self._core.unsubscribe()
+        await self._run(self._unsubscribe_steps(), alone=True)
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> Done:
         """Read these partitions and no others, without sharing them with a group."""
-        self._core.assign(partitions)
-        return DONE
+        return self._at_once(self._core.subscription_calls.assign, partitions)
 
     # -- positions ---------------------------------------------------------------------------------
 
@@ -204,28 +194,23 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> Done:
         """Read a partition on from ``offset``."""
-        self._core.position_calls.seek(partition, offset)
-        return DONE
+        return self._at_once(self._core.position_calls.seek, partition, offset)
 
     def seek_to_beginning(self, *partitions: tuple[str, int]) -> Done:
-        """Read partitions, all that are assigned if none is named, from their first record."""
-        self._core.position_calls.seek_to(partitions, OffsetSpec.EARLIEST)
-        return DONE
+        """Seek to the first record of the given partitions (default: all assigned ones)."""
+        return self._at_once(self._core.position_calls.seek_to, partitions, OffsetSpec.EARLIEST)
 
     def seek_to_end(self, *partitions: tuple[str, int]) -> Done:
-        """Read of partitions, all that are assigned if none is named, only what is to come."""
-        self._core.position_calls.seek_to(partitions, OffsetSpec.LATEST)
-        return DONE
+        """Seek to the end of the given partitions (default: all assigned ones)."""
+        return self._at_once(self._core.position_calls.seek_to, partitions, OffsetSpec.LATEST)
 
     def pause(self, *partitions: tuple[str, int]) -> Done:
         """Give no records of these partitions; what is fetched of them is kept."""
-        self._core.position_calls.pause(partitions)
-        return DONE
+        return self._at_once(self._core.position_calls.pause, partitions)
 
     def resume(self, *partitions: tuple[str, int]) -> Done:
         """Give records of these partitions again."""
-        self._core.position_calls.resume(partitions)
-        return DONE
+        return self._at_once(self._core.position_calls.resume, partitions)
 
     def paused(self) -> set[TopicPartition]:
         """Return the partitions that are paused."""
@@ -244,23 +229,13 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         also if it came back since, and :class:`KafkaTimeoutError` after ``timeout`` seconds
         (``default_api_timeout_ms``).
         """
-        if offsets is not None:
-            await self._core.commit(offsets_to_commit(offsets), timeout)
-            return
-        self._refuse_nested_use()
-        if not self._is_taker():
-            raise ConcurrentUseError(
-                f"{self._taker!r} came for records last: commit() there, or name here what is "
-                "finished, a record for instance"
-            )
-        self._reader.finish()
-        await self._core.commit(None, timeout)
+        await self._run(self._commit_steps(offsets, timeout), alone=offsets is None)
 
     async def committed(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Return what the group has committed, None where it has not."""
-        return await self._core.committed(partitions, timeout)
+        return await self._core.commit_calls.committed(partitions, timeout)
 
     async def beginning_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None

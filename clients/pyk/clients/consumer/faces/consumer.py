@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.consumer.commits.offsets_argument import CommitArgument, offsets_to_commit
-from pyk.clients.consumer.faces.closing import warn_of_dropped
+from pyk.clients.consumer.commits.offsets_argument import CommitArgument
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.face import ConsumerFace
 from pyk.clients.consumer.faces.read_path import ApplicationPace, BlockingReadPath
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, tell_listener
-from pyk.clients.consumer.group.actions import ApplicationEvent
+from pyk.clients.consumer.faces.steps import OnLoop, Step, Steps
 from pyk.clients.consumer.records.record import ConsumerRecord
 from pyk.clients.consumer.records.records import ConsumerRecords
 from pyk.clients.engine.context import BlockingContext
+from pyk.clients.engine.fork import ForkGuard
+from pyk.clients.engine.steps import run
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import ConcurrentUseError, StateError
 from pyk.clients.offsets import OffsetSpec
@@ -63,7 +63,7 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
     # -- life --------------------------------------------------------------------------------------
 
     def start(self, timeout: float | None = None) -> None:
-        """Connect. Entering the context manager does it, else the first ``poll``.
+        """Connect. Entering the context manager does it, otherwise the first ``poll``.
 
         Raises :class:`BootstrapError`, which names every address and how far it came, as soon as
         all have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
@@ -80,37 +80,14 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         whether it is. ``commit()`` before says so, and so does leaving the ``with`` block without
         an exception. Any thread may close it.
         """
-        core = self._core
-        if self._thread.guard.is_forked or core.is_closed:
+        if self._guard.is_forked or self._core.is_closed:
             return
-        deadlines = core.closing(timeout)
-        if self._thread.loop is None:  # it never began
-            self._thread.close()
-            return
+        deadlines = self._core.limits.closing(timeout)
         try:
-            for event in self._thread.call(core.begin_leaving(deadlines.commit)):
-                self._call_listener(event)
-        except KeyboardInterrupt:
-            deadlines = core.hurried_closing()
-            raise
+            if self._thread.loop is not None:
+                self._run(self._close_steps(deadlines))
         finally:
-            try:
-                self._thread.call(core.close(deadlines.end))
-            finally:
-                self._thread.close()
-
-    def _is_taker(self) -> bool:
-        """Tell whether this thread may say that what was handed out last is finished."""
-        taker = self._taker
-        return taker is None or taker is threading.current_thread() or not taker.is_alive()
-
-    def __del__(self) -> None:
-        core = getattr(self, "_core", None)
-        if core is None or core.is_closed or not core.is_started or self._thread.guard.is_forked:
-            return
-        warn_of_dropped(self)
-        if not sys.is_finalizing():
-            self._thread.end_after(core.abandon)
+            self._thread.close()
 
     def __exit__(
         self,
@@ -118,9 +95,11 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error is None and self._is_taker():
-            self._reader.finish()
+        self._finish_after(error)
         self.close()
+
+    def _abandon(self) -> None:
+        self._thread.end_after(self._core.abandon)
 
     # -- records -----------------------------------------------------------------------------------
 
@@ -139,66 +118,73 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         more finishes what the last poll returned. Raises what keeps a partition from being read;
         records before it came first.
         """
-        limit, deadline = self._core.poll_limit(max_records), self._core.poll_deadline(timeout)
-        spans, records = self._take(limit, deadline)
+        limits = self._core.limits
+        spans, records = self._take(limits.poll_records(max_records), limits.poll_deadline(timeout))
         taken = ConsumerRecords[K, V](spans, records)
         # From here to the end nothing is called: the handler of a signal would run after a call.
         self._reader.is_under_way = False
         return taken
 
+    # -- how it waits, and who may use it ----------------------------------------------------------
+
     def _begin(self) -> None:
         if not self._core.is_started and not self._core.is_closed:
             self.start()
-        self._core.check_reading()
+        self._core.subscription_calls.check_reading()
 
     def _attend(self, deadline: float | None) -> None:
-        """Look what there is besides records, and do it."""
-        self._raise_if_ended(self._thread.guard)
-        self._reader.come_back()
-        while (event := self._thread.call(self._core.begin_event(deadline))) is not None:
-            try:
-                self._call_listener(event)
-            finally:
-                self._call(self._core.finish_event, event)
+        self._run(self._attend_steps(deadline))
 
-    def _call_listener(self, event: ApplicationEvent) -> None:
-        waiting = tell_listener(self._core.listener, event)
-        if waiting is not None:
+    def _run(self, steps: Steps[R], *, alone: bool = False) -> R:
+        """Do the steps of a call; ``alone`` while no other thread uses the consumer."""
+        if not alone:
+            return run(steps, self._do)
+        self._refuse_others()
+        with self._use:
+            return run(steps, self._do)
+
+    def _do(self, step: Step) -> Any:
+        if isinstance(step, OnLoop):
+            return self._thread.call(step.function())
+        if tell_listener(self._core.subscription_calls.listener, step.event) is not None:
             raise StateError("the listener of a blocking Consumer cannot be a coroutine")
+        return None
 
-    def _refuse_other_threads(self) -> None:
-        """Raise while another thread is inside of the consumer.
+    def _at_once(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call what never waits on the loop, while nobody else uses the consumer."""
 
-        Nothing is held after this: the lock is taken with ``with``, which is the only way that the
-        handler of a signal cannot leave it locked.
-        """
-        if self._user not in (None, threading.current_thread()):
-            raise ConcurrentUseError("another thread is using this consumer; give each its own")
+        async def call() -> R:
+            return function(*args, **kwargs)
 
-    def _refuse_nested_use(self) -> None:
-        """Raise while records are taken: in another thread, or here, by a deserializer."""
-        self._refuse_other_threads()
-        if self._user is not None and self._reader.is_under_way:
-            raise StateError(
-                "a deserializer, or the handler of a signal, cannot come for records or commit "
-                "them while others are taken"
-            )
+        self._refuse_others()
+        with self._use:
+            return self._ask(call)
+
+    def _ask(
+        self, call: Callable[P, Coroutine[Any, Any, R]], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Await a call on the loop, after what a signal has interrupted is undone."""
+        self._leave_interrupted_poll()
+        return self._thread.call(call(*args, **kwargs))
 
     def _leave_interrupted_poll(self) -> None:
         """Go back where the handler of a signal has ended a poll: nobody got what it took."""
         if self._user is None and self._is_taker():
             self._reader.go_back()
 
-    def _call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call a function of the core on its loop, while nobody else uses the consumer."""
+    def _is_taker(self) -> bool:
+        taker = self._taker
+        return taker is None or taker is threading.current_thread() or not taker.is_alive()
 
-        async def call() -> R:
-            return function(*args, **kwargs)
+    def _refuse_others(self) -> None:
+        # Nothing is held after this: the lock is taken with ``with``, which is the only way that
+        # the handler of a signal cannot leave it locked.
+        if self._user not in (None, threading.current_thread()):
+            raise ConcurrentUseError("another thread is using this consumer; give each its own")
 
-        self._refuse_other_threads()
-        with self._use:
-            self._leave_interrupted_poll()
-            return self._thread.call(call())
+    @property
+    def _guard(self) -> ForkGuard:
+        return self._thread.guard
 
     # -- what to read ------------------------------------------------------------------------------
 
@@ -214,54 +200,48 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         With a ``group_id`` the members of the group share the partitions; without one this consumer
         reads all of them. Raises :class:`StateError` while partitions are assigned by hand.
         """
-        self._call(self._core.subscribe, topics, pattern, listener)
+        self._at_once(self._core.subscription_calls.subscribe, topics, pattern, listener)
 
     def unsubscribe(self) -> None:
         """Read nothing more: commit what is finished, and leave the group.
 
         What was handed out last does not count as finished; ``commit()`` before says that it is.
         """
-        self._refuse_other_threads()
-        with self._use:
-            deadline = self._core.deadline(None)
-            for event in self._thread.call(self._core.begin_leaving(deadline)):
-                self._call_listener(event)
-            self._thread.call(self._core.unsubscribe())
+        self._run(self._unsubscribe_steps(), alone=True)
 
     def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
         """Read these partitions and no others, without sharing them with a group."""
-        self._call(self._core.assign, partitions)
+        self._at_once(self._core.subscription_calls.assign, partitions)
 
     # -- positions ---------------------------------------------------------------------------------
 
     def position(self, partition: tuple[str, int], *, timeout: float | None = None) -> int:
         """Return the offset of the next record that the application gets of a partition."""
-        self._leave_interrupted_poll()
-        return self._thread.call(self._core.position_calls.position(partition, timeout))
+        return self._ask(self._core.position_calls.position, partition, timeout)
 
     def seek(self, partition: tuple[str, int], offset: int | OffsetAndMetadata) -> None:
         """Read a partition on from ``offset``."""
-        self._call(self._core.position_calls.seek, partition, offset)
+        self._at_once(self._core.position_calls.seek, partition, offset)
 
     def seek_to_beginning(self, *partitions: tuple[str, int]) -> None:
-        """Read partitions, all that are assigned if none is named, from their first record."""
-        self._call(self._core.position_calls.seek_to, partitions, OffsetSpec.EARLIEST)
+        """Seek to the first record of the given partitions (default: all assigned ones)."""
+        self._at_once(self._core.position_calls.seek_to, partitions, OffsetSpec.EARLIEST)
 
     def seek_to_end(self, *partitions: tuple[str, int]) -> None:
-        """Read of partitions, all that are assigned if none is named, only what is to come."""
-        self._call(self._core.position_calls.seek_to, partitions, OffsetSpec.LATEST)
+        """Seek to the end of the given partitions (default: all assigned ones)."""
+        self._at_once(self._core.position_calls.seek_to, partitions, OffsetSpec.LATEST)
 
     def pause(self, *partitions: tuple[str, int]) -> None:
         """Give no records of these partitions; what is fetched of them is kept."""
-        self._call(self._core.position_calls.pause, partitions)
+        self._at_once(self._core.position_calls.pause, partitions)
 
     def resume(self, *partitions: tuple[str, int]) -> None:
         """Give records of these partitions again."""
-        self._call(self._core.position_calls.resume, partitions)
+        self._at_once(self._core.position_calls.resume, partitions)
 
     def paused(self) -> set[TopicPartition]:
         """Return the partitions that are paused."""
-        return self._call(self._core.position_calls.paused)
+        return self._at_once(self._core.position_calls.paused)
 
     # -- offsets -----------------------------------------------------------------------------------
 
@@ -276,48 +256,34 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         also if it came back since, and :class:`KafkaTimeoutError` after ``timeout`` seconds
         (``default_api_timeout_ms``).
         """
-        if offsets is not None:
-            self._thread.call(self._core.commit(offsets_to_commit(offsets), timeout))
-            return
-        self._refuse_nested_use()
-        if not self._is_taker():
-            raise ConcurrentUseError(
-                f"the thread {self._taker!r} came for records last: commit() there, or name here "
-                "what is finished, a record for instance"
-            )
-        with self._use:
-            self._reader.finish()
-            self._thread.call(self._core.commit(None, timeout))
+        self._run(self._commit_steps(offsets, timeout), alone=offsets is None)
 
     def committed(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Return what the group has committed, None where it has not."""
-        return self._thread.call(self._core.committed(partitions, timeout))
+        return self._ask(self._core.commit_calls.committed, partitions, timeout)
 
     def beginning_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Return the offset of the first record of each partition."""
-        return self._thread.call(
-            self._core.position_calls.end_offsets(partitions, OffsetSpec.EARLIEST, timeout)
-        )
+        end = OffsetSpec.EARLIEST
+        return self._ask(self._core.position_calls.end_offsets, partitions, end, timeout)
 
     def end_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Return the offset behind the last record, with read_committed the last stable offset."""
-        return self._thread.call(
-            self._core.position_calls.end_offsets(partitions, OffsetSpec.LATEST, timeout)
-        )
+        end = OffsetSpec.LATEST
+        return self._ask(self._core.position_calls.end_offsets, partitions, end, timeout)
 
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """Return the first record at or behind each time (ms), None where there is none."""
-        return self._thread.call(self._core.position_calls.offsets_for_times(timestamps, timeout))
+        return self._ask(self._core.position_calls.offsets_for_times, timestamps, timeout)
 
     def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:
         """Return how many offsets lie between the position and the end of each partition."""
-        self._leave_interrupted_poll()
-        return self._thread.call(self._core.position_calls.lag(timeout))
+        return self._ask(self._core.position_calls.lag, timeout)

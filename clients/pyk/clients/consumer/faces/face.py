@@ -1,9 +1,15 @@
-"""What the blocking and the asyncio consumer have in common, to the last word."""
+"""What the blocking and the asyncio consumer have in common.
+
+What never waits is here as it is; calls that wait are here as steps, which each face drives in its
+own way.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random as randomness
+import sys
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from typing import Any, Generic, Self, Unpack
@@ -12,10 +18,14 @@ from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.config.properties_file import read_properties
 from pyk.clients.config.signature import with_options_of
 from pyk.clients.consumer.buffer.fetch_buffer import CLOSED, FORKED, WAKEUP, FetchBuffer
+from pyk.clients.consumer.buffer.fetch_reader import FetchReader
+from pyk.clients.consumer.commits.offsets_argument import CommitArgument, offsets_to_commit
+from pyk.clients.consumer.faces.closing import ClosingDeadlines, warn_of_dropped
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats
+from pyk.clients.consumer.faces.steps import Steps, TellListener, on_loop
 from pyk.clients.engine.fork import ForkGuard
-from pyk.clients.errors import ClosedError, WakeupError
+from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import TopicPartition
 from pyk.runtime.clock import Clock
@@ -24,10 +34,15 @@ from pyk.runtime.network import Network
 
 @with_options_of(ConsumerConfig, ConsumerOptions)
 class ConsumerFace(Generic[K, V]):
-    """How a consumer is made and looked at: what never waits, in a thread or in a task."""
+    """A consumer but for how it waits: in a thread, or in a task."""
 
     _core: ConsumerCore
     _buffer: FetchBuffer
+    _reader: FetchReader
+    _user: Any
+    """The thread or task that is inside of poll or iteration, None if there is none."""
+    _taker: Any
+    """The one that came for records last."""
 
     def __init__(
         self,
@@ -78,7 +93,7 @@ class ConsumerFace(Generic[K, V]):
 
     def subscription(self) -> set[str]:
         """Return the topics that were asked for, or that match the pattern now."""
-        return set(self._core.subscriptions.topics)
+        return set(self._core.subscription_calls.topics)
 
     def wakeup(self) -> None:
         """Have the poll or iteration under way, or the next one, raise :class:`WakeupError`."""
@@ -86,19 +101,108 @@ class ConsumerFace(Generic[K, V]):
 
     def health(self) -> ConsumerHealth:
         """Return how each partition, and the membership, stands at this moment."""
-        return self._core.health()
+        return self._core.standing.health()
 
     def stats(self) -> ConsumerStats:
         """Return what the consumer has done and holds at this moment."""
-        return self._core.stats()
+        return self._core.standing.stats()
 
-    def _raise_if_ended(self, guard: ForkGuard) -> None:
+    # -- steps, which each face drives -------------------------------------------------------------
+
+    def _attend_steps(self, deadline: float | None) -> Steps[None]:
+        """Look what there is besides records, and do it."""
+        self._raise_if_ended()
+        self._reader.come_back()
+        events = self._core.events
+        while (event := (yield from on_loop(events.begin, deadline))) is not None:
+            try:
+                yield TellListener(event)
+            finally:
+                yield from on_loop(events.finish, event)
+
+    def _leave_steps(self, deadline: float) -> Steps[None]:
+        """Commit what is finished, and have the listener hear of what the consumer gives up."""
+        for event in (yield from on_loop(self._core.begin_leaving, deadline)):
+            yield TellListener(event)
+
+    def _unsubscribe_steps(self) -> Steps[None]:
+        yield from self._leave_steps(self._core.limits.deadline(None))
+        yield from on_loop(self._core.subscription_calls.unsubscribe)
+
+    def _close_steps(self, deadlines: ClosingDeadlines) -> Steps[None]:
+        core = self._core
+        try:
+            yield from self._leave_steps(deadlines.commit)
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            deadlines = core.limits.hurried_closing()
+            raise
+        finally:
+            yield from on_loop(core.close, deadlines.end)
+
+    def _commit_steps(self, offsets: CommitArgument | None, timeout: float | None) -> Steps[None]:
+        commits = self._core.commit_calls
+        if offsets is not None:
+            yield from on_loop(commits.commit, offsets_to_commit(offsets), timeout)
+            return
+        self._check_commit_of_all()
+        self._reader.finish()
+        yield from on_loop(commits.commit_all, timeout)
+
+    # -- who uses the consumer ---------------------------------------------------------------------
+
+    def _is_taker(self) -> bool:
+        """Tell whether who calls may say that what was handed out last is finished."""
+        raise NotImplementedError
+
+    def _refuse_others(self) -> None:
+        """Raise while another thread, or task, is inside of poll or iteration."""
+        raise NotImplementedError
+
+    @property
+    def _guard(self) -> ForkGuard:
+        """What knows whether the process was forked since the consumer was made."""
+        raise NotImplementedError
+
+    def _check_commit_of_all(self) -> None:
+        """Raise while records are taken, by a deserializer for instance, or by who has none."""
+        self._refuse_others()
+        if self._user is not None and self._reader.is_under_way:
+            raise StateError(
+                "a deserializer, or the handler of a signal, cannot come for records or commit "
+                "them while others are taken"
+            )
+        if not self._is_taker():
+            raise ConcurrentUseError(
+                f"{self._taker!r} came for records last: commit() there, or name here what is "
+                "finished, a record for instance"
+            )
+
+    def _finish_after(self, error: BaseException | None) -> None:
+        """Count what was handed out last as finished at the end of a block without an error."""
+        if error is None and self._is_taker():
+            self._reader.finish()
+
+    def _raise_if_ended(self) -> None:
         """Raise where attention was called for because reading cannot, or shall not, go on."""
         reasons = self._buffer.attention
         if reasons & FORKED:
-            guard.check()
+            self._guard.check()
         if reasons & CLOSED:
             raise ClosedError("the consumer is closed")
         if reasons & WAKEUP:
             self._buffer.clear_attention(WAKEUP)
             raise WakeupError("wakeup() was called")
+
+    # -- dropped -----------------------------------------------------------------------------------
+
+    def __del__(self) -> None:
+        core = getattr(self, "_core", None)
+        if core is None or core.is_closed or not core.is_started or self._guard.is_forked:
+            return
+        warn_of_dropped(self)
+        if not sys.is_finalizing():
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """Have the core of a dropped consumer commit, leave and end; never waits."""
+        raise NotImplementedError

@@ -8,6 +8,7 @@ from typing import Any
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.commits.offsets_argument import checked_offset
 from pyk.clients.consumer.faces.health import lag_of
+from pyk.clients.consumer.faces.limits import CallLimits
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
 from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
 from pyk.clients.consumer.positions.position_resolver import PositionResolver
@@ -29,8 +30,7 @@ class PositionCalls:
     """The calls of a consumer that are about positions: ask for them, set them, pause, compare.
 
     ``look`` has the fetch loop look at what has changed; ``check`` raises if the consumer cannot be
-    used; ``ready`` starts it first if need be; ``deadline`` returns when a call with a timeout must
-    end.
+    used; ``ready`` starts it first if need be.
     """
 
     def __init__(
@@ -41,10 +41,10 @@ class PositionCalls:
         lookup: OffsetLookup,
         resolver: PositionResolver,
         *,
+        limits: CallLimits,
         look: Callable[[], None],
         check: Callable[[], None],
         ready: Callable[[], Awaitable[None]],
-        deadline: Callable[[float | None], float],
     ) -> None:
         self._client = client
         self._buffer = buffer
@@ -54,7 +54,7 @@ class PositionCalls:
         self._look = look
         self._check = check
         self._ready = ready
-        self._deadline = deadline
+        self._limits = limits
 
     # -- positions ---------------------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ class PositionCalls:
     async def position(self, partition: tuple[str, int], timeout: float | None) -> int:
         await self._ready()
         assigned = self._assigned_partition(partition)
-        deadline = self._deadline(timeout)
+        deadline = self._limits.deadline(timeout)
         while assigned.state in (PositionState.COMMITTED, PositionState.RESET):
             try:
                 await self._resolver.changed(deadline)
@@ -131,7 +131,9 @@ class PositionCalls:
         """Return an end of the log, EARLIEST or LATEST, of each partition."""
         await self._ready()
         wanted = dict.fromkeys(checked_partitions(partitions), end)
-        found = await self._lookup.find_ends(wanted, self._deadline(timeout)) if wanted else {}
+        found = (
+            await self._lookup.find_ends(wanted, self._limits.deadline(timeout)) if wanted else {}
+        )
         return {partition: answer.offset for partition, answer in found.items()}
 
     async def offsets_for_times(
@@ -142,7 +144,9 @@ class PositionCalls:
             checked_partition(partition): milliseconds(time, f"the time for {partition}")
             for partition, time in timestamps.items()
         }
-        found = await self._lookup.find_times(wanted, self._deadline(timeout)) if wanted else {}
+        found = (
+            await self._lookup.find_times(wanted, self._limits.deadline(timeout)) if wanted else {}
+        )
         return {partition: _with_timestamp(answer) for partition, answer in found.items()}
 
     async def lag(self, timeout: float | None) -> dict[TopicPartition, int]:

@@ -215,7 +215,7 @@ class AsyncReadPath:
                 if self._reader.open_span():
                     break
                 if not self._buffer.partitions:
-                    self._core.check_reading()
+                    self._core.subscription_calls.check_reading()
                 self._waiter.clear()
                 self._buffer.is_waiting = True
                 try:
@@ -251,7 +251,7 @@ class AsyncReadPath:
     async def _wait(self, deadline: float | None) -> bool:
         """Wait for records or anything else; return False at the deadline."""
         if not self._buffer.partitions:
-            self._core.check_reading()
+            self._core.subscription_calls.check_reading()
         self._waiter.clear()
         self._buffer.is_waiting = True
         try:

@@ -1,0 +1,59 @@
+"""The calls of a consumer that are about committed offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+
+from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
+from pyk.clients.consumer.faces.limits import CallLimits
+from pyk.clients.consumer.group.consumer_group import ConsumerGroup
+from pyk.clients.consumer.group.group_commits import GroupCommits
+from pyk.clients.consumer.positions.subscriptions import checked_partitions
+from pyk.clients.errors import StateError
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+
+
+class CommitCalls:
+    """Commits offsets for the group of a consumer, and reads what is committed.
+
+    ``ready`` starts the consumer if need be, and raises if it cannot be used. All of it raises
+    :class:`StateError` if the consumer has no ``group_id``.
+    """
+
+    def __init__(
+        self,
+        group: ConsumerGroup | None,
+        limits: CallLimits,
+        *,
+        ready: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._group = group
+        self._limits = limits
+        self._ready = ready
+
+    async def commit(self, wanted: OffsetsToCommit, timeout: float | None) -> None:
+        """Commit offsets that the application names."""
+        await self._ready()
+        commits = self._commits("commit")
+        if wanted.offsets:
+            await commits.commit(wanted, self._limits.deadline(timeout))
+
+    async def commit_all(self, timeout: float | None) -> None:
+        """Commit everything that the application got so far."""
+        await self._ready()
+        await self._commits("commit").commit_all(self._limits.deadline(timeout))
+
+    async def committed(
+        self, partitions: Iterable[tuple[str, int]], timeout: float | None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return what the group has committed, None where it has not."""
+        await self._ready()
+        commits = self._commits("read committed offsets")
+        return await commits.fetch_committed(
+            checked_partitions(partitions), self._limits.deadline(timeout)
+        )
+
+    def _commits(self, call: str) -> GroupCommits:
+        if self._group is None:
+            raise StateError(f"cannot {call} without a group: give the consumer a group_id")
+        return self._group.commits

@@ -1,0 +1,74 @@
+"""Look at the parts of a consumer, and tell how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_reader import FetchReader
+from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats, partition_health
+from pyk.clients.consumer.group.consumer_group import ConsumerGroup
+from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.engine.client import Client
+from pyk.clients.engine.reachability import UnreachableNode
+
+
+class Standing:
+    """How one consumer stands; ``topic_errors`` returns what keeps topics from being read."""
+
+    def __init__(
+        self,
+        client: Client,
+        positions: Positions,
+        buffer: FetchBuffer,
+        reader: FetchReader,
+        group: ConsumerGroup | None,
+        *,
+        topic_errors: Callable[[], Mapping[str, BaseException]],
+    ) -> None:
+        self._client = client
+        self._positions = positions
+        self._buffer = buffer
+        self._reader = reader
+        self._group = group
+        self._topic_errors = topic_errors
+
+    def stats(self) -> ConsumerStats:
+        """Return what the consumer has done and holds at this moment."""
+        return ConsumerStats(
+            records=self._reader.taken + self._reader.polled,
+            assigned_partitions=len(self._positions.partitions),
+            paused_partitions=sum(assigned.buffer.is_paused for assigned in self._positions),
+            buffered_bytes=self._buffer.buffered_bytes,
+        )
+
+    def health(self) -> ConsumerHealth:
+        """Return how each partition, and the membership, stands at this moment."""
+        now, image = self._client.clock.now(), self._client.metadata
+        partitions = {
+            assigned.topic_partition: partition_health(
+                assigned,
+                now,
+                has_leader=image.leader(assigned.topic_partition) is not None,
+            )
+            for assigned in self._positions
+        }
+        group = self._group
+        member = group.membership if group is not None and group.is_member else None
+        return ConsumerHealth(
+            unreachable_nodes=tuple(node.told(now) for node in self._needed_but_unreachable()),
+            group_state=member.standing.state if member is not None else None,
+            group_error=self._client.failure or (group.problem(now) if group else None),
+            partitions=partitions,
+            topics=self._topic_errors(),
+        )
+
+    def _needed_but_unreachable(self) -> list[UnreachableNode]:
+        """Return the unreachable nodes that lead what is assigned; all, while nothing is."""
+        image = self._client.metadata
+        leaders = {image.leader(assigned.topic_partition) for assigned in self._positions}
+        return [
+            node
+            for node in self._client.pool.unreachable_nodes()
+            if not leaders or node.node_id in leaders
+        ]

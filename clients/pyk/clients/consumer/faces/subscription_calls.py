@@ -1,0 +1,191 @@
+"""The calls of a consumer that say what to read, and what metadata make of that."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable
+
+from pyk.clients.consumer.buffer.fetch_buffer import EVENT, FetchBuffer
+from pyk.clients.consumer.faces.limits import CallLimits
+from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, check_listener
+from pyk.clients.consumer.group.consumer_group import ConsumerGroup
+from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.consumer.positions.subscriptions import (
+    SubscriptionKind,
+    Subscriptions,
+    checked_partitions,
+)
+from pyk.clients.consumer.positions.topic_watch import TopicWatch
+from pyk.clients.engine.client import Client
+from pyk.clients.engine.metadata import MetadataImage
+from pyk.clients.errors import KafkaError, StateError
+from pyk.clients.topic_partition import TopicPartition
+
+log = logging.getLogger(__name__)
+
+SUBSCRIPTION = "subscription"
+
+
+class SubscriptionCalls:
+    """Topics by name or by pattern, or partitions, and the partitions that follow from them.
+
+    ``look`` has the fetch loop look at what has changed; ``check`` raises if the consumer cannot be
+    used.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        positions: Positions,
+        buffer: FetchBuffer,
+        group: ConsumerGroup | None,
+        *,
+        limits: CallLimits,
+        excludes_internal_topics: bool,
+        look: Callable[[], None],
+        check: Callable[[], None],
+    ) -> None:
+        self.listener: RebalanceListener | None = None
+        self._client = client
+        self._positions = positions
+        self._buffer = buffer
+        self._group = group
+        self._limits = limits
+        self._look = look
+        self._check = check
+        self._subscriptions = Subscriptions(excludes_internal_topics=excludes_internal_topics)
+        self._topic_watch = TopicWatch()
+
+    # -- how it stands -----------------------------------------------------------------------------
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The topics that were asked for, or that match the pattern now."""
+        return self._subscriptions.topics
+
+    def check_reading(self) -> None:
+        """Raise if the consumer cannot be used, or if no record could ever come."""
+        self._check()
+        if self._subscriptions.kind is SubscriptionKind.NONE:
+            raise StateError("the consumer was not told what to read: subscribe or assign first")
+
+    def topic_errors(self) -> dict[str, KafkaError]:
+        """Return what keeps wanted topics from being read."""
+        return self._topic_watch.errors
+
+    def take_error(self) -> KafkaError | None:
+        """Return an error of a topic that the application has not heard of yet."""
+        return self._topic_watch.take_error()
+
+    # -- calls -------------------------------------------------------------------------------------
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | None,
+        pattern: str | re.Pattern[str] | None = None,
+        listener: RebalanceListener | None = None,
+    ) -> None:
+        """Read topics by name or by pattern instead of others."""
+        self._check()
+        check_listener(listener)
+        self._subscriptions.subscribe(topics, pattern)
+        self._topic_watch = TopicWatch()
+        self.listener = listener
+        if self._subscriptions.kind is SubscriptionKind.PATTERN:
+            self._client.topics.use_all()
+            self._client.metadata_keeper.request_update()
+            self._subscriptions.match(self._client.metadata)
+        else:
+            self._client.topics.use_all(enabled=False)
+        self._positions.keep_topics(self.topics)
+        self._follow_topics(is_first=True)
+
+    async def unsubscribe(self) -> None:
+        """Leave the group, and read nothing more; ``begin_leaving`` of the core comes first."""
+        self._check()
+        leave = None
+        if self._group is not None and self._group.is_member:
+            leave = self._group.leave("unsubscribed")
+        self._positions.unassign(self._positions.partitions)
+        self._positions.keep_topics(())
+        self._client.topics.use_all(enabled=False)
+        self._client.topics.use(SUBSCRIPTION, ())
+        self._subscriptions.clear()
+        self._topic_watch = TopicWatch()
+        self.listener = None
+        if self._group is not None:
+            await self._group.driver.tell_coordinator(leave, self._limits.deadline(None))
+
+    def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
+        """Read these partitions and no others."""
+        self._check()
+        wanted = checked_partitions(partitions)
+        self._subscriptions.assign()
+        self._topic_watch = TopicWatch()
+        self._client.topics.use_all(enabled=False)
+        self._client.topics.use(SUBSCRIPTION, {partition.topic for partition in wanted})
+        unwanted = sorted(self._positions.partitions.difference(wanted))
+        if self._group is not None:
+            self._group.commits.commit_before_dropping(unwanted)
+        self._positions.unassign(unwanted)
+        now = self._client.clock.now()
+        self._positions.assign(wanted, now, has_group=self._group is not None)
+        if self._group is not None:
+            self._group.commits.hear(wanted)
+        self._look()
+
+    # -- what follows ------------------------------------------------------------------------------
+
+    def start(self, topics: Iterable[str] | None) -> None:
+        """Begin with what was asked for so far, with ``topics`` if that is nothing."""
+        self._client.metadata_keeper.add_listener(self._metadata_changed)
+        if topics is not None and self._subscriptions.kind is SubscriptionKind.NONE:
+            self.subscribe(topics)
+        if self._subscriptions.has_topics:
+            self._metadata_changed(self._client.metadata)
+
+    def _metadata_changed(self, image: MetadataImage) -> None:
+        gone = self._topic_watch.gone(self._client.clock.now())
+        has_changed = self._subscriptions.match(image, gone)
+        self._watch_topics(image)
+        if has_changed or (self._group is None and self._subscriptions.has_topics):
+            self._follow_topics(is_first=False)
+
+    def _watch_topics(self, image: MetadataImage) -> None:
+        """Notice wanted topics that cannot be read, and ask for them until they can."""
+        subscriptions, watch = self._subscriptions, self._topic_watch
+        assigned = {partition.topic for partition in self._positions.partitions}
+        topics = subscriptions.topics if subscriptions.has_topics else assigned
+        now = self._client.clock.now()
+        watch.observe(topics, subscriptions.pattern, image, now, self._positions.partitions)
+        for error in watch.due_warnings(now):
+            log.warning("%s", error)
+        if watch.has_error:
+            self._buffer.call_attention(EVENT)
+        if image.awaits(topics) or watch.has_error:
+            self._client.metadata_keeper.request_update()
+
+    def _follow_topics(self, *, is_first: bool) -> None:
+        """Take part in reading the topics; without a group, read all of their partitions."""
+        subscribed, now = self.topics, self._client.clock.now()
+        self._client.topics.use(SUBSCRIPTION, subscribed)
+        if self._group is not None:
+            self._group.driver.subscribe(subscribed)
+            return
+        found = map(self._client.metadata.topic, sorted(subscribed - self._topic_watch.gone(now)))
+        topics = {topic.name: topic for topic in found if topic is not None}
+        partitions = [
+            TopicPartition(name, partition.partition)
+            for name, topic in topics.items()
+            for partition in topic.partitions
+        ]
+        unwanted = sorted(self._positions.partitions.difference(partitions))
+        if is_first:
+            self._positions.unassign(unwanted)
+        self._positions.set_aside(unwanted)
+        topic_ids = {name: topic.topic_id for name, topic in topics.items()}
+        self._positions.assign(
+            partitions, now, has_group=False, topic_ids=topic_ids, has_grown=not is_first
+        )
+        self._look()
