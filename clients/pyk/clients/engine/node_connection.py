@@ -184,9 +184,7 @@ class NodeConnection:
         """Do what the requests that wait here need: a connection, or the end of a throttle."""
         if self._connection is None:
             if self._connecting is None and self._closed is None:
-                self._connecting = self._shared.supervisor.spawn(
-                    f"connect to {self.node} ({self.lane})", self._connect()
-                )
+                self._begin_connecting()
         elif self._is_throttled():
             if self._throttle_timer is None:
                 when = self._connection.throttled_until
@@ -258,6 +256,15 @@ class NodeConnection:
             self._waiting.popleft().fail(copy_to_raise(error))
 
     # -- connecting --------------------------------------------------------------------------------
+
+    def _begin_connecting(self) -> None:
+        """Connect in a task of the client; where that ends, so does what waits for it."""
+        try:
+            self._connecting = self._shared.supervisor.spawn(
+                f"connect to {self.node} ({self.lane})", self._connect()
+            )
+        except ClosedError as error:
+            self._fail_waiting(error)
 
     async def _connect(self) -> None:
         """Connect, or fail what waits; go on as long as something waits."""

@@ -11,10 +11,11 @@ import pytest
 
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
-from pyk.clients.errors import KafkaError
+from pyk.clients.errors import ClosedError, KafkaError
 from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
 from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from pyk.protocol.messages.metadata import MetadataRequest
+from pyk.protocol.versions import ALL_VERSIONS
 from pyk.runtime.network import MemoryNetwork
 from pyk.runtime.virtual_time import current_clock, run_virtual, virtual_time
 from support.engine_parts import make_client, running
@@ -109,6 +110,45 @@ async def test_closing_leaves_no_connection_and_no_task() -> None:
         await asyncio.sleep(0.01)
         assert cluster.network.open_connections == 0
         assert_no_task_is_left()
+
+
+@virtual_time
+async def test_a_request_that_a_task_submits_while_its_client_closes_is_told_so_once() -> None:
+    ends: list[Exception] = []
+
+    async def submit_when_cancelled(client: Client) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            connection = client.pool.connection(2, "main")
+            try:
+                connection.submit(HeartbeatRequest(), 1.0, ALL_VERSIONS, Ends(ends))
+            except KafkaError as error:  # as the sender of a producer takes it
+                ends.append(error)
+
+    async with running(2) as (_, client):
+        client.supervisor.spawn("submit when cancelled", submit_when_cancelled(client))
+        await asyncio.sleep(0)
+
+        await client.close()
+
+    assert [type(end) for end in ends] == [ClosedError]
+
+
+class Ends:
+    """Waits for the outcome of a request, and lists each error that it is told."""
+
+    def __init__(self, ends: list[Exception]) -> None:
+        self._ends = ends
+
+    def done(self) -> bool:
+        return False
+
+    def set_result(self, result: Any, /) -> None:
+        raise AssertionError(f"answered with {result}")
+
+    def set_exception(self, exception: Exception, /) -> None:
+        self._ends.append(exception)
 
 
 @virtual_time
