@@ -232,6 +232,39 @@ def test_room_that_is_not_wanted_any_more_goes_to_the_next():
     assert accumulator.budget.available == 1_000
 
 
+def append_when_woken(accumulator, request, appended):
+    """Return a wake function that uses the room of a request at once."""
+
+    def wake() -> None:
+        topic = accumulator.topics["orders"]
+        appended.append(accumulator.append(topic, 0, 1, None, b"x", (), request))
+
+    return wake
+
+
+def test_whoever_gets_the_room_of_a_released_batch_can_append_as_soon_as_it_is_woken():
+    accumulator = make_accumulator(buffer_memory=1_000)
+    put(accumulator, b"x" * 900)
+    (batch,) = take_all(accumulator)
+    request, appended = RoomRequest(100), []
+    accumulator.waits.request_room(request, append_when_woken(accumulator, request, appended))
+
+    accumulator.drain.release(batch)
+
+    assert len(appended) == 1
+
+
+def test_whoever_gets_room_that_was_given_back_can_append_as_soon_as_it_is_woken():
+    accumulator = make_accumulator(buffer_memory=1_000)
+    first, second, appended = RoomRequest(1_000), RoomRequest(100), []
+    accumulator.waits.request_room(first, lambda: None)
+    accumulator.waits.request_room(second, append_when_woken(accumulator, second, appended))
+
+    accumulator.waits.cancel_room(first)
+
+    assert len(appended) == 1
+
+
 def test_nothing_lingers_while_somebody_waits_for_room():
     wakeups = Wakeups()
     accumulator = make_accumulator(wakeups=wakeups, buffer_memory=1_000, linger=60.0)
@@ -265,6 +298,17 @@ def test_nothing_lingers_during_a_flush_and_it_ends_with_the_last_batch():
     accumulator.waits.end_flush(flush)
     put(accumulator, b"after")
     assert accumulator.drain.take(0.0) == ([], [])
+
+
+def test_a_flush_wakes_the_sender_for_what_still_lingers():
+    wakeups = Wakeups()
+    accumulator = make_accumulator(wakeups=wakeups, linger=60.0)
+    put(accumulator, b"a")
+    accumulator.drain.take(0.0)
+
+    accumulator.waits.begin_flush(lambda: None)
+
+    assert wakeups.count == 1
 
 
 def test_a_flush_waits_for_the_halves_of_a_batch():

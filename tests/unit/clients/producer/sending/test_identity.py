@@ -5,7 +5,11 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from pyk.clients.errors import ClusterAuthorizationFailedError, MalformedResponseError
+from pyk.clients.errors import (
+    ClusterAuthorizationFailedError,
+    MalformedResponseError,
+    NodeDisconnectedError,
+)
 from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.sending.identity import (
     IdempotentIdentity,
@@ -184,6 +188,49 @@ def test_a_batch_that_expires_is_told_to_the_policy():
     planner.poll(1.0, on_node_1)
 
     assert policy.must_abort
+
+
+def test_a_batch_that_a_broker_refuses_for_good_is_told_to_the_policy():
+    accumulator = make_accumulator(linger=0.0)
+    policy = Transaction(partitions_admitted=1)
+    planner = make_planner(accumulator, identity=policy)
+    put(accumulator, b"a")
+    (call,) = planner.poll(0.0, on_node_1).calls
+
+    planner.answered(call, responses(ErrorCode.INVALID_RECORD), 0.0)
+
+    assert policy.must_abort
+
+
+class RaisedEpochs(IdempotentIdentity):
+    """Counts the batches that were given up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed: list[ProducerBatch] = []
+
+    def batch_failed(self, batch: ProducerBatch) -> None:
+        self.failed.append(batch)
+
+
+def test_a_batch_in_doubt_that_a_new_order_leaves_behind_is_told_to_the_policy():
+    accumulator = make_accumulator(linger=0.0)
+    policy = RaisedEpochs()
+    policy.received(ProducerIdentity(7, 0))
+    planner = make_planner(accumulator, identity=policy)
+    put(accumulator, b"first")
+    planner.answered(planner.poll(0.0, on_node_1).calls[0], responses(ErrorCode.NONE), 0.0)
+    calls = []
+    for value in (b"in doubt", b"fenced"):
+        put(accumulator, value)
+        calls += planner.poll(0.0, on_node_1).calls
+    planner.failed(calls[0], NodeDisconnectedError("cut"), 0.0)
+    planner.answered(calls[1], responses(ErrorCode.INVALID_PRODUCER_EPOCH), 0.0)
+    assert policy.failed == []
+
+    settled = planner.poll(0.0, on_node_1).settled
+
+    assert policy.failed == settled == calls[0].batches
 
 
 @pytest.mark.parametrize("partitions", [1, 2])

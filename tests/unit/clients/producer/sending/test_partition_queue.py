@@ -47,6 +47,15 @@ def test_the_first_batch_of_an_order_goes_alone():
     assert len(send_all(queue)) == 2
 
 
+def test_the_first_batch_of_a_new_order_goes_alone_too():
+    queue = make_queue(make_batch(b"a"), make_batch(b"b"))
+    queue.must_restart = True
+
+    assert queue.restart(make_identity())
+
+    assert len(send_all(queue)) == 1
+
+
 def test_a_lost_batch_is_sent_again_with_the_same_bytes_before_anything_new():
     queue = make_queue(make_batch(b"a"), make_batch(b"b"), make_batch(b"new"))
     first = queue.queued[0]
@@ -179,6 +188,18 @@ def test_a_batch_that_a_later_one_overtook_may_be_written():
 
     assert first.may_be_written
     assert not third.may_be_written
+
+
+def test_a_half_that_was_never_sent_is_not_written_although_a_later_batch_is():
+    queue = make_queue(make_batch(b"a", b"b"), make_batch(b"c"))
+    whole, later = send_all(queue)
+    queue.keep(whole, 0.0)
+    halves = make_batch(b"a"), make_batch(b"b")
+    queue.split(whole, halves)
+
+    queue.settle(later)
+
+    assert [half.may_be_written for half in halves] == [False, False]
 
 
 def test_a_restart_waits_until_nothing_is_in_flight():

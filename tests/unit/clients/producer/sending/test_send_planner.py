@@ -280,6 +280,50 @@ def test_a_refused_batch_is_sent_again_after_a_backoff():
     assert places(planner.poll(waiting.look_again_at, on_node_1)) == [[0]]
 
 
+def test_a_request_that_failed_makes_room_for_the_next():
+    accumulator = make_accumulator(partitions=2, linger=0.0)
+    planner = make_planner(accumulator, max_in_flight=1)
+    put(accumulator, b"a", partition=0)
+    (call,) = planner.poll(0.0, on_node_1).calls
+    put(accumulator, b"a", partition=1)
+
+    planner.failed(call, NodeDisconnectedError("cut"), 0.0)
+
+    assert places(planner.poll(0.0, on_node_1)) == [[1]]
+
+
+def test_a_batch_that_an_answer_leaves_out_may_be_written():
+    accumulator = make_accumulator(linger=0.0)
+    planner = make_planner(accumulator)
+    put(accumulator, b"a")
+    (call,) = planner.poll(0.0, on_node_1).calls
+
+    planner.answered(call, response(), 0.0)
+
+    (batch,) = planner.abandon(ClosedError("closed"))
+    assert not batch.error.definite
+
+
+def test_a_batch_in_doubt_fails_before_a_fenced_partition_begins_a_new_order():
+    accumulator = make_accumulator(linger=0.0)
+    planner = make_planner(accumulator)
+    put(accumulator, b"first")
+    planner.answered(planner.poll(0.0, on_node_1).calls[0], written(), 0.0)
+    put(accumulator, b"in doubt")
+    (in_doubt,) = planner.poll(0.0, on_node_1).calls
+    put(accumulator, b"fenced")
+    (fenced,) = planner.poll(0.0, on_node_1).calls
+    planner.failed(in_doubt, NodeDisconnectedError("cut"), 0.0)
+    planner.answered(fenced, refused(ErrorCode.INVALID_PRODUCER_EPOCH), 0.0)
+
+    plan = planner.poll(0.0, on_node_1)
+
+    assert [batch.error.definite for batch in plan.settled] == [False]
+    planner.identity.received(ProducerIdentity(8, 0))
+    (call,) = planner.poll(1.0, on_node_1).calls
+    assert [(batch.producer_id, batch.base_sequence) for batch in call.batches] == [(8, 0)]
+
+
 @pytest.mark.parametrize("node_id", [0, 2])
 def test_a_stale_leader_asks_for_metadata_and_a_named_one_is_passed_on_at_once(node_id):
     accumulator = make_accumulator(linger=0.0)
