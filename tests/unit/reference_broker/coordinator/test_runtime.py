@@ -28,10 +28,11 @@ class Word:
 class Words:
     """A shard that remembers words, and writes down what happens to it."""
 
-    def __init__(self, timers: ShardTimers, events: list[str]) -> None:
+    def __init__(self, timers: ShardTimers, events: list[str], at_load: Sequence[Decision]) -> None:
         self.timers = timers
         self.words: list[str] = []
         self._events = events
+        self._at_load = at_load
 
     def add(self, *words: str, **more: Any) -> tuple[str, Decision]:
         self._events.append("decide")
@@ -45,16 +46,19 @@ class Words:
         self.words.append(record.text)
 
     def loaded(self, moment: Moment) -> list[Decision]:
-        return []
+        return list(self._at_load)
 
     def unloaded(self) -> None:
         self._events.append("unloaded")
 
 
 class Running:
-    """A runtime over a log in memory; ``events`` is what happened, in order."""
+    """A runtime over a log in memory; ``events`` is what happened, in order.
 
-    def __init__(self, log: MemoryShardLog | None = None) -> None:
+    ``at_load`` is what the shard decides when its log was read.
+    """
+
+    def __init__(self, log: MemoryShardLog | None = None, at_load: Sequence[Decision] = ()) -> None:
         self.log = log or MemoryShardLog()
         self.events: list[str] = []
         self.timers = TimerQueue(lambda _: None)
@@ -64,7 +68,7 @@ class Running:
             self.log,
             self.timers,
             lambda: Moment(0, 0),
-            lambda timers: Words(timers, self.events),
+            lambda timers: Words(timers, self.events, at_load),
             publish=self._publish,
             act=self._act,
         )
@@ -90,6 +94,10 @@ class Running:
         look = self.runtime.look(lambda shard: list(shard.words), lambda code: code)
         look.when_done(seen.append)
         return seen
+
+    def load(self) -> None:
+        for _ in self.runtime.load():
+            pass
 
     def commit_all(self) -> None:
         self.log.is_held = False
@@ -141,8 +149,7 @@ def test_a_look_after_a_load_waits_for_what_was_loaded_to_be_committed() -> None
     before.add("one")
 
     after = Running(before.log)
-    for _ in after.runtime.load():
-        pass
+    after.load()
     seen = after.look()
     assert seen == []
 
@@ -229,7 +236,7 @@ def test_batches_before_one_that_fails_are_published_and_the_failure_is_answered
     answers = running.add("a" * 100, "b" * 100, is_atomic=False)
 
     assert answers == [ErrorCode.KAFKA_STORAGE_ERROR]
-    assert "publish " + "a" * 100 in running.events
+    assert running.events[-2:] == ["publish " + "a" * 100, "answer"]
     assert running.look() == [["a" * 100]]
 
 
@@ -282,6 +289,19 @@ def test_an_unloaded_shard_decides_nothing_more() -> None:
     assert running.look() == [ErrorCode.NOT_COORDINATOR]
     running.runtime.tell(lambda shard, _: pytest.fail("handled"), refused.append)
     assert refused == [ErrorCode.NOT_COORDINATOR]
+    assert "decide" not in running.events
+    assert len(running.log) == 0
+
+
+def test_an_event_in_which_its_shard_is_unloaded_writes_nothing() -> None:
+    running = Running()
+
+    def unload(shard: Words, _: Moment) -> Decision:
+        running.runtime.unload()
+        return Decision([Word("late")])
+
+    running.runtime.tell(unload)
+
     assert len(running.log) == 0
 
 
@@ -321,9 +341,28 @@ def test_a_shard_is_loaded_from_what_another_one_wrote() -> None:
     before.add("one", "two")
 
     after = Running(before.log)
-    for _ in after.runtime.load():
-        pass
+    after.load()
 
     assert after.look() == [["one", "two"]]
     assert after.events == ["replay one", "publish one", "replay two", "publish two"]
     assert len(after.log) == 2, "replaying writes nothing"
+
+
+def test_only_the_last_value_of_a_key_is_loaded_in_the_order_of_the_last_values() -> None:
+    log = MemoryShardLog()
+    log.append([(b"a", b"old"), (b"b", b"second"), (b"a", b"new"), (b"c", b"gone")], 0)
+    log.append([(b"c", None)], 0)
+    running = Running(log)
+
+    running.load()
+
+    assert running.look() == [["second", "new"]]
+
+
+def test_what_a_shard_decides_when_it_is_loaded_is_written() -> None:
+    running = Running(at_load=[Decision([Word("again")])])
+
+    running.load()
+
+    assert running.look() == [["again"]]
+    assert len(running.log) == 1
