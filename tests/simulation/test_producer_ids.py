@@ -45,7 +45,7 @@ async def test_a_producer_id_that_cannot_be_one_is_not_used(wrong, caplog):
 
         assert cluster.values() == [b"one"]
         assert len(cluster.requests(InitProducerIdRequest)) == 2
-        assert "which cannot be one" in caplog.text
+        assert "which is invalid" in caplog.text
 
 
 @virtual_time

@@ -10,9 +10,9 @@ INT32_MAX = 2**31 - 1
 
 
 def checked_timeout(timeout: Any) -> float | None:
-    """Return a timeout in seconds, or None; raise ``TypeError`` or ``ValueError`` for another one.
+    """Return a timeout in seconds, or None; raise ``TypeError`` or ``ValueError`` if it is invalid.
 
-    Call it before the first side effect: a wrong timeout must leave nothing half done.
+    Call it before the first side effect: an invalid timeout must leave nothing half done.
     """
     if timeout is None:
         return None
@@ -28,7 +28,7 @@ def checked_timeout(timeout: Any) -> float | None:
 
 
 def checked_count(count: Any, what: str) -> int:
-    """Return a number from 1 on; raise ``TypeError`` or ``ValueError`` for another one."""
+    """Return an int of 1 or more; raise ``TypeError`` or ``ValueError`` for anything else."""
     if isinstance(count, bool) or not isinstance(count, int):
         raise TypeError(f"{what} must be an int, not {count!r}")
     if count < 1:

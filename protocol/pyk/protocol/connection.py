@@ -400,7 +400,7 @@ def expects_response(request: OutgoingRequest) -> bool:
 
 
 def _is_refusal(frame: bytes | memoryview, start: int) -> bool:
-    """Say whether an ApiVersions response is UNSUPPORTED_VERSION, and so of version 0."""
+    """Return whether an ApiVersions response is UNSUPPORTED_VERSION, and so of version 0."""
     code = frame[start : start + _ERROR_CODE.size]
     return code == _ERROR_CODE.pack(ErrorCode.UNSUPPORTED_VERSION)
 

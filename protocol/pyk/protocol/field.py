@@ -88,7 +88,7 @@ class Field:
         return NO_VERSIONS if self.tag is None else self.versions
 
     def is_default(self, value: object) -> bool:
-        """Say whether ``value`` is what the field has when nobody sets it."""
+        """Return whether ``value`` is what the field has when nobody sets it."""
         return bool(value == ([] if self.default == () else self.default))
 
     @property

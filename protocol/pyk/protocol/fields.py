@@ -99,7 +99,7 @@ def shared_default(struct: type[S]) -> S:
 
 
 def has_records(struct: type[Struct]) -> bool:
-    """Say whether there is record data anywhere in ``struct``."""
+    """Return whether there is record data anywhere in ``struct``."""
     return any(_is_record_data(field.kind) for field in struct.fields)
 
 

@@ -64,6 +64,6 @@ _FIRST_VERSIONS = {
 
 
 def client_must_wait(api_key: ApiKey, version: int) -> bool:
-    """Say whether to send nothing more for the ``throttle_time_ms`` of such a response."""
+    """Return whether to send nothing more for the ``throttle_time_ms`` of such a response."""
     first = _FIRST_VERSIONS.get(api_key)
     return first is not None and version >= first

@@ -1,4 +1,4 @@
-"""The admin clients and what they take and give."""
+"""The admin clients, their arguments and results."""
 
 from __future__ import annotations
 

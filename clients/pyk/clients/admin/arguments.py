@@ -1,7 +1,7 @@
-"""Check what an application gives to the calls of the admin client. Pure.
+"""Validate the arguments of the admin client. Pure.
 
-Every function returns what was given in the form that the calls need, or raises ``TypeError`` with
-the form to write.
+Every function returns its argument in the form that the calls need, or raises ``TypeError`` that
+shows the valid form.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ def checked_partitions(given: Any) -> list[TopicPartition]:
 
 
 def checked_resources(given: Iterable[ConfigResource]) -> list[ConfigResource]:
-    """Return what has settings; a single one is taken as well."""
+    """Return resources, whose settings are described or changed; accept a single one as well."""
     if isinstance(given, ConfigResource):
         return [given]
     form = "ConfigResource.topic(name), .broker(node_id) or .group(group_id)"
     for one in (listed := list(_several(given, form))):
         if not isinstance(one, ConfigResource):
-            raise TypeError(f"what has settings is {form}, not {one!r}")
+            raise TypeError(f"a resource must be {form}, not {one!r}")
     return listed
 
 
 def checked_changes(
     given: Mapping[ConfigResource, Iterable[AlterConfig]],
 ) -> dict[ConfigResource, list[AlterConfig]]:
-    """Return the changes of settings, by what has them."""
+    """Return the changes of settings by resource."""
     form = "{ConfigResource.topic(name): [AlterConfig(name, value)]}"
     changes = {one: list(_several(given[one], form)) for one in _keys(given, form)}
     checked_resources(changes)
     for one in (change for some in changes.values() for change in some):
         if not isinstance(one, AlterConfig):
-            raise TypeError(f"a change is AlterConfig(name, value), not {one!r}")
+            raise TypeError(f"a change must be AlterConfig(name, value), not {one!r}")
     return changes
 
 
@@ -77,7 +77,7 @@ def checked_ends(given: Mapping[TopicPartition, int]) -> dict[TopicPartition, in
 def checked_times(
     given: Mapping[TopicPartition, OffsetSpec | int],
 ) -> dict[TopicPartition, OffsetSpec | int]:
-    """Return the places whose offsets are looked up, by partition."""
+    """Return by partition which offset to look up."""
     form = "OffsetSpec.LATEST or a time in milliseconds"
     return _by_partition(given, form, lambda place: _number(place, form))
 

@@ -86,7 +86,7 @@ class Calls:
     async def metadata(
         self, names: Sequence[str] | None, timeout: float | None
     ) -> MetadataResponse:
-        """Return what a broker says now of these topics, or of all, not what was said last."""
+        """Ask a broker for the metadata of these topics, or of all, as it is now."""
         deadline = await self.begin(timeout)
         response: MetadataResponse = await self.client.retry(
             lambda: self.client.send_to_any(metadata_request(names), deadline),
@@ -97,7 +97,7 @@ class Calls:
 
 
 def several(items: Iterable[Any]) -> Iterable[Any]:
-    """Return the items; one name is no sequence of letters."""
+    """Return the items; a single str is one name, not a sequence of letters."""
     return (items,) if isinstance(items, str) else items
 
 

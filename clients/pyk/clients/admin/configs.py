@@ -24,7 +24,7 @@ from pyk.protocol.messages.incremental_alter_configs import (
 
 
 class ConfigResourceType(enum.IntEnum):
-    """What settings may belong to."""
+    """The kinds of resources that have settings."""
 
     TOPIC = 2
     BROKER = 4
@@ -34,7 +34,7 @@ class ConfigResourceType(enum.IntEnum):
 
 
 class ConfigSource(enum.IntEnum):
-    """Where a value comes from, the nearest first."""
+    """Where a value comes from, in order of precedence."""
 
     UNKNOWN = 0
     TOPIC = 1
@@ -56,11 +56,11 @@ class AlterConfigOperation(enum.IntEnum):
 
     SET = 0
     DELETE = 1
-    """Back to what holds without it."""
+    """Return to the default."""
     APPEND = 2
     """Add to a list."""
     SUBTRACT = 3
-    """Take out of a list."""
+    """Remove from a list."""
 
 
 @attrs.frozen(order=True)
@@ -84,7 +84,7 @@ class ConfigResource:
 
     @property
     def node_id(self) -> int | None:
-        """Return the one broker that can be asked, None where any can."""
+        """Return the only broker that can answer, None if any can."""
         is_of_one_broker = self.type in (
             ConfigResourceType.BROKER,
             ConfigResourceType.BROKER_LOGGER,
@@ -132,7 +132,7 @@ def describe_configs_request(
 def described_configs(
     response: DescribeConfigsResponse,
 ) -> dict[ConfigResource, Mapping[str, ConfigEntry] | KafkaError]:
-    """Return the settings of each resource, or why there are none."""
+    """Return the settings of each resource, or its error."""
     described: dict[ConfigResource, Mapping[str, ConfigEntry] | KafkaError] = {}
     for result in response.results:
         resource = ConfigResource(ConfigResourceType(result.resource_type), result.resource_name)

@@ -35,12 +35,12 @@ class GroupListing:
     group_type: str
     """``classic``, ``consumer``, ``share`` or ``streams``."""
     coordinator_id: int
-    """The broker that looks after the group."""
+    """The coordinator of the group."""
 
 
 @attrs.frozen
 class MemberDescription:
-    """A member of a group and what it is to read."""
+    """A member of a group and its assignment."""
 
     member_id: str
     group_instance_id: str | None
@@ -57,14 +57,14 @@ class ConsumerGroupDescription:
     state: str
     protocol_type: str
     partition_assignor: str
-    """The assignor that was chosen, empty while there is none."""
+    """The assignor that was chosen, empty before one is."""
     coordinator_id: int
     members: tuple[MemberDescription, ...]
 
 
 @attrs.frozen
 class PartitionLag:
-    """How far a group is behind in a partition."""
+    """The lag of a group in a partition."""
 
     committed_offset: int | None
     """None where the group has committed nothing."""
@@ -94,7 +94,7 @@ def group_listings(groups: Iterable[ListedGroup], coordinator_id: int) -> list[G
 def described_groups(
     response: DescribeGroupsResponse, coordinator_id: int
 ) -> dict[str, ConsumerGroupDescription | KafkaError]:
-    """Return the description of each group, or why there is none."""
+    """Return the description of each group, or its error."""
     return {group.group_id: _described(group, coordinator_id) for group in response.groups}
 
 
@@ -102,7 +102,7 @@ def _described(group: DescribedGroup, coordinator_id: int) -> ConsumerGroupDescr
     if group.error_code != ErrorCode.NONE:
         return error_for(group.error_code, group.error_message, group_id=group.group_id)
     if group.group_state == DEAD:
-        # Before version 6 a coordinator says so of groups that it has never heard of.
+        # Before version 6 a coordinator describes a group that it does not know as dead.
         return GroupIdNotFoundError(f"there is no group {group.group_id!r}")
     return ConsumerGroupDescription(
         group_id=group.group_id,
@@ -126,7 +126,7 @@ def _member(member: DescribedGroupMember, protocol_type: str) -> MemberDescripti
 
 
 def _assignment(data: bytes) -> tuple[TopicPartition, ...]:
-    """Return what a member is to read; nothing if the leader of its group wrote something else."""
+    """Return the assignment of a member; empty if the leader of the group did not write one."""
     if not data:
         return ()
     try:

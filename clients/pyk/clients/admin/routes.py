@@ -1,4 +1,4 @@
-"""To which node each part of an administrative call goes, and what to do when that was wrong."""
+"""Choose the node for each part of an administrative call, and correct a wrong choice."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from pyk.clients.errors import (
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 
-# A topic that was just made is not known to every broker at once. One that is still unknown after
-# this many seconds does not exist.
+# A new topic is not known to every broker at once. One that is still unknown after this many
+# seconds does not exist.
 PATIENCE_WITH_NEW_TOPICS = 2.0
 # How long to wait for newer metadata before trying again with what is known.
 PATIENCE_WITH_METADATA = 1.0
@@ -54,14 +54,14 @@ class Route(Protocol):
         """Return the node of each item."""
 
     def may_pass(self, error: KafkaError) -> bool:
-        """Say whether to try again after this error."""
+        """Return whether to retry after this error."""
 
     async def went_wrong(self, deadline: float) -> None:
-        """Learn that some items have to be sent again, and find out where to."""
+        """Prepare to send some items again: find out where to."""
 
 
 class ToAnyNode:
-    """To whichever node is best asked."""
+    """To the node that is the best choice at the moment."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -73,7 +73,7 @@ class ToAnyNode:
         return Placement({self._client.any_node(): list(items)})
 
     def may_pass(self, error: KafkaError) -> bool:
-        # Retriable for producers, who may have come before the topic; who asks about it has not.
+        # Retriable for producers, which may write before the topic exists; not for a call about it.
         return error.retriable and not _is_unknown_topic(error)
 
     async def went_wrong(self, deadline: float) -> None:
@@ -81,7 +81,7 @@ class ToAnyNode:
 
 
 class ToController(ToAnyNode):
-    """To the controller, as metadata name it."""
+    """To the controller that the metadata names."""
 
     async def place(self, items: Sequence[Any], deadline: float) -> Placement:
         controller_id = self._client.metadata.controller_id
@@ -94,7 +94,7 @@ class ToController(ToAnyNode):
 
 
 class ToNodes(ToAnyNode):
-    """To the node that each item names, else to any."""
+    """To the node that each item names, otherwise to any."""
 
     def __init__(self, client: Client, node_ids: Mapping[Any, int | None]) -> None:
         super().__init__(client)
@@ -148,7 +148,7 @@ class ToLeaders:
 
     async def place(self, items: Sequence[TopicPartition], deadline: float) -> Placement:
         if not self._has_asked and any(self._has_error(item.topic) for item in items):
-            # It was answered to an earlier call: what was denied may be granted by now.
+            # The error is the response to an earlier call: what was denied may be granted by now.
             await _newer_metadata(self._client, deadline)
         self._has_asked = True
         while any(self._client.metadata.topic(item.topic) is None for item in items):

@@ -1,4 +1,4 @@
-"""Ask for several things until each has a result, or an error that does not pass."""
+"""Send several items until each has a result or an error that is not retriable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Ask = Callable[[int, Sequence[Any]], Awaitable[Mapping[Any, Any]]]
 
 @attrs.define
 class Settlement:
-    """What has become of each item so far. Pure."""
+    """The outcome of each item so far. Pure."""
 
     route: Route
     pending: list[Any]
@@ -33,10 +33,10 @@ class Settlement:
     results: dict[Any, Any] = attrs.Factory(dict)
     errors: dict[Any, KafkaError] = attrs.Factory(dict)
     in_doubt: set[Any] = attrs.Factory(set)
-    """Items that an earlier attempt may have done, although its answer was lost."""
+    """Items that an earlier attempt may have done although its response was lost."""
 
     def take(self, answers: Mapping[Any, Any]) -> dict[Any, KafkaError]:
-        """Take the answers of one round, and return what to ask for again, and why."""
+        """Take the responses of one round; return which items to send again, and why."""
         again: dict[Any, KafkaError] = {}
         for item in self.pending:
             answer = answers[item]
@@ -81,8 +81,8 @@ async def settle(
 ) -> dict[Any, Any]:
     """Return the result of each item.
 
-    What fails with an error that passes is asked for again until the deadline. ``already_done`` is
-    what a broker says when an earlier attempt, whose answer was lost, has done it. Raises the error
+    Items with a retriable error are sent again until the deadline. ``already_done`` is the error of
+    a broker when an earlier attempt, whose response was lost, has done the item. Raises the error
     of the only item, or :class:`SeveralErrors`.
     """
     settlement = Settlement(route, list(dict.fromkeys(items)), already_done)
@@ -106,7 +106,7 @@ async def settle(
 async def _answers(
     client: Client, items: Sequence[Any], route: Route, ask: Ask, deadline: float
 ) -> Mapping[Any, Any]:
-    """Ask every node once, and return an answer for every item."""
+    """Ask every node once, and return a result or an error for every item."""
     answers: dict[Any, Any] = {}
     nodes: dict[Any, int] = {}
     try:
@@ -125,7 +125,7 @@ async def _answers(
 
 
 async def _ask(node_id: int, items: Sequence[Any], ask: Ask, answers: dict[Any, Any]) -> None:
-    """Ask a node for some items and put what it says among the answers."""
+    """Send some items to a node and add its responses to the answers."""
     try:
         found = await ask(node_id, items)
     except KafkaError as error:

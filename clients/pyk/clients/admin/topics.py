@@ -1,4 +1,4 @@
-"""Topics as the admin client makes, lists and describes them. Pure."""
+"""Topics as the admin client creates, lists and describes them. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FIRST_VERSION_OF_TOPIC_STATES = 6
 
 @attrs.frozen
 class NewTopic:
-    """A topic to make."""
+    """A topic to create."""
 
     name: str
     partitions: int | None = None
@@ -63,7 +63,7 @@ class NewTopic:
 
 @attrs.frozen
 class CreatedTopic:
-    """A topic that was made, or would be."""
+    """A topic that was created, or would be."""
 
     name: str
     topic_id: UUID | None
@@ -85,7 +85,7 @@ class TopicListing:
 
 @attrs.frozen
 class PartitionDescription:
-    """Who leads a partition and who keeps copies of it; all are node ids."""
+    """The leader and the replicas of a partition, as node ids."""
 
     partition: int
     leader_id: int | None
@@ -126,7 +126,7 @@ def create_topics_request(
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:
-    # Partitions and replicas follow from an assignment by hand, and must be -1 beside it.
+    # An assignment by hand determines partitions and replicas, which must then be -1.
     is_assigned = bool(topic.assignments)
     return CreatableTopic(
         name=topic.name,
@@ -210,7 +210,7 @@ def topic_listings(response: MetadataResponse, *, internal: bool) -> dict[str, T
 
 
 def topic_descriptions(response: MetadataResponse) -> dict[str, TopicDescription | KafkaError]:
-    """Return the description of each topic by name, or why there is none."""
+    """Return the description of each topic by name, or its error."""
     return {topic.name: _described(topic) for topic in response.topics if topic.name is not None}
 
 

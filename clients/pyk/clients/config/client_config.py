@@ -34,7 +34,7 @@ REBOOTSTRAP = "rebootstrap"
 
 BOOTSTRAP_SERVERS = Servers()
 
-# In Kafka the value of these is the name of a Java class.
+# In Kafka, the value of these options is the name of a Java class.
 CLASS_OPTIONS = frozenset(
     {"key_serializer", "value_serializer", "key_deserializer", "value_deserializer"}
 )
@@ -147,7 +147,7 @@ class ClientConfig:
 
     @classmethod
     def without_effect(cls, names: Iterable[str]) -> dict[str, str]:
-        """Return which of some names are Kafka's and have no effect here, each with the reason.
+        """Return the names that are Kafka's and have no effect here, each with the reason.
 
         Names are dotted or written with ``_``.
         """
@@ -248,7 +248,7 @@ class ClientConfig:
             ("reconnect_backoff_ms", "reconnect_backoff_max_ms"),
             ("socket_connection_setup_timeout_ms", "socket_connection_setup_timeout_max_ms"),
         ):
-            # As in Kafka: who raises only the first backoff gets a constant one.
+            # As in Kafka: raising only the first backoff makes it constant.
             default = cls.options()[maximum].default
             if minimum in given and maximum not in given and given[minimum] > default:
                 completed[maximum] = given[minimum]

@@ -91,7 +91,9 @@ class ConsumerConfig(ClientConfig):
         "How many bytes one fetch returns; a single larger batch is returned as well.",
     )
     max_partition_fetch_bytes: int = option(
-        Integer(), 1024 * 1024, "The same for each partition of a fetch."
+        Integer(),
+        1024 * 1024,
+        "How many bytes one fetch returns per partition; a larger first batch comes whole.",
     )
     buffer_memory: int = option(
         Integer(),
@@ -120,15 +122,15 @@ class ConsumerConfig(ClientConfig):
         Boolean(), True, "Keep Kafka's own topics out of what a pattern subscribes to."
     )
     key_deserializer: Deserializer | Callable[[bytes], Any] | None = option(
-        Callback("deserialize"), None, "Makes values of a key's bytes; None gives the bytes."
+        Callback("deserialize"), None, "Decodes the bytes of keys; None returns the bytes."
     )
     value_deserializer: Deserializer | Callable[[bytes], Any] | None = option(
-        Callback("deserialize"), None, "Makes values of a value's bytes; None gives the bytes."
+        Callback("deserialize"), None, "Decodes the bytes of values; None returns the bytes."
     )
 
     @property
     def reads_committed(self) -> bool:
-        """Tell whether records of open and aborted transactions are not to be seen."""
+        """Return whether records of open and aborted transactions are hidden."""
         return self.isolation_level == "read_committed"
 
     def _check(self) -> None:

@@ -33,12 +33,12 @@ def is_java_class(given: object) -> bool:
 
 
 def has_twin(name: str) -> bool:
-    """Return whether pyk has what does the same as a Java serializer or deserializer."""
+    """Return whether pyk has an equivalent of a Java serializer or deserializer."""
     return name.strip() in BYTES or name.strip() in TWINS
 
 
 def twin(name: str) -> Any:
-    """Return what does the same as a Java class; None leaves bytes as they are."""
+    """Return the equivalent of a Java class; None leaves bytes as they are."""
     if name.strip() in BYTES:
         return None
     return getattr(import_module("pyk.clients.serialization"), TWINS[name.strip()])()

@@ -32,7 +32,7 @@ _NAMES = {
         compression.zstd.level""",
     "this release has no transactions": """transaction.timeout.ms
         transaction.two.phase.commit.enable""",
-    "a record is tried until delivery_timeout_ms is over, a call until the timeout of the call": (
+    "a record is retried until delivery_timeout_ms is over, a call until the timeout of the call": (
         "retries"
     ),
     NO_TLS: """
@@ -74,13 +74,13 @@ WITHOUT_EFFECT = {
     name.replace(".", "_"): reason for reason, names in _NAMES.items() for name in names.split()
 }
 
-# What plug-ins of the Java client read: metrics.context.LABEL, config.providers.NAME.param.NAME.
+# Options of plug-ins of the Java client: metrics.context.LABEL, config.providers.NAME.param.NAME.
 FAMILIES = {
     "metrics_context_": METRICS,
     "config_providers_": WITHOUT_EFFECT["config_providers"],
 }
 
-# Taken without effect, these would break what they promise.
+# These must be refused: accepted without effect, they would break their promises.
 REFUSED = {
     "transactional_id": "this release has no transactions, and without them records that belong "
     "together would not appear together",

@@ -34,30 +34,30 @@ ALIASES = {
     "value_serialiser": "value_serializer",
 }
 
-# Options of those clients that pyk has no need of, and what there is instead.
+# Options of those clients that pyk does not need, and what it has instead.
 NEEDLESS = {
     "api_version": "pyk asks each broker what it can do",
     "consumer_timeout_ms": "give poll a timeout",
     "debug": "pyk logs with logging, under the name 'pyk'",
-    "error_cb": "what goes wrong is raised where it is asked for, or logged",
+    "error_cb": "errors are raised by the call that they concern, or logged",
     "loop": "a client lives on the event loop on which it is started",
     "logger": "pyk logs with logging, under the name 'pyk'",
-    "message_send_max_retries": "a record is tried until delivery_timeout_ms is over",
+    "message_send_max_retries": "a record is retried until delivery_timeout_ms is over",
     "on_delivery": "it is an argument of send, record by record",
     "stats_cb": "call stats()",
     "statistics_interval_ms": "call stats()",
     "topic": "a consumer takes topics=, send takes a topic",
 }
 
-# What kafka-python and aiokafka call options that this release does not have. "Did you mean" would
-# be of no help there.
+# What kafka-python and aiokafka call options that this release does not have: "did you mean" would
+# not help.
 NOT_THERE_YET = ("sasl_plain_", "sasl_oauth_", "sasl_kerberos_", "ssl_", "interceptors")
 
 
 def explain_unknown(name: str, known: Collection[str]) -> str:
-    """Return the sentence about a name that is not an option of any client.
+    """Return the message about a name that is not an option of any client.
 
-    ``known`` are the options of the client that was given it.
+    ``known`` are the options of the client that got it.
     """
     plain = name.lower().replace(".", "_").replace("-", "_")
     alias = ALIASES.get(plain)
@@ -77,9 +77,9 @@ def explain_unknown(name: str, known: Collection[str]) -> str:
 
 
 def explain_dotted(names: Sequence[str]) -> str:
-    """Return the sentence about dotted names that were given as keywords."""
+    """Return the message about dotted names that were given as keywords."""
     keywords = ", ".join(name.replace(".", "_") for name in names)
     return (
-        f"keywords are written with '_' for '.': {keywords}; dotted names belong into the mapping "
+        f"keywords are written with '_' for '.': {keywords}; dotted names belong in the mapping "
         "or file that from_properties() takes"
     )

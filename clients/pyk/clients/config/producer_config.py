@@ -39,7 +39,7 @@ class ProducerConfig(ClientConfig):
     """The options of :class:`~pyk.clients.Producer`."""
 
     acks: int = option(
-        Acks(), ALL, "How many replicas must have a batch before it counts as sent; -1 is all."
+        Acks(), ALL, "How many replicas must have a batch before it is acknowledged; -1 is all."
     )
     enable_idempotence: bool = option(
         Boolean(),
@@ -82,20 +82,20 @@ class ProducerConfig(ClientConfig):
     metadata_max_idle_ms: int = option(
         Integer(minimum=5_000, maximum=INT64_MAX),
         300_000,
-        "Forget the metadata of a topic that was not sent to for this long.",
+        "Forget the metadata of a topic after this long without a record for it.",
     )
     partitioner: Callable[..., int] | None = option(
         Callback(instead="leave it out to choose partitions as Java's client does, by murmur2"),
         None,
-        "Chooses partitions; None hashes keys as Kafka does, and fills batches without.",
+        "Chooses partitions; None hashes keys as Kafka does, and fills batches if there is no key.",
     )
     key_serializer: Serializer | Callable[[Any], bytes | str | None] | None = option(
-        Callback("serialize"), None, "Makes bytes of keys; None takes bytes, and str as UTF-8."
+        Callback("serialize"), None, "Encodes keys; None accepts bytes, and str as UTF-8."
     )
     value_serializer: Serializer | Callable[[Any], bytes | str | None] | None = option(
         Callback("serialize"),
         None,
-        "Makes bytes of values; None takes bytes, and str as UTF-8.",
+        "Encodes values; None accepts bytes, and str as UTF-8.",
     )
 
     @classmethod
@@ -115,7 +115,7 @@ class ProducerConfig(ClientConfig):
     @classmethod
     def _completed(cls, given: dict[str, Any]) -> dict[str, Any]:
         completed = super()._completed(given)
-        # As in Kafka: who asks for fewer acknowledgements, and not for idempotence, does without.
+        # As in Kafka: fewer acknowledgements switch idempotence off, unless it was asked for.
         if given.get("acks", ALL) != ALL:
             completed.setdefault("enable_idempotence", False)
         if "delivery_timeout_ms" not in given:
@@ -131,8 +131,8 @@ class ProducerConfig(ClientConfig):
         super()._warn(given, unused)
         if self.acks != ALL and "enable_idempotence" not in given:
             log.warning(
-                "%s: acks=%d switches idempotence off: retries may double and reorder records; "
-                "give enable_idempotence=False if that is meant",
+                "%s: acks=%d switches idempotence off: retries may duplicate and reorder records; "
+                "give enable_idempotence=False if that is intended",
                 self._client_name(),
                 self.acks,
             )
@@ -142,8 +142,8 @@ class ProducerConfig(ClientConfig):
         self._check_compression_level()
         if self.enable_idempotence and self.acks != ALL:
             raise ConfigurationError(
-                f"enable_idempotence needs acks='all', not {self.acks}: a leader that fails "
-                "would take with it what it knew of the producer"
+                f"enable_idempotence needs acks='all', not {self.acks}: otherwise a leader "
+                "that fails loses what it knew of the producer"
             )
         in_flight = self.max_in_flight_requests_per_connection
         if self.enable_idempotence and in_flight > MAX_IN_FLIGHT_FOR_IDEMPOTENCE:
@@ -155,7 +155,7 @@ class ProducerConfig(ClientConfig):
             raise ConfigurationError(
                 f"delivery_timeout_ms={self.delivery_timeout_ms} is less than linger_ms + "
                 f"request_timeout_ms = {self.linger_ms + self.request_timeout_ms}: "
-                "a record could not live through one request"
+                "a record would expire before one request could end"
             )
 
     def _check_compression_level(self) -> None:

@@ -1,4 +1,4 @@
-"""Give constructors the signature and the docstring of their table of options.
+"""Give a constructor the signature and docstring of its table of options.
 
 ``**options`` is typed for editors by the classes of :mod:`pyk.clients.config.keyword_arguments`;
 ``inspect.signature`` and ``help`` would show no more than ``**options``.
@@ -61,7 +61,7 @@ def _explain(config: Any) -> str:
 
 
 def _spread(signature: inspect.Signature, options: list[inspect.Parameter]) -> inspect.Signature:
-    """Return a signature with options in the place of its ``**keywords``."""
+    """Return a signature with the options instead of ``**keywords``."""
     own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
     known = {one.name for one in own}
     return signature.replace(parameters=[*own, *(one for one in options if one.name not in known)])

@@ -93,11 +93,11 @@ class Boolean:
 
 @attrs.frozen
 class AlwaysTrue(Boolean):
-    """A safeguard that other clients let one switch off."""
+    """A safeguard that other clients allow to switch off."""
 
     def parse(self, given: object) -> bool:
         if not super().parse(given):
-            raise ValueError("cannot be switched off: records that were damaged would be delivered")
+            raise ValueError("cannot be switched off: damaged records would be handed out")
         return True
 
     def describe(self) -> str:
@@ -167,9 +167,7 @@ class PlaintextOnly:
     def parse(self, given: object) -> str:
         if isinstance(given, str) and given.strip().upper() == PROTOCOL:
             return PROTOCOL
-        raise ValueError(
-            f"is {given!r}, but this release speaks PLAINTEXT only: TLS and SASL are not there yet"
-        )
+        raise ValueError(f"is {given!r}, but this release supports PLAINTEXT only, not TLS or SASL")
 
     def describe(self) -> str:
         return "'PLAINTEXT'"
@@ -205,7 +203,7 @@ class TextList:
 
 @attrs.frozen
 class Assignors(TextList):
-    """Names of assignors, as Kafka's protocol has them or as classes of Java's."""
+    """Names of assignors, as in Kafka's protocol or as Java classes."""
 
     def parse(self, given: object) -> tuple[str, ...]:
         return tuple(dict.fromkeys(JAVA_ASSIGNORS.get(name, name) for name in super().parse(given)))
@@ -213,12 +211,12 @@ class Assignors(TextList):
 
 @attrs.frozen
 class Callback:
-    """Something of the application that pyk calls, or None for pyk's own."""
+    """A callable of the application, or None for pyk's own."""
 
     method: str | None = None
     """A method, called with the topic first, that an object may have instead."""
     instead: str = "import it, and give the object as a keyword argument"
-    """What to do, who gave its name."""
+    """What to do instead of giving its name."""
 
     def parse(self, given: object) -> object:
         if isinstance(given, str):
@@ -272,7 +270,7 @@ class Servers:
             raise ValueError(f"has {text!r}, whose port is not a number from 1 to 65535")
         host = host.strip("[]")
         if len(host) > HOST_MAX_LENGTH or not host.isprintable() or " " in host:
-            raise ValueError(f"has a host name that cannot be one: {host[:64]!r}")
+            raise ValueError(f"has an invalid host name: {host[:64]!r}")
         return ServerAddress(host, int(port))
 
 

@@ -1,4 +1,4 @@
-"""Reading records: the blocking and the asyncio consumer."""
+"""The blocking and the asyncio consumer."""
 
 from pyk.clients.consumer.faces.async_consumer import AsyncConsumer
 from pyk.clients.consumer.faces.consumer import Consumer

@@ -1,4 +1,4 @@
-"""Hold what a node answers against what it was asked. Pure."""
+"""Compare the response of a node with what it was asked. Pure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ A = TypeVar("A")
 def answer_for_each(
     asked: Iterable[K], answers: Mapping[K, A], node_id: int
 ) -> dict[K, A | KafkaError]:
-    """Return the answer for each thing that a node was asked, an error where it left that out.
+    """Return the answer for each item of a request, an error for items that the node left out.
 
-    What it was not asked is dropped.
+    Answers for other items are dropped.
     """
     return {
         one: answers[one]

@@ -1,4 +1,4 @@
-"""How long to wait before something that failed is tried again. Pure."""
+"""How long to wait before a retry. Pure."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ MANY_FAILURES = 32
 
 @attrs.frozen
 class Backoff:
-    """Waits that double with each failure up to a maximum, each longer or shorter by chance.
+    """Waits that double with each failure up to a maximum, each with a random jitter.
 
-    Without chance all clients of a broker that comes back would come back in the same moment
+    Without jitter all clients of a broker that restarted would come back at the same moment
     (KIP-580, KIP-601).
     """
 
     initial: float
     """Seconds after the first failure."""
     maximum: float
-    """Seconds that a wait never exceeds, before chance."""
+    """The longest wait in seconds, before jitter."""
 
     def delay(self, failures: int, chance: float) -> float:
-        """Return the seconds to wait after that many failures in a row; 0.0 after none.
+        """Return the seconds to wait after that many failures in a row; 0.0 after no failure.
 
         ``chance`` is a number from 0 to 1, from the caller's ``random.Random``.
         """

@@ -1,4 +1,4 @@
-"""Who drives the event loop of a blocking client: a caller that waits, or the background thread.
+"""Decide who drives the event loop of a blocking client: a waiting caller or the background thread.
 
 Pure: the driver is :mod:`pyk.clients.engine.thread`, which asks here under its lock.
 
@@ -23,7 +23,7 @@ from __future__ import annotations
 from enum import Enum
 
 NEVER = float("inf")
-# For as long as an answer usually takes; a caller who stays longer has to tell when it leaves.
+# About as long as a response takes; a caller that stays longer has to tell when it leaves.
 MOST_NAPS_BESIDE_CALLER = 8
 
 
@@ -39,7 +39,7 @@ NOBODY, BACKGROUND, CALLER = Driver
 
 
 class Baton:
-    """The state; ``now`` is in seconds of the loop's clock, as is ``grace``.
+    """The state; ``now`` and ``grace`` are in seconds of the loop's clock.
 
     ``is_urgent`` says whether the background thread must take over without waiting for the grace to
     end, ``is_ending`` whether no caller may drive any more.
@@ -59,14 +59,14 @@ class Baton:
         self.next_timer = NEVER
         """When the loop had something to do at the last look."""
         self.nap_ends_at = -NEVER
-        """When the background thread has looked again at the latest."""
+        """The latest time at which the background thread looks again."""
 
     @property
     def is_with_background(self) -> bool:
         return self.driver is BACKGROUND
 
     def caller_comes(self) -> bool:
-        """Let a caller drive, unless another one does or the loop is about to end."""
+        """Let a caller drive, unless another one drives or the loop is about to end."""
         if self.driver is CALLER or self.is_ending:
             return False
         self.driver = CALLER

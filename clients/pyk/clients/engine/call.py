@@ -1,4 +1,4 @@
-"""What threads give an event loop to do: coroutines that they wait for, and functions."""
+"""Work that threads hand to an event loop: coroutines that they wait for, and functions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ R = TypeVar("R")
 
 
 class Call(Generic[R]):
-    """A coroutine on its way through the loop; its outcome comes only when it has really ended.
+    """A coroutine that a thread runs in the loop; it has an outcome only when it has really ended.
 
     ``begin`` and ``cancel`` are called in the loop, the rest by the thread that waits.
     """
 
     def __init__(self, coroutine: Coroutine[Any, Any, R], waiter: Waiter) -> None:
         self.waiter = waiter
-        # Whoever takes it out owns it: the loop begins it, or the caller forgets it.
+        # Taken out either by the loop, which begins it, or by the caller, which forgets it.
         self._waiting = deque([coroutine])
         self._task: asyncio.Task[R] | None = None
 
@@ -34,7 +34,7 @@ class Call(Generic[R]):
         self._task.add_done_callback(self._end)
 
     def cancel(self) -> None:
-        """Cancel the coroutine, or see to it that it does not begin."""
+        """Cancel the coroutine, or keep it from beginning."""
         if self._task is not None:
             # After its first step: a coroutine that has not begun has no chance to clean up.
             asyncio.get_running_loop().call_soon(self._task.cancel)
@@ -43,7 +43,7 @@ class Call(Generic[R]):
             self.waiter.set()
 
     def forget(self) -> None:
-        """Do not begin any more; what has begun goes on."""
+        """Keep the call from beginning; if it has begun, it goes on."""
         try:
             self._waiting.pop().close()
         except IndexError:

@@ -1,4 +1,4 @@
-"""One connection to one broker: write requests, match replies, end in order."""
+"""One connection to one broker: write requests, match responses, end in order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pyk.runtime.network import FrameSizeError, FrameTransport
 
 log = logging.getLogger(__name__)
 
-# A broker that asks for more patience than this is not believed.
+# The longest throttle time that is believed; a broker that asks for more is ignored.
 LONGEST_THROTTLE_MS = 60_000
 LONGEST_CAUSE = 256
 _DEBUG = logging.DEBUG
@@ -41,7 +41,7 @@ NEVER = float("inf")
 @final
 @attrs.frozen
 class VersionedRequest:
-    """A request whose content depends on the version that it will have."""
+    """A request whose content depends on its version."""
 
     request_class: type[Message]
     build: Callable[[int], Message]
@@ -52,24 +52,24 @@ class VersionedRequest:
 
 
 class Answer(Protocol):
-    """Who waits for the outcome of a request: a future, or whatever has these methods of one.
+    """The waiter for the outcome of a request: a future, or an object with these methods of one.
 
-    They are called where the outcome is learnt: an object that is no future may send requests when
-    it takes a result, but not when it takes an exception, which may be one of many.
+    They are called as soon as the outcome is known: an object that is not a future may send
+    requests when it takes a result, but not when it takes an exception, which may be one of many.
     """
 
     def done(self) -> bool:
-        """Say whether nobody waits any more."""
+        """Return whether the waiter has stopped waiting."""
 
     def set_result(self, result: Any, /) -> None:
-        """Take the response, None where there is none (acks 0)."""
+        """Take the response, None for a request without one (acks 0)."""
 
     def set_exception(self, exception: Exception, /) -> None:
         """Learn that there is no response."""
 
 
 class PendingRequest:
-    """A request from when it is asked for until its outcome is known."""
+    """A request, from the call until its outcome is known."""
 
     __slots__ = ("answer", "deadline", "request", "timeout", "within")
 
@@ -86,7 +86,7 @@ class PendingRequest:
         self.within = within
         self.timeout = timeout
         self.deadline = deadline
-        """When it has taken longer than ``timeout`` seconds, by the clock of the event loop."""
+        """The time of the event loop's clock at which it has taken ``timeout`` seconds."""
 
     @property
     def api_key(self) -> ApiKey:
@@ -99,7 +99,7 @@ class PendingRequest:
         return request.build(version) if type(request) is VersionedRequest else request
 
     def settle(self, reply: Any) -> None:
-        """Hand the response to its waiter, if there still is one."""
+        """Hand the response to its waiter, if it still waits."""
         if not self.answer.done():
             self.answer.set_result(reply)
 
@@ -125,10 +125,10 @@ def new_pending(
 class Connection:
     """A connection that is established; requests are answered in their order.
 
-    ``on_end`` is called once, when the connection has ended for whatever reason: all requests that
-    were under way have failed by then, and no more can be sent. ``lost`` is done when the socket is
-    really closed. ``on_first_answer`` is called once, when a request was answered after those that
-    established the connection.
+    ``on_end`` is called once, when the connection has ended for whatever reason: all requests in
+    flight have failed by then, and no more can be sent. ``lost`` is done when the socket is really
+    closed. ``on_first_answer`` is called once, at the first response after those that established
+    the connection.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Connection:
         self.on_end: Callable[[Connection], None] | None = None
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.transport = FrameTransport(self, max_frame_bytes=max_response_bytes)
-        # By API key, that of the last request: most requests of an API ask for the same range.
+        # By API key, the version of the last request: most requests of an API need the same range.
         self._chosen_versions: dict[int, tuple[VersionRange, int]] = {}
         self._now = clock.now
         self._protocol = ClientConnection(client_id, first_correlation_id=FIRST_CORRELATION_ID)
@@ -156,7 +156,7 @@ class Connection:
 
     @property
     def in_flight_count(self) -> int:
-        """Return how many requests wait for their replies."""
+        """Return how many requests are in flight."""
         return self._protocol.in_flight_count
 
     @property
@@ -164,7 +164,7 @@ class Connection:
         return not (self.transport.is_closing or self._reason is not None or self.lost.done())
 
     def in_flight(self) -> list[PendingRequest]:
-        """Return the requests that wait for their replies, oldest first."""
+        """Return the requests in flight, oldest first."""
         return self._protocol.contexts()
 
     def version_of(self, pending: PendingRequest) -> int:
@@ -195,13 +195,13 @@ class Connection:
             pending.settle(None)
 
     async def drain(self) -> None:
-        """Return when the broker has taken enough of what was written, or is gone."""
+        """Wait until the broker has taken enough of what was written, or is gone."""
         await self.transport.drain()
 
     def time_out(self, pending: PendingRequest) -> None:
         """End the connection because of a request that was not answered in time.
 
-        Replies come in order, so nothing behind it would be answered either.
+        Responses come in order, so no later request would be answered either.
         """
         what = pending.api_key.api_name
         text = f"{self.node} did not answer {what} within {pending.timeout:g} s"
@@ -211,12 +211,12 @@ class Connection:
         )
 
     def close(self, reason: KafkaError | None = None) -> None:
-        """Send what was written, then end; what is under way fails with ``reason``."""
+        """Send what was written, then end; requests in flight fail with ``reason``."""
         self._end(reason or ClosedError(f"closed the connection to {self.node}"))
         self.transport.close()
 
     def abort(self, reason: KafkaError) -> None:
-        """End at once; what is under way fails with ``reason``."""
+        """End at once; requests in flight fail with ``reason``."""
         self._end(reason)
         self.transport.abort()
 
@@ -241,7 +241,7 @@ class Connection:
         pending.settle(reply.response)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Fail what was under way, and say so."""
+        """Fail the requests in flight, and report the end."""
         self._end(error)
         if not self.lost.done():
             self.lost.set_result(None)
@@ -252,13 +252,13 @@ class Connection:
         return self._reason
 
     def _note_use(self) -> None:
-        """Say once that the connection is good for more than being made."""
+        """Report once that the connection works beyond its handshake."""
         if self.on_first_answer is not None:
             self.was_of_use = True
             self.on_first_answer()
 
     def _end(self, error: Exception | None) -> None:
-        """Fail what is under way, because of the first thing that went wrong."""
+        """Fail the requests in flight, with the first error as the reason."""
         if self._reason is not None:
             return
         abandoned: list[PendingRequest] = self._protocol.abandon()

@@ -17,7 +17,7 @@ from pyk.runtime.supervisor import GRACE_SECONDS
 class ConnectionPool:
     """The nodes that are known, and the connections to them.
 
-    Bootstrap servers are nodes with ids below 0, until an answer says which brokers there are.
+    Bootstrap servers are nodes with negative ids, until a response names the brokers.
     """
 
     def __init__(self, shared: Environment) -> None:
@@ -31,16 +31,16 @@ class ConnectionPool:
         self._connections: dict[tuple[int, Lane], NodeConnection] = {}
 
     def knows(self, node_id: int) -> bool:
-        """Say whether the address of a node is known."""
+        """Return whether the address of a node is known."""
         return node_id in self._nodes or node_id in self.bootstrap_nodes
 
     def learn(self, node: Node) -> None:
-        """Take note of a node that an answer named, before metadata do."""
+        """Remember a node that a response named, before metadata has it."""
         if self._nodes.get(node.node_id) != node:
             self.set_nodes({**self._nodes, node.node_id: node})
 
     def set_nodes(self, nodes: Mapping[int, Node]) -> None:
-        """Take note of all nodes of the cluster."""
+        """Replace what is known by all nodes of the cluster."""
         self._nodes = dict(nodes)
         self._shared.reachability.keep(nodes.keys())
         for (node_id, lane), connection in list(self._connections.items()):
@@ -50,7 +50,8 @@ class ConnectionPool:
                 del self._connections[node_id, lane]
 
     def connection(self, node_id: int, lane: Lane) -> NodeConnection:
-        """Return the way to a node; raise :class:`NodeUnavailableError` for one nobody knows."""
+        """Return the connections to a node; raise :class:`NodeUnavailableError` if it is
+        unknown."""
         connection = self._connections.get((node_id, lane))
         if connection is None:
             node = self._nodes.get(node_id) or self.bootstrap_nodes.get(node_id)
@@ -61,12 +62,12 @@ class ConnectionPool:
         return connection
 
     def throttled_until(self, node_id: int, lane: Lane) -> float:
-        """Return when a node takes requests again, 0.0 if nothing is known to keep it from it."""
+        """Return when the throttle of a node ends, 0.0 if it is not throttled."""
         connection = self._connections.get((node_id, lane))
         return 0.0 if connection is None else connection.throttled_until
 
     def unreachable(self, node_id: int) -> UnreachableNode | None:
-        """Return what keeps a node from being reached, None if nothing is known to."""
+        """Return why a node cannot be reached, None if it is not known to be unreachable."""
         return self._shared.reachability.of(node_id)
 
     def unreachable_nodes(self) -> tuple[UnreachableNode, ...]:
@@ -74,24 +75,25 @@ class ConnectionPool:
         return self._shared.reachability.all()
 
     def versions(self, node_id: int) -> PeerVersions | None:
-        """Return what a node said it speaks, None before it was connected to."""
+        """Return the API versions of a node, None before the first connection."""
         for (known_id, _), connection in self._connections.items():
             if known_id == node_id and connection.versions is not None:
                 return connection.versions
         return None
 
     def candidates(self) -> list[int]:
-        """Return the nodes that may be asked what any node knows, the best one first.
+        """Return the nodes for a question that any node can answer, the best one first.
 
         Connected ones with little to do come first, those that could not be reached lately last.
-        Without any known node these are the bootstrap servers.
+        If no node is known, these are the bootstrap servers.
         """
         chance = self._shared.random.random
         nodes = self._nodes or self.bootstrap_nodes
         return sorted(nodes, key=lambda node_id: (*self._fitness(node_id), chance()))
 
     def adopt_bootstrap(self) -> None:
-        """Keep connections to bootstrap servers that metadata name as brokers; close the others."""
+        """Keep connections to bootstrap servers that are brokers of the metadata; close the
+        others."""
         by_address = {(node.host, node.port): node for node in self._nodes.values()}
         for bootstrap_id, server in self.bootstrap_nodes.items():
             connection = self._connections.pop((bootstrap_id, "main"), None)
@@ -105,7 +107,7 @@ class ConnectionPool:
                 self._connections[node.node_id, "main"] = connection
 
     async def close(self, reason: ClosedError, deadline: float) -> None:
-        """End all connections; what was written until now is sent if the deadline allows."""
+        """End all connections; what was written so far is sent if the deadline allows."""
         connections = list(self._connections.values())
         for connection in connections:
             connection.close(reason)

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 
 class Blocking(Protocol):
-    """What can be entered with ``with``."""
+    """A context manager."""
 
     def start(self) -> None: ...
 
@@ -15,7 +15,7 @@ class Blocking(Protocol):
 
 
 class Awaited(Protocol):
-    """What can be entered with ``async with``."""
+    """An asyncio context manager."""
 
     async def start(self) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Who coordinates a group or a transactional id."""
+"""Find the coordinator of a group or a transactional id."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIRST_VERSION_WITH_SEVERAL_KEYS = 4
 
 
 class CoordinatorType(enum.IntEnum):
-    """What a coordinator looks after."""
+    """The kinds of keys that have a coordinator."""
 
     GROUP = 0
     TRANSACTION = 1
@@ -42,7 +42,7 @@ class Coordinators:
     async def find(self, kind: CoordinatorType, key: str, deadline: float) -> int:
         """Return the node id of a coordinator, from memory or by asking any broker.
 
-        Raises the broker's error if it is not one that passes, else :class:`KafkaTimeoutError`.
+        Raises the broker's error if it is not retriable, otherwise :class:`KafkaTimeoutError`.
         """
         known = self._known.get((kind, key))
         if known is not None and self._client.pool.knows(known):
@@ -55,7 +55,7 @@ class Coordinators:
         return node_id
 
     def forget(self, kind: CoordinatorType, key: str) -> None:
-        """Ask again next time: the coordinator has moved, or is not to be reached."""
+        """Forget a coordinator that has moved or cannot be reached, to ask again next time."""
         self._known.pop((kind, key), None)
 
     async def _ask(self, kind: CoordinatorType, key: str, deadline: float) -> int:

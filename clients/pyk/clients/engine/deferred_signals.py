@@ -1,8 +1,8 @@
 """Hold back the handlers of signals while the main thread runs code that must not be interrupted.
 
-Python runs handlers in the main thread, between any two instructions, and what they raise
-(``KeyboardInterrupt``, ``SystemExit`` of a SIGTERM handler, the time limit of a worker) goes off
-right there. In the middle of the engine that would leave a request without its answer, and its
+Python runs handlers in the main thread, between any two instructions, and their exceptions
+(``KeyboardInterrupt``, ``SystemExit`` of a SIGTERM handler, the time limit of a worker) are raised
+right there. In the middle of the engine that would leave a request without its outcome, and its
 caller waiting for ever. So as long as a caller in the main thread drives the loop, a signal is only
 noted, and its handler runs when the loop is at rest.
 """
@@ -15,7 +15,7 @@ import signal as signal_numbers
 import sys
 import threading
 
-# The functions of ``signal`` wrap each number into an enum, which costs more than all the rest.
+# The functions of ``signal`` wrap each number in an enum, which costs more than all the rest.
 from _signal import (  # type: ignore[import-not-found]
     getsignal,
     set_wakeup_fd,
@@ -26,7 +26,7 @@ from typing import Any
 
 from pyk.clients.engine.poller import note_signals
 
-# Those that are sent to programs from outside, or by timers; each costs a look at every wait.
+# Signals that come from outside, or from timers; each costs a check at every wait.
 _NAMES = (
     "INT", "TERM", "HUP", "QUIT", "ALRM", "VTALRM",
     "PROF", "USR1", "USR2", "CHLD", "WINCH", "BREAK",
@@ -40,7 +40,7 @@ _SIGNALS = tuple(
 
 _thread_ident = threading.get_ident
 _regions: list[DeferredSignals] = []
-"""Those that hold handlers back now, each inside of the one before."""
+"""The active regions that hold handlers back, each inside the one before."""
 
 
 _main_thread_ident = threading.main_thread().ident
@@ -52,7 +52,7 @@ def is_main_thread() -> bool:
 
 
 class DeferredSignals:
-    """Notes signals from :meth:`begin` to :meth:`end`; one may begin and end inside of another."""
+    """Notes signals from :meth:`begin` to :meth:`end`; regions may be nested."""
 
     __slots__ = ("_handlers", "_held", "_numbers", "_old_wakeup_fd", "pending")
 
@@ -75,10 +75,10 @@ class DeferredSignals:
                 signal(number, _note)
 
     def ring(self, wakeup_fd: int) -> None:
-        """Have a byte written to ``wakeup_fd`` for each signal from now on.
+        """Let the interpreter write a byte to ``wakeup_fd`` for each signal from now on.
 
-        It is written at once, whatever the thread does: one that is just about to wait would not
-        hear of the signal otherwise. Signals that came before are noted in ``pending``.
+        It is written at once, whatever the thread does: a thread just about to wait would miss the
+        signal otherwise. Signals that came before are noted in ``pending``.
         """
         # A program may handle no signal at all: one that runs in the background ignores SIGINT.
         if self._held and self._old_wakeup_fd is None:
@@ -106,7 +106,7 @@ class DeferredSignals:
 
     @property
     def are_held(self) -> bool:
-        """Whether the handler of any signal is held back."""
+        """Return whether the handler of any signal is held back."""
         return self._held > 0
 
     @staticmethod
@@ -140,7 +140,7 @@ class DeferredSignals:
                 self._restore_wakeup_fd(self._old_wakeup_fd)
             while self._held:
                 number = self._numbers[self._held - 1]
-                if getsignal(number) is _note:  # else somebody has set another one meanwhile
+                if getsignal(number) is _note:  # otherwise another one was set meanwhile
                     signal(number, self._handlers[self._held - 1])
                 self._held -= 1
         finally:
@@ -151,7 +151,7 @@ class DeferredSignals:
         self._old_wakeup_fd = None
         try:
             set_wakeup_fd(old)
-        except (OSError, ValueError):  # its owner closed it and left it behind
+        except (OSError, ValueError):  # its owner closed it without resetting it
             set_wakeup_fd(-1)
             return
         if old >= 0:
@@ -161,8 +161,8 @@ class DeferredSignals:
 
 
 def _note(number: int, frame: FrameType | None) -> None:
-    # Not the frame: its variables would live on, a view of a receive buffer among them, and a
-    # buffer that has views cannot grow.
+    # Do not keep the frame: its variables would live on, among them a view of a receive buffer, and
+    # a buffer with views cannot grow.
     region = next(reversed(_regions), None)  # no [-1]: hot modules are compiled without it
     if region is not None:
         region.pending.append(number)

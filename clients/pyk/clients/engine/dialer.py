@@ -1,4 +1,4 @@
-"""From a name to a connection that speaks Kafka, reporting how far it came."""
+"""Connect to a broker: resolve its name, open a socket, negotiate versions; report the progress."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pyk.runtime.network import Address, Network
 
 log = logging.getLogger(__name__)
 
-# Brokers since 2.4 answer this without a second question; later ones tell clients nothing more.
+# Brokers since 2.4 answer this version in one round trip; later versions add nothing for clients.
 FIRST_API_VERSIONS = 3
 MAX_DOWNGRADES = 2
 MAX_ADDRESSES = 8
@@ -79,7 +79,7 @@ class Dialer:
         raise unavailable(node, attempts, self._hint(node))
 
     def _hint(self, node: Node) -> str:
-        """Return what to look at first where a broker named an address that nobody configured."""
+        """Return a hint for an address that a broker named and nobody configured."""
         is_configured = any(
             (server.host, server.port) == (node.host, node.port)
             for server in self._config.bootstrap_servers
@@ -89,12 +89,12 @@ class Dialer:
     async def _addresses(
         self, node: Node, timeout: float, progress: Progress, attempts: list[ConnectionAttempt]
     ) -> list[Address]:
-        """Return the addresses of a node, the one that worked last time first."""
+        """Return the addresses of a node, first the one that worked last time."""
         try:
             async with asyncio.timeout(timeout):
                 addresses = await self._network.resolve(node.host, node.port)
-        # ValueError: a name that IDNA cannot encode. RuntimeError: the program is ending, and there
-        # is no thread more to look names up in.
+        # ValueError: a name that IDNA cannot encode. RuntimeError: the program is ending, and no
+        # thread can be started to look names up.
         except (OSError, ValueError, RuntimeError) as error:
             attempts.append(explained(progress, error, timeout))
             return []
@@ -118,7 +118,7 @@ class Dialer:
         return connection
 
     async def _negotiate(self, connection: Connection) -> PeerVersions:
-        """Ask for the versions that the broker speaks, once more where it refuses how we ask."""
+        """Ask for the API versions of the broker; retry with version 0 if it refuses ours."""
         version = FIRST_API_VERSIONS
         for _ in range(1 + MAX_DOWNGRADES):
             response = await self._ask_versions(connection, version)
@@ -127,7 +127,7 @@ class Dialer:
             if response.error_code != ErrorCode.UNSUPPORTED_VERSION:
                 raise error_for(response.error_code, node_id=connection.node.node_id)
             version = min(downgraded_api_versions(response), max(0, version - 1))
-        raise MalformedResponseError("it refuses every version of ApiVersions, also version 0")
+        raise MalformedResponseError("it refuses every version of ApiVersions, even version 0")
 
     async def _ask_versions(self, connection: Connection, version: int) -> ApiVersionsResponse:
         request = ApiVersionsRequest(
@@ -144,8 +144,8 @@ class Dialer:
 def unavailable(
     node: Node, attempts: list[ConnectionAttempt], hint: str = ""
 ) -> NodeUnavailableError:
-    """Return the error of a node that none of these attempts reached."""
-    tried = "; ".join(attempt.failure for attempt in attempts) or "its name has no address"
+    """Return the error of a node after all these attempts failed."""
+    tried = "; ".join(attempt.failure for attempt in attempts) or "its name resolves to no address"
     return NodeUnavailableError(
         f"cannot connect to {node}: {tried}{hint}", node_id=node.node_id, attempts=attempts
     )
@@ -165,7 +165,7 @@ def explained(progress: Progress, error: Exception, timeout: float) -> Connectio
     elif progress.stage is Stage.DNS:
         hint = "is the name right, and known on this machine?"
     elif isinstance(error, NodeDisconnectedError | ConnectionError):
-        hint = "a listener for TLS ends connections like this, and so does an overloaded broker"
+        hint = "a TLS listener closes connections like this, and so does an overloaded broker"
     else:
         hint = ""
     text = cause or str(error) or type(error).__name__

@@ -1,7 +1,7 @@
 """Notice that this process was forked off after a client was made.
 
 The child has the client's memory, but neither its thread nor a right to its connections: what it
-wrote would end up between the parent's requests.
+wrote would be mixed into the parent's requests.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ForkGuard:
         self.owner = owner
         self.is_forked = False
         self.on_fork: Callable[[ForkedClientError], object] | None = None
-        """Told in the child, where locks may be held by threads that are not there."""
+        """Called in the child, where locks may be held by threads that do not exist there."""
         _guards.add(self)
 
     def check(self) -> None:
@@ -33,7 +33,7 @@ class ForkGuard:
             raise self._error()
 
     def mark(self) -> None:
-        """Take note that this is the child."""
+        """Record that this is the child."""
         self.is_forked = True
         if self.on_fork is not None:
             self.on_fork(self._error())

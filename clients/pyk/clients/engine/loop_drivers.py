@@ -1,6 +1,6 @@
-"""Those who drive the event loop of a blocking client: callers that wait, and a background thread.
+"""Drive the event loop of a blocking client: from waiting callers, and from a background thread.
 
-The theory is told in :mod:`pyk.clients.engine.thread`.
+:mod:`pyk.clients.engine.thread` explains the theory.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ log = logging.getLogger(__name__)
 
 # For how long after a caller left the background thread leaves the loop alone.
 GRACE_SECONDS = 0.004
-# For how long a signal may go unnoticed that comes just before a wait for events.
+# How long a signal that comes just before a wait for events may go unnoticed.
 LONGEST_DEAF_SECONDS = 0.02
-# So many turns that fail in a row, and the loop is given up.
+# How many turns may fail in a row before the loop is given up.
 MOST_FAILED_TURNS = 10
 
 _running_loop = asyncio._get_running_loop
 
 
 class LoopDrivers:
-    """Waits for things that happen in a loop, by driving it where nobody else does.
+    """Waits for events of a loop by driving it, unless another thread drives.
 
     ``on_failure`` is told why the loop cannot be driven any more.
     """
@@ -50,12 +50,12 @@ class LoopDrivers:
         self._bell = NapBell()
         self._driving: Waiter | None = None
         self._left: list[Callable[[], object]] = []
-        """What the driver that left has not done."""
+        """Work that the last driver left undone."""
         self._is_at_rest = False
         """Whether a caller holds the loop, and neither a turn nor a function has begun."""
         self._background_rest = BackgroundRest(self.baton)
         self._caller_rest = Rest()
-        # Neither runs in the context of whoever happens to make visits, or to drive.
+        # Neither runs in the context of the thread that happens to visit or to drive.
         self._visit_context = contextvars.Context()
         self._turn_context = contextvars.Context()
 
@@ -70,7 +70,7 @@ class LoopDrivers:
         return self._turns is not None and self._turns.is_here()
 
     def end(self) -> None:
-        """Let no caller drive any more, and have the background thread notice."""
+        """Let no caller drive any more, and tell the background thread."""
         self.baton.end()
         self._bell.ring()
         self._poke()
@@ -89,14 +89,15 @@ class LoopDrivers:
             self._loop.call_soon(function)
 
     def leave(self, function: Callable[[], object], waiter: Waiter) -> bool:
-        """Leave a function to whoever runs the next turn, if ``waiter``'s thread runs this one."""
+        """Leave a function to the thread that runs the next turn, if ``waiter``'s thread runs this
+        one."""
         if self._driving is not waiter:
             return False
         self._left.append(function)
         return True
 
     def wake(self) -> None:
-        """Have work noticed that was queued before. Who drives is looked at after that."""
+        """Tell the driver of work that was queued before this call."""
         is_needed = self.baton.is_needed()
         if is_needed:
             self._bell.ring()
@@ -131,7 +132,7 @@ class LoopDrivers:
             signals.end()
 
     def oversleeps(self) -> bool:
-        """Say whether the driver, or the thread that naps, has not heard of an earlier timer."""
+        """Return whether the driver, or the thread that naps, has not heard of an earlier timer."""
         turns = self._turns
         assert turns is not None
         if self.baton.driver is CALLER:
@@ -140,7 +141,7 @@ class LoopDrivers:
         return turns.has_timer_before(rest.until if rest.is_on else self.baton.nap_ends_at)
 
     def _rouse(self) -> None:
-        """Have whoever sleeps look at the timers."""
+        """Wake the sleeping thread to look at the timers."""
         if self.baton.driver is CALLER or self._background_rest.is_on:
             self._poke()
         else:
@@ -166,7 +167,8 @@ class LoopDrivers:
                 if begin is not None:
                     begin()
                     begin = None
-                # Whoever leaves from now on sees that this one waits. Who left before has not.
+                # Callers that leave from now on see that this one waits; those that left before did
+                # not.
                 if self.baton.driver is NOBODY:
                     self.wake()
                 waiter.sleep(None if deadline == NEVER else deadline - self._clock.now())
@@ -218,7 +220,7 @@ class LoopDrivers:
             self._turn_context.run(self._turn_until_set, waiter, deadline, signals)
         finally:
             self._driving = None
-            # This thread may have read what was to wake the background thread from its select.
+            # This thread may have consumed the byte that was to wake the background thread.
             must_tell = self.baton.caller_leaves(self._clock.now())
             if must_tell or self.oversleeps() or (self._left and self._background_rest.is_on):
                 self._rouse()
@@ -246,12 +248,12 @@ class LoopDrivers:
             self._is_at_rest = False
 
     def _poke(self) -> None:
-        """Wake whoever waits for events."""
+        """Wake the thread that waits for events."""
         if self._loop is not None:
             self._loop.poke()
 
     def was_set(self, waiter: Waiter) -> None:
-        """Have the thread notice that waits for ``waiter`` by driving the loop."""
+        """Tell the thread that waits for ``waiter`` by driving the loop."""
         if self._driving is waiter and not self.is_here():
             self._poke()
 
@@ -270,7 +272,8 @@ class LoopDrivers:
         except RelievedError:
             raise
         except (SystemExit, KeyboardInterrupt):
-            # Not a signal's: these are held back. asyncio has logged other errors of callbacks.
+            # Not from a signal handler: these are held back. asyncio has logged other errors of
+            # callbacks.
             log.exception("A callback tried to end the program from within an event loop")
         except BaseException as error:
             self._failed_turns += 1

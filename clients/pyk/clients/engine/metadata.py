@@ -61,13 +61,13 @@ class Node:
 
 @attrs.frozen
 class PartitionMetadata:
-    """Who leads a partition and who keeps copies of it."""
+    """The leader and the replicas of a partition."""
 
     partition: int
     leader_id: int | None
-    """None while there is no leader."""
+    """None while the partition has no leader."""
     leader_epoch: int | None
-    """None where the broker does not say."""
+    """None if the broker does not say."""
     replicas: tuple[int, ...] = ()
     in_sync_replicas: tuple[int, ...] = ()
     offline_replicas: tuple[int, ...] = ()
@@ -76,11 +76,11 @@ class PartitionMetadata:
 
 @attrs.frozen
 class ClaimedId:
-    """A topic id that an answer named and that is not believed yet."""
+    """A topic id that a response named and that is not believed yet."""
 
     topic_id: UUID
     since: float
-    """When the first of the answers in a row came that name it."""
+    """When the first of the consecutive responses that name it came."""
 
 
 @attrs.frozen
@@ -89,15 +89,15 @@ class TopicMetadata:
 
     name: str
     topic_id: UUID | None
-    """None where the broker is too old to know one."""
+    """None if the broker is too old for topic ids."""
     partitions: tuple[PartitionMetadata, ...] = ()
     is_internal: bool = False
     error_code: int = 0
-    """What the last answer said; if it is not 0, the partitions are those of the last good one."""
+    """The error code of the last response; if it is not 0, the partitions are older."""
     former_ids: tuple[UUID, ...] = ()
     """The ids of topics of this name that were deleted."""
     claimed_id: ClaimedId | None = None
-    """Another id that the last answers named, until it is believed."""
+    """Another id that the last responses named, until it is believed."""
 
     @property
     def partition_count(self) -> int:
@@ -105,26 +105,27 @@ class TopicMetadata:
 
     @property
     def is_missing(self) -> bool:
-        """Whether the last answer said that the topic does not exist."""
+        """Whether the last response said that the topic does not exist."""
         return self.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @attrs.frozen
 class MetadataAnswer:
-    """What one answer of a broker says, after it was found to be possible."""
+    """The content of one response of a broker, after its validation."""
 
     cluster_id: str | None
     controller_id: int | None
     nodes: Mapping[int, Node]
     topics: tuple[TopicMetadata, ...]
     names_all_topics: bool = False
-    """Whether a topic that is left out does not exist."""
+    """Whether a topic that is missing here does not exist."""
 
     @classmethod
     def of(cls, response: MetadataResponse, *, names_all_topics: bool = False) -> Self:
-        """Return what a response says, or raise :class:`MalformedMessageError`."""
+        """Return the content of a response; raise :class:`MalformedMessageError` if it is
+        invalid."""
         nodes = _nodes(response.brokers)
-        # One without a name was asked for by an id that no topic has.
+        # A topic without a name was requested by an id that no topic has.
         topics = tuple(_topic(topic, nodes) for topic in response.topics if topic.name is not None)
         controller_id = response.controller_id if response.controller_id in nodes else None
         return cls(response.cluster_id, controller_id, nodes, topics, names_all_topics)
@@ -145,7 +146,7 @@ class MetadataImage:
     """The name of each topic id."""
 
     def topic(self, name: str) -> TopicMetadata | None:
-        """Return what is known of a topic, None if it was never heard of."""
+        """Return what is known of a topic, None if nothing is."""
         return self.topics.get(name)
 
     def topic_by_id(self, topic_id: UUID) -> TopicMetadata | None:
@@ -154,7 +155,7 @@ class MetadataImage:
         return None if name is None else self.topics.get(name)
 
     def awaits(self, topics: Iterable[str]) -> bool:
-        """Say whether one of these topics is not there, but may come to be."""
+        """Return whether one of these topics does not exist, but may be created."""
         known = map(self.topics.get, topics)
         return any(
             topic is None or (topic.error_code and ErrorCode(topic.error_code).retriable)
@@ -163,7 +164,7 @@ class MetadataImage:
 
     @property
     def has_claimed_ids(self) -> bool:
-        """Whether another answer has to confirm the id of a topic."""
+        """Whether another response has to confirm the id of a topic."""
         return any(topic.claimed_id is not None for topic in self.topics.values())
 
     def topic_id(self, name: str) -> UUID | None:
@@ -172,14 +173,14 @@ class MetadataImage:
         return None if topic is None else topic.topic_id
 
     def partition(self, topic_partition: TopicPartition) -> PartitionMetadata | None:
-        """Return what is known of a partition, None if it was never heard of."""
+        """Return what is known of a partition, None if nothing is."""
         topic = self.topics.get(topic_partition.topic)
         if topic is None or not 0 <= topic_partition.partition < len(topic.partitions):
             return None
         return topic.partitions[topic_partition.partition]
 
     def leader(self, topic_partition: TopicPartition) -> int | None:
-        """Return the node id of a partition's leader, None if there is none or it is not known."""
+        """Return the node id of a partition's leader, None if no leader is known."""
         topic = self.topics.get(topic_partition[0])  # as partition(): each request asks
         number = topic_partition[1]
         if topic is None or not 0 <= number < len(topic.partitions):
@@ -194,10 +195,9 @@ class MetadataImage:
     def updated(
         self, answer: MetadataAnswer, tracked: Collection[str], now: float
     ) -> MetadataImage:
-        """Return the image after an answer.
+        """Return the image after a response.
 
-        ``tracked`` are the topics that somebody wants to know of by name; others are forgotten
-        unless they are part of the answer.
+        ``tracked`` are the topics in use; others are forgotten unless the response names them.
         """
         topics = {name: topic for name, topic in self.topics.items() if name in tracked}
         if answer.names_all_topics:
@@ -218,10 +218,10 @@ class MetadataImage:
     def with_leaders(
         self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node] = ()
     ) -> MetadataImage:
-        """Return the image after leaders that came with an error; this one if nothing is new.
+        """Return the image after the leaders that came with an error; this image if nothing is new.
 
         ``leaders`` are ``(leader id, leader epoch)`` by partition, ``nodes`` where those are
-        (KIP-951). Raises :class:`MalformedMessageError` for an address that cannot be one.
+        (KIP-951). Raises :class:`MalformedMessageError` for an invalid address.
         """
         all_nodes = {**self.nodes, **{node.node_id: _checked(node) for node in nodes}}
         topics = dict(self.topics)
@@ -242,7 +242,7 @@ class MetadataImage:
         return attrs.evolve(self, version=self.version + 1, nodes=all_nodes, topics=topics)
 
     def differs_from(self, other: MetadataImage) -> bool:
-        """Say whether there is any news between two images."""
+        """Return whether two images differ."""
         return (
             self.nodes != other.nodes
             or self.topics != other.topics
@@ -253,27 +253,27 @@ class MetadataImage:
 def _nodes(brokers: list[MetadataResponseBroker]) -> dict[int, Node]:
     if len(brokers) > MAX_NODES:
         raise MalformedMessageError(
-            f"metadata name {len(brokers)} brokers; a cluster has {MAX_NODES} at most"
+            f"metadata names {len(brokers)} brokers; a cluster has {MAX_NODES} at most"
         )
     nodes: dict[int, Node] = {}
     for broker in brokers:
         node = Node(broker.node_id, broker.host, broker.port, broker.rack)
         if node.node_id in nodes or node.node_id < 0:
-            raise MalformedMessageError(f"metadata name broker {node.node_id} twice or below 0")
+            raise MalformedMessageError(f"metadata names broker {node.node_id} twice or below 0")
         nodes[node.node_id] = _checked(node)
     return nodes
 
 
 def _checked(node: Node) -> Node:
-    """Return a node whose address is one: what it says ends up in look-ups and in logs."""
+    """Return a node with a valid address, which is safe to look up and to log."""
     for what, text in (("host", node.host), ("rack", node.rack or "")):
         if len(text) > HOST_MAX_LENGTH or not text.isprintable():
             raise MalformedMessageError(
-                f"broker {node.node_id} has the {what} {text[:64]!r}, which cannot be one"
+                f"broker {node.node_id} has the {what} {text[:64]!r}, which is invalid"
             )
     if not node.host or node.port not in PORTS:
         raise MalformedMessageError(
-            f"broker {node.node_id} is at {node.host!r}, port {node.port}, which is no address"
+            f"broker {node.node_id} is at {node.host!r}, port {node.port}, which is not an address"
         )
     return node
 
@@ -281,7 +281,7 @@ def _checked(node: Node) -> Node:
 def _topic(answered: MetadataResponseTopic, nodes: Mapping[int, Node]) -> TopicMetadata:
     name = answered.name or ""
     if len(name) > MAX_TOPIC_NAME_LENGTH or not name.isprintable():
-        raise MalformedMessageError(f"metadata name a topic {name[:64]!r}, which cannot be one")
+        raise MalformedMessageError(f"metadata names a topic {name[:64]!r}, which is invalid")
     found = sorted(answered.partitions, key=lambda partition: partition.partition_index)
     if [partition.partition_index for partition in found] != list(range(len(found))):
         raise MalformedMessageError(
@@ -316,9 +316,9 @@ def _missing(known: TopicMetadata) -> TopicMetadata:
 def _newer(
     known: TopicMetadata | None, answered: TopicMetadata, nodes: Collection[int], now: float
 ) -> TopicMetadata:
-    """Return what is known of a topic after an answer about it; ``nodes`` are those of the answer.
+    """Return what is known of a topic after a response; ``nodes`` are those of the response.
 
-    1. Nothing was known: the answer is all there is.
+    1. Nothing was known: the answer is all that is known.
     2. The answer is an error: what was known stays beside it.
     3. It has another id: that has to be confirmed.
     4. Otherwise it may be older in some partitions.
@@ -327,7 +327,7 @@ def _newer(
         return answered
     if answered.error_code != ErrorCode.NONE and not answered.partitions:
         return attrs.evolve(known, error_code=answered.error_code)
-    # A broker that is too old to know ids may be one of a cluster whose others do.
+    # A broker too old for topic ids may belong to a cluster whose other brokers know them.
     topic_id = answered.topic_id or known.topic_id
     if known.topic_id not in (None, topic_id):
         return _with_claimed_id(known, attrs.evolve(answered, topic_id=topic_id), now)
@@ -347,7 +347,7 @@ def _newer(
 
 
 def _with_claimed_id(known: TopicMetadata, answered: TopicMetadata, now: float) -> TopicMetadata:
-    """Return the topic of another id once it is believed, what was known until then."""
+    """Return the topic with another id once that is believed, and what was known until then."""
     assert known.topic_id is not None
     assert answered.topic_id is not None
     claimed = known.claimed_id
@@ -372,9 +372,9 @@ def _is_stale(
 
 
 def leaderless(partition: TopicPartition) -> LeaderNotAvailableError:
-    """Return the error of a partition that nobody can be asked about."""
+    """Return the error of a partition without a leader to ask."""
     return LeaderNotAvailableError(
-        f"{partition} has no leader that is known",
+        f"{partition} has no known leader",
         topic=partition.topic,
         partition=partition.partition,
     )

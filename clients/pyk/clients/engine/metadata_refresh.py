@@ -1,4 +1,4 @@
-"""When to ask for metadata again. Pure."""
+"""When to request metadata again. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pyk.clients.engine.backoff import Backoff
 class MetadataRefresh:
     """Decides when the next question for metadata is due; the driver asks.
 
-    There are three reasons to ask: metadata are old, somebody found them wrong, or somebody needs a
-    topic that was not asked for before. The second one is slowed down as long as the answers bring
-    nothing new (KIP-580): a leader that is missing would else be asked for in a loop. The third one
-    is not: nothing is known of how that topic is doing.
+    There are three reasons to ask: metadata is old, it proved wrong, or a new topic is needed. The
+    second is slowed down as long as the responses bring nothing new (KIP-580): otherwise a missing
+    leader would be asked for in a loop. The third is not slowed down, because nothing is known of
+    the new topic.
     """
 
     max_age: float
@@ -28,11 +28,11 @@ class MetadataRefresh:
     _answers_without_news: int = 0
 
     def request(self) -> None:
-        """Ask soon: what is known seems to be wrong."""
+        """Ask soon, because the known metadata seems to be wrong."""
         self._is_requested = True
 
     def request_at_once(self) -> None:
-        """Ask now: something is needed that was not asked for before."""
+        """Ask now, because a new topic is needed."""
         self._is_requested = self._is_urgent = True
 
     def due_in(self, now: float) -> float:
@@ -44,11 +44,11 @@ class MetadataRefresh:
         return max(0.0, self.last_answer + self.max_age - now)
 
     def asked(self) -> None:
-        """Learn that the question is under way; requests from now on are for the next one."""
+        """Note that a request was sent; calls from now on are for the next one."""
         self._is_requested = self._is_urgent = False
 
     def answered(self, now: float, chance: float, *, has_news: bool) -> None:
-        """Learn that the question was answered."""
+        """Note that the request was answered."""
         self.last_answer = now
         self.failing_since = None
         self._failures = 0
@@ -56,7 +56,7 @@ class MetadataRefresh:
         self._not_before = now + self.backoff.delay(max(1, self._answers_without_news), chance)
 
     def failed(self, now: float, chance: float) -> None:
-        """Learn that no answer could be had."""
+        """Note that the request failed."""
         if self.failing_since is None:
             self.failing_since = now
         self._failures += 1

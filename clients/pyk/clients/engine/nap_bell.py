@@ -11,13 +11,13 @@ from pyk.clients.engine.waiter import Waiter
 
 
 class NapBell:
-    """Lets one thread nap until somebody rings."""
+    """Lets one thread nap until another rings."""
 
     def __init__(self) -> None:
         self._waiter = Waiter()
 
     def ring(self) -> None:
-        """End the nap, or the next one if there is none."""
+        """End the nap, or the next one if no thread naps."""
         self._waiter.set()
 
     def nap(self, seconds: float | None, baton: Baton) -> None:

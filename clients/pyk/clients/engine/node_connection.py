@@ -1,4 +1,4 @@
-"""The way to one node on one lane: connects when there is something to send, and again later."""
+"""The connection to one node on one lane: connects on demand, and again after a failure."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Lane = Literal["main", "fetch", "group"]
 
 @attrs.frozen
 class Environment:
-    """What all connections of a client share."""
+    """The environment that all connections of a client share."""
 
     config: ClientConfig
     clock: Clock
@@ -64,9 +64,8 @@ class Environment:
 class NodeConnection:
     """Sends requests to a node in the order in which they are given, over one connection at a time.
 
-    A request waits here while the node is being connected to, backed off from, or has asked for
-    patience (KIP-219). What was not written when the connection ended, or could not be made,
-    certainly was not applied, and says so.
+    A request waits here while the connection is being made, backs off, or is throttled (KIP-219). A
+    request that was never written fails with a definite error: it was not applied.
     """
 
     def __init__(self, node: Node, lane: Lane, shared: Environment) -> None:
@@ -92,7 +91,7 @@ class NodeConnection:
         self._throttle_timer: asyncio.TimerHandle | None = None
         self._expiry_timer: asyncio.TimerHandle | None = None
         self._expires_at = NEVER
-        """When the timer ends that looks for requests whose time is over."""
+        """When the timer fires that looks for expired requests."""
         self._closed: ClosedError | None = None
         self._warn_again_at = 0.0
 
@@ -102,23 +101,23 @@ class NodeConnection:
 
     @property
     def is_backing_off(self) -> bool:
-        """Say whether the node could not be reached lately."""
+        """Return whether the node could not be reached lately."""
         return self._connection is None and self._reconnect.failures > 0
 
     @property
     def throttled_until(self) -> float:
-        """Return when the node takes requests again that has asked for patience (KIP-219)."""
+        """Return when the throttle of the node ends (KIP-219)."""
         return 0.0 if self._connection is None else self._connection.throttled_until
 
     @property
     def load(self) -> int:
-        """Return how many requests wait here or at the node."""
+        """Return how many requests are pending here or in flight."""
         in_flight = self._connection.in_flight_count if self._connection else 0
         return in_flight + len(self._waiting)
 
     @property
     def is_unused(self) -> bool:
-        """Say whether there is nothing here to be kept."""
+        """Return whether nothing here is worth keeping."""
         is_idle = self._connection is None and not self._waiting and self._connecting is None
         return is_idle and not self._closing
 
@@ -129,7 +128,7 @@ class NodeConnection:
         within: VersionRange,
         answer: Answer,
     ) -> None:
-        """Take a request and tell ``answer`` of its end; ``timeout`` is in seconds from now."""
+        """Send a request and tell ``answer`` its outcome; ``timeout`` is in seconds from now."""
         now, connection = self._now(), self._connection
         pending = new_pending(request, answer, within, timeout, now + timeout)
         if self._closed is not None:
@@ -144,12 +143,12 @@ class NodeConnection:
             self._proceed()
 
     async def drain(self) -> None:
-        """Return when the node has taken enough of what was written to it."""
+        """Wait until the node has taken enough of what was written to it."""
         if self._connection is not None:
             await self._connection.drain()
 
     def move_to(self, node: Node) -> None:
-        """Take note of the node's address; a connection to an older one stays while it works."""
+        """Set the node's address; a connection to an older one stays while it works."""
         if (node.host, node.port) != (self.node.host, self.node.port):
             self._reconnect.moved()
         elif self._connection is not None:
@@ -157,7 +156,7 @@ class NodeConnection:
         self.node = node
 
     def close(self, reason: ClosedError) -> None:
-        """End the connection for good; what waits fails with ``reason``."""
+        """End the connection for good; pending requests fail with ``reason``."""
         self._closed = reason
         self._fail_waiting(reason)
         for timer in (self._idle_timer, self._throttle_timer, self._expiry_timer):
@@ -169,7 +168,7 @@ class NodeConnection:
             self._connection.close(reason)
 
     async def wait_closed(self) -> None:
-        """Return when no socket is open any more, after :meth:`close`."""
+        """Wait until no socket is open any more, after :meth:`close`."""
         if self._closing:
             await asyncio.wait([connection.lost for connection in self._closing])
 
@@ -181,7 +180,8 @@ class NodeConnection:
     # -- sending -----------------------------------------------------------------------------------
 
     def _proceed(self) -> None:
-        """Do what the requests that wait here need: a connection, or the end of a throttle."""
+        """Start what the pending requests need: a connection, or a timer for the end of a
+        throttle."""
         if self._connection is None:
             if self._connecting is None and self._closed is None:
                 self._begin_connecting()
@@ -196,7 +196,7 @@ class NodeConnection:
     def _flush(self, connection: Connection) -> None:
         while self._waiting and connection.is_open:
             pending = self._waiting.popleft()
-            if not pending.answer.done():  # else it was given up
+            if not pending.answer.done():  # otherwise it was given up
                 self._write(connection, pending, self._now())
 
     def _write(self, connection: Connection, pending: PendingRequest, now: float) -> None:
@@ -210,7 +210,7 @@ class NodeConnection:
         connection.write(pending, version, now)
 
     def _watch_deadline(self, deadline: float) -> None:
-        """Look at that time for requests whose time is over: one timer, not one for each."""
+        """Set the timer that looks for expired requests: one timer, not one for each."""
         if self._expiry_timer is not None:
             self._expiry_timer.cancel()
         loop = asyncio.get_running_loop()
@@ -218,7 +218,7 @@ class NodeConnection:
         self._expires_at = deadline
 
     def _expire(self, now: float) -> None:
-        """Give up requests whose time is over, whether anybody still waits for them or not."""
+        """Expire requests, whether a caller still waits for them or not."""
         self._expiry_timer = None
         self._expires_at = NEVER
         connection = self._connection
@@ -267,7 +267,7 @@ class NodeConnection:
             self._fail_waiting(error)
 
     async def _connect(self) -> None:
-        """Connect, or fail what waits; go on as long as something waits."""
+        """Connect, or fail the pending requests; go on as long as there are any."""
         shared, reconnect = self._shared, self._reconnect
         try:
             while self._waiting and self._connection is None:
@@ -287,7 +287,7 @@ class NodeConnection:
             self._connecting = None
 
     def _tell_unreachable(self, error: NodeUnavailableError) -> None:
-        """Take note of a node that cannot be reached, and log it once in a while."""
+        """Record that the node cannot be reached, and log that now and then."""
         now, node_id = self._now(), self.node.node_id
         is_told = node_id >= 0 and self._shared.reachability.failed(node_id, error, now)
         level = logging.WARNING if is_told else logging.DEBUG

@@ -1,4 +1,4 @@
-"""What to tell a process that has no file descriptor left. Pure."""
+"""The advice for a process that has no file descriptor left. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tell what a peer that is no Kafka broker speaks, by the first bytes it sends. Pure."""
+"""Recognise what protocol a peer that is not a Kafka broker speaks, by its first bytes. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ask several, and take the first answer."""
+"""Ask several candidates, and take the first answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 class NoAnswerError(Exception):
-    """All who were asked have failed; ``errors`` says how, in the order in which they did."""
+    """All candidates failed; ``errors`` says how, in the order in which they did."""
 
     def __init__(self, errors: list[KafkaError]) -> None:
         super().__init__(errors)

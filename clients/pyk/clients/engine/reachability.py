@@ -8,13 +8,13 @@ import attrs
 
 from pyk.clients.errors import NodeUnavailableError
 
-# How often the same fact is told while it lasts.
+# How often the same failure is reported while it lasts.
 TOLD_EVERY_SECONDS = 60.0
 
 
 @attrs.frozen
 class UnreachableNode:
-    """A node that could not be connected to when it was last tried."""
+    """A node to which the last attempt to connect failed."""
 
     node_id: int
     since: float
@@ -35,7 +35,7 @@ class Reachability:
     _told_at: dict[int, float] = attrs.Factory(dict)
 
     def failed(self, node_id: int, error: NodeUnavailableError, now: float) -> bool:
-        """Learn that a node could not be connected to; return whether it is time to tell."""
+        """Record that connecting to a node failed; return whether to report it now."""
         known = self._unreachable.get(node_id)
         since = now if known is None else known.since
         self._unreachable[node_id] = UnreachableNode(node_id, since, error)
@@ -45,7 +45,7 @@ class Reachability:
         return is_due
 
     def reached(self, node_id: int) -> None:
-        """Learn that a node was connected to."""
+        """Record that a node was reached."""
         self._unreachable.pop(node_id, None)
 
     def keep(self, node_ids: Collection[int]) -> None:
@@ -54,7 +54,7 @@ class Reachability:
             del self._unreachable[node_id]
 
     def of(self, node_id: int) -> UnreachableNode | None:
-        """Return what keeps a node from being reached, None if nothing is known to."""
+        """Return why a node cannot be reached, None if it is not known to be unreachable."""
         return self._unreachable.get(node_id)
 
     def all(self) -> tuple[UnreachableNode, ...]:

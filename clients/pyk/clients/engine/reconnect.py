@@ -9,11 +9,11 @@ from pyk.clients.engine.backoff import Backoff
 
 @attrs.define
 class Reconnect:
-    """Backs off from a node that cannot be reached, or that is reached in vain.
+    """Backs off from a node that cannot be reached, or whose connections turn out to be useless.
 
     A connection counts as a success only once a request was answered on it, ApiVersions apart. A
-    broker that accepts and then closes, because it wants a password or is overloaded, is backed off
-    from like one that refuses.
+    broker that accepts and then closes, because it requires authentication or is overloaded, is
+    treated like one that refuses.
     """
 
     backoff: Backoff
@@ -31,23 +31,23 @@ class Reconnect:
         return self.setup_timeout.delay(self.failures + 1, chance)
 
     def failed(self, now: float, chance: float) -> None:
-        """Learn that the node could not be connected to, or closed before it was of any use."""
+        """Record that connecting failed, or that the connection closed before it was of use."""
         self.failures += 1
         self._not_before = now + self.backoff.delay(self.failures, chance)
 
     def proved(self) -> None:
-        """Learn that the connection was of use."""
+        """Record that the connection was of use."""
         self.failures = 0
 
     def lost(self, now: float, chance: float) -> None:
-        """Learn that a connection ended."""
+        """Record that a connection ended."""
         if self.failures:
             self.failed(now, chance)
         else:
             self._not_before = now + self.backoff.delay(1, chance)
 
     def moved(self) -> None:
-        """Learn that the node has a new address: what was wrong with the old one says nothing."""
+        """Forget failures, because the node has a new address."""
         self.failures = 0
         self._not_before = 0.0
 

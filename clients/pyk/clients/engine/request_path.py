@@ -20,7 +20,7 @@ _MAIN: Lane = "main"
 
 
 class RequestPath:
-    """Hands requests to the connections of ``pool``, as long as its client can be used.
+    """Hands requests to the connections of ``pool`` while its client is usable.
 
     ``request_timeout`` is in seconds.
     """
@@ -32,7 +32,7 @@ class RequestPath:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.is_closed = False
         self.failure: StateError | None = None
-        """A bug in pyk that ended a task which the client cannot work without."""
+        """A bug in pyk that ended a task that the client cannot work without."""
 
     def submit(  # noqa: PLR0917 - keywords would cost as much as the rest of the call
         self,
@@ -45,18 +45,18 @@ class RequestPath:
     ) -> None:
         """Send a request and tell ``answer`` of the outcome: no task, no turn of the loop.
 
-        On the client's loop only, which is not looked at.
-        Whoever sends without acknowledgements must use :meth:`Client.send`, which waits while the
-        node does not take more; it tells what ``answer`` may learn.
+        Call it on the client's loop only; this is not checked. Requests without acknowledgements
+        must use :meth:`Client.send`, which waits while the node takes no more, and which lists the
+        errors that ``answer`` may get.
         """
         self._check_open()
         timeout = self._request_timeout if timeout_ms is None else timeout_ms / 1000
         self.pool.connection(node_id, lane).submit(request, timeout, within, answer)
 
     def throttled_until(self, node_id: int, lane: Lane = _MAIN) -> float:
-        """Return when a node takes requests again that has asked for patience (KIP-219).
+        """Return when the throttle of a node ends (KIP-219).
 
-        A request that is sent earlier waits until then, and its time runs.
+        A request that is sent earlier waits until then, while its timeout runs.
         """
         return self.pool.throttled_until(node_id, lane)
 
@@ -77,7 +77,7 @@ class RequestPath:
             raise StateError("the client is not started: use it as a context manager")
 
     def check_place(self) -> None:
-        """Raise if this is another process, or another event loop, than that of the client."""
+        """Raise if this is not the process and the event loop of the client."""
         if self.guard.is_forked:
             self.guard.check()
         running = _running_loop()

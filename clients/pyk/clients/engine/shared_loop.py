@@ -1,6 +1,6 @@
-"""An event loop that several threads run in turns, one turn at a time.
+"""An event loop that several threads run, one turn at a time.
 
-asyncio's own loop in all but its turn, which is :class:`~pyk.clients.engine.turns.Turns`.
+It is asyncio's own loop except for its turn, which is :class:`~pyk.clients.engine.turns.Turns`.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class SharedLoop(asyncio.SelectorEventLoop):
             raise
         self.turns = Turns(self)
         self.wakeup_fd: int = self._csock.fileno()  # type: ignore[attr-defined]
-        """A byte written here wakes whoever waits for events."""
+        """A byte written here wakes the thread that waits for events."""
 
     def poke(self) -> None:
-        """Wake whoever waits for events. Any thread may."""
+        """Wake the thread that waits for events. Any thread may call it."""
         self._write_to_self()  # type: ignore[attr-defined]
 
     def end(self, patience: float) -> None:
-        """Do what was queued, cancel all tasks, and close; they get ``patience`` seconds.
+        """Run what was queued, cancel all tasks, and close; tasks get ``patience`` seconds.
 
         With the lock.
         """

@@ -1,4 +1,4 @@
-"""Which topics metadata are asked for: those that somebody uses, and nobody else's. Pure."""
+"""Track which topics are in use, to request metadata of these only. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import attrs
 class TopicInterest:
     """The topics that each user of a client needs, and those that callers wait for.
 
-    A topic is asked for as long as one of them names it. A user names all of its topics at once,
-    which replaces what it named before: so nothing that it needs no more is left over.
+    Metadata of a topic is requested as long as one of them names it. A user names all of its topics
+    at once, which replaces what it named before: no topic that it has stopped using is left over.
     """
 
     wants_all: bool = False
@@ -34,11 +34,11 @@ class TopicInterest:
         return topic in self._awaited
 
     def use(self, user: str, topics: Iterable[str]) -> None:
-        """Let ``topics`` be those that a user needs from now on."""
+        """Replace the topics that a user needs."""
         self._by_user[user] = set(topics)
 
     def also_use(self, user: str, topics: Iterable[str]) -> None:
-        """Let a user need ``topics`` beside what it needs."""
+        """Add ``topics`` to those that a user needs."""
         self._by_user.setdefault(user, set()).update(topics)
 
     def begin_wait(self, topics: Iterable[str]) -> None:

@@ -22,7 +22,7 @@ class TurnLock:
         return True
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         self._holder = 0
         self._lock.release()
 

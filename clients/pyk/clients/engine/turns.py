@@ -2,7 +2,7 @@
 
 A turn does what asyncio's own does: it waits for events, and runs what they, timers and earlier
 callbacks made ready. It keeps nothing between turns but the queues of the loop, and tasks belong to
-a loop, not to a thread. Whoever runs a turn holds the lock, and lets go of it while it waits.
+a loop, not to a thread. The thread that runs a turn holds the lock, and releases it while it waits.
 
 Compiled, a turn costs a fraction of asyncio's, which is written in Python.
 """
@@ -57,7 +57,7 @@ class Turns:
         return True
 
     def let_go(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         _set_running_loop(None)
         self._lock.release()
 
@@ -68,7 +68,7 @@ class Turns:
     # -- with the lock -----------------------------------------------------------------------------
 
     def run(self, until: float, rest: Rest) -> None:
-        """Wait for work, at most until a time of the loop's clock, and do what there is.
+        """Wait for work, at most until a time of the loop's clock, and do it.
 
         ``rest`` is told of the wait. Raises :class:`RelievedError`.
         """
@@ -87,7 +87,7 @@ class Turns:
         self._count += 1
 
     def touched(self) -> None:
-        """Take note of changes to the loop outside of a turn."""
+        """Note changes to the loop outside of a turn."""
         self._count += 1
 
     def has_timer_before(self, when: float) -> bool:
@@ -95,7 +95,7 @@ class Turns:
         return self.next_timer() < when
 
     def next_timer(self) -> float:
-        """Return when something is due, infinity if nothing is."""
+        """Return when the next timer is due, infinity if no timer is set."""
         due: float = self._timers[0]._when if self._timers else NEVER
         return due
 
@@ -134,7 +134,7 @@ class Turns:
             is_relieved = rest.ends()
         if is_relieved:
             raise RelievedError
-        # Where others have worked meanwhile, events may be of the past. True ones come again.
+        # If another thread has worked meanwhile, events may be stale. Real ones come again.
         return event_count if count == self._count else self._poller.wait(0.0)
 
     def _take_events(self, count: int) -> None:
@@ -143,7 +143,7 @@ class Turns:
             if key is None:
                 continue
             reader, writer = key.data
-            # One that an earlier event of this turn removed has no callback, and does not run.
+            # A callback that an earlier event of this turn removed does not run.
             if reader is not None and mask & EVENT_READ:
                 self._read(reader)
             if writer is not None and mask & EVENT_WRITE:
@@ -189,19 +189,19 @@ class Rest:
         self.until = NEVER
 
     def begins(self, until: float) -> None:
-        """Take note that the driver waits, at most until a time."""
+        """Note that the driver waits, at most until a time."""
         self.is_on = True
         self.until = until
 
     def ends(self) -> bool:
-        """Take note that the wait is over; return whether another thread drives now."""
+        """Note that the wait is over; return whether another thread drives now."""
         self.is_on = False
         self.until = NEVER
         return False
 
 
 class BackgroundRest(Rest):
-    """Of a driver that may find after a wait that another thread took over."""
+    """The waits of a driver that may find after a wait that another thread took over."""
 
     def __init__(self, baton: Baton) -> None:
         super().__init__()

@@ -405,7 +405,7 @@ def error_for(
     ``message`` is the broker's own, where it sent one.
     """
     if code == ErrorCode.NONE:
-        raise ValueError("code 0 is no error")
+        raise ValueError("code 0 is not an error")
     known = BrokerError.by_code.get(code)
     meaning = _shown(message) if message else _meaning(known or UnknownCodeError)
     text = f"{ErrorCode(code).name} ({code}): {meaning}"

@@ -1,4 +1,4 @@
-"""The two classes under which every error of the clients stands."""
+"""The two base classes of the clients' errors."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class KafkaError(Exception):
     """
 
     code: int | None = None
-    """Kafka's error code, None for what the client found out by itself."""
+    """Kafka's error code, None for an error that the client found by itself."""
     retriable: bool = False
-    """The same call may succeed later, with nothing changed by the caller."""
+    """The same call may succeed later, without any change by the caller."""
     fatal: bool = False
     """This client can do nothing more: close it and make a new one."""
     txn_requires_abort: bool = False
     """Inside a transaction: it cannot be committed any more, abort it and go on."""
     definite: bool = True
-    """What was asked for certainly did not happen. False: it may or may not have happened."""
+    """True if the request was certainly not applied. False if it may have been applied."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class KafkaError(Exception):
 
     @property
     def topic_partition(self) -> TopicPartition | None:
-        """The partition it is about, None if it is not about one."""
+        """The partition that the error concerns, None if it concerns no partition."""
         if self.topic is None or self.partition is None:
             return None
         return TopicPartition(self.topic, self.partition)
@@ -60,7 +60,7 @@ class KafkaError(Exception):
         return f"{self.args[0]} ({where})" if where else str(self.args[0])
 
     def _where(self) -> list[str]:
-        """Return the places that the message does not name already."""
+        """Return the topic, partition and node, as far as the message does not name them."""
         is_bootstrap_server = self.node_id is not None and self.node_id < 0
         places = {
             "topic": self.topic,
@@ -79,14 +79,14 @@ class KafkaError(Exception):
 
 
 class KafkaTimeoutError(KafkaError, TimeoutError):
-    """What was asked for did not happen in the time it was given; it may yet happen."""
+    """The call did not finish within its timeout; its request may still be applied."""
 
     retriable = True
     definite = False
 
 
 class BrokerError(KafkaError):
-    """What a broker answered: one class per Kafka error code.
+    """An error that a broker returned: one class per Kafka error code.
 
     Whether a code is retriable is decided by the table of :mod:`pyk.protocol.errors`.
     """
@@ -120,7 +120,7 @@ def copy_to_raise(error: E) -> E:
     return copied
 
 
-# What ends a client: a newer one of the same identity, or a cluster that will not speak to it.
+# Errors that end a client: a newer one of the same identity, or a cluster that refuses it.
 FATAL = frozenset(
     {
         ErrorCode.FENCED_INSTANCE_ID,

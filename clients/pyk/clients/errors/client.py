@@ -1,4 +1,4 @@
-"""What the clients find out by themselves, without an answer of a broker."""
+"""Errors that the clients find by themselves, without a response of a broker."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ForkedClientError(StateError):
 
 
 class TooManyOpenFilesError(KafkaError, OSError):
-    """The process has no file descriptor left that the client needs to begin."""
+    """The client cannot start because the process has no file descriptor left."""
 
 
 class BufferExhaustedError(KafkaTimeoutError):
@@ -43,13 +43,13 @@ class BufferExhaustedError(KafkaTimeoutError):
 
 
 class NodeDisconnectedError(NetworkError):
-    """The connection ended with the request under way, which may have been applied."""
+    """The connection ended with the request in flight, which may have been applied."""
 
 
 class MalformedResponseError(KafkaError):
-    """A broker's answer breaks the protocol, and its connection was closed.
+    """A broker's response breaks the protocol, and its connection was closed.
 
-    What was asked may have been applied.
+    The request may have been applied.
     """
 
     retriable = True
@@ -72,12 +72,12 @@ class ConnectionAttempt:
     server: str
     """The name as configured, ``host:port``."""
     address: str | None
-    """What the name became, None when it became nothing."""
+    """The address that the name resolved to, None if it did not resolve."""
     stage: Stage
     """The step that failed."""
     cause: str
     hint: str = ""
-    """What to look at first, empty when nothing better is known than the cause."""
+    """What to look at first, empty if there is no better advice than the cause."""
 
     @property
     def failure(self) -> str:
@@ -91,7 +91,7 @@ class ConnectionAttempt:
 
 
 class NodeUnavailableError(NetworkError):
-    """A broker could not be connected to; the request never left, so it was not applied.
+    """Connecting to a broker failed; the request never left, so it was not applied.
 
     ``attempts`` says how far each of its addresses came.
     """
@@ -123,7 +123,7 @@ class BootstrapError(KafkaError, ConnectionError):
 
 
 class SeveralErrors(ExceptionGroup[KafkaError], KafkaError):  # noqa: N818 - it is not one error
-    """A call about several things of which some failed: each with its own error.
+    """Some items of a call about several failed, each with its own error.
 
     ``errors`` says what failed and why, ``results`` what succeeded. It is an exception group, which
     ``except*`` takes apart, and a :class:`KafkaError`, which ``except`` catches with the others. A

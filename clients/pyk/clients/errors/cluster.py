@@ -1,4 +1,4 @@
-"""What brokers answer about the cluster, its topics and settings, and about requests as such."""
+"""Errors of brokers about the cluster, its topics and settings, and requests in general."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a consumer finds out by itself."""
+"""Errors that a consumer finds by itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class CommitFailedError(KafkaError):
     """The offsets were not committed: the partitions may belong to another member by now.
 
-    What was read since the last commit is read again, by whoever has the partitions now.
+    The member that has the partitions now reads the records since the last commit again.
     """
 
 
@@ -36,7 +36,7 @@ class NoOffsetForPartitionError(KafkaError):
 class LogTruncatedError(KafkaError):
     """Records that were read are gone from the log: an unclean leader election (KIP-320).
 
-    ``offset`` is where the log and what was read part. Raised only with
+    ``offset`` is where the log and the records that were read diverge. Raised only with
     ``auto_offset_reset="none"``; otherwise reading goes on from there.
     """
 

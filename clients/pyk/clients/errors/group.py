@@ -1,4 +1,4 @@
-"""What brokers answer about groups, their members and their committed offsets."""
+"""Errors of brokers about groups, their members and their committed offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What brokers answer about partitions: their leaders, records, offsets and fetches."""
+"""Errors of brokers about partitions: their leaders, records, offsets and fetches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pyk.protocol.errors import ErrorCode
 
 
 class OffsetOutOfRangeError(BrokerError, code=ErrorCode.OFFSET_OUT_OF_RANGE):
-    """The offset asked for is before the log's start or behind its end."""
+    """The requested offset is before the start of the log or after its end."""
 
 
 class TopicRecreatedError(OffsetOutOfRangeError):
@@ -93,7 +93,7 @@ class InvalidFetchSessionEpochError(BrokerError, code=ErrorCode.INVALID_FETCH_SE
 
 
 class FencedLeaderEpochError(BrokerError, code=ErrorCode.FENCED_LEADER_EPOCH):
-    """The client's leader epoch is older than the broker's: its metadata are stale."""
+    """The client's leader epoch is older than the broker's: its metadata is stale."""
 
 
 class UnknownLeaderEpochError(BrokerError, code=ErrorCode.UNKNOWN_LEADER_EPOCH):

@@ -1,4 +1,4 @@
-"""What brokers answer about who the client is and what it may do."""
+"""Errors of brokers about who the client is and what it may do."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class UnsupportedSaslMechanismError(AuthenticationError, code=ErrorCode.UNSUPPOR
 
 
 class IllegalSaslStateError(AuthenticationError, code=ErrorCode.ILLEGAL_SASL_STATE):
-    """This request does not belong into this phase of authentication."""
+    """This request does not belong to this phase of authentication."""
 
 
 class SaslAuthenticationFailedError(AuthenticationError, code=ErrorCode.SASL_AUTHENTICATION_FAILED):
@@ -67,7 +67,7 @@ class DelegationTokenNotFoundError(BrokerError, code=ErrorCode.DELEGATION_TOKEN_
 class DelegationTokenOwnerMismatchError(
     BrokerError, code=ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
 ):
-    """The principal neither owns nor may renew this delegation token."""
+    """The principal is not the owner of this delegation token, and may not renew it."""
 
 
 class DelegationTokenRequestNotAllowedError(

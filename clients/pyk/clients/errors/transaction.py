@@ -1,4 +1,4 @@
-"""What brokers answer about idempotent producers and transactions."""
+"""Errors of brokers about idempotent producers and transactions."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ UNKNOWN_EPOCH = -1
 
 @attrs.frozen
 class Identity:
-    """As whom offsets are committed; the defaults are those of somebody outside of the group."""
+    """The identity under which offsets are committed; the defaults are for clients outside the
+    group."""
 
     generation_id: int = -1
     member_id: str = ""
@@ -95,10 +96,10 @@ def offset_fetch_request(
     *,
     require_stable: bool,
 ) -> OffsetFetchRequest:
-    """Return the request for what a group has committed: for ``partitions``, or wherever it has.
+    """Return the request for the offsets that a group committed: for ``partitions``, or for all.
 
     ``require_stable`` asks to wait for transactions that are about to commit for the group.
-    Brokers before version 7 do not know of that and are asked without, as Kafka's clients do.
+    Brokers before version 7 lack this option and are asked without it, as by Kafka's clients.
     """
     topics = None if partitions is None else by_topic(partitions)
     if version < FIRST_VERSION_OF_SEVERAL_GROUPS:
@@ -127,7 +128,7 @@ def _topics_to_fetch(
 def fetched_offsets(
     response: OffsetFetchResponse, group_id: str
 ) -> dict[TopicPartition, OffsetAndMetadata | KafkaError | None]:
-    """Return what a group has committed, None where it has not; raise what concerns all of it."""
+    """Return the offsets that a group committed, None where it has not; raise an error of all."""
     error_code = response.error_code or next((g.error_code for g in response.groups), 0)
     if error_code != ErrorCode.NONE:
         raise error_for(error_code, group_id=group_id)
@@ -148,7 +149,7 @@ def _fetched(found: Any) -> OffsetAndMetadata | None:
 def offset_delete_request(
     group_id: str, partitions: Iterable[TopicPartition]
 ) -> OffsetDeleteRequest:
-    """Return the request that forgets what a group has committed for ``partitions``."""
+    """Return the request that deletes the committed offsets of ``partitions``."""
     return OffsetDeleteRequest(
         group_id=group_id,
         topics=[
@@ -167,7 +168,7 @@ def offset_delete_request(
 def deleted_offsets(
     response: OffsetDeleteResponse, group_id: str
 ) -> dict[TopicPartition, KafkaError | None]:
-    """Return the outcome of each partition; raise what concerns all of them."""
+    """Return the outcome of each partition; raise an error that concerns all of them."""
     if response.error_code != ErrorCode.NONE:
         raise error_for(response.error_code, group_id=group_id)
     return read_partitions(response.topics, lambda _: None)

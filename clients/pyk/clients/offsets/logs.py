@@ -103,7 +103,7 @@ def list_offsets_request(
 def listed_offsets(
     response: ListOffsetsResponse,
 ) -> dict[TopicPartition, ListedOffset | KafkaError | None]:
-    """Return the offset of each partition; None where no record is that new."""
+    """Return the offset of each partition; None if no record is that new."""
     return read_partitions(response.topics, _listed)
 
 
@@ -138,7 +138,8 @@ def epoch_ends_request(
 
 
 def epoch_ends(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, int | KafkaError]:
-    """Return the offset where the epoch of each partition ends, -1 if the leader has none."""
+    """Return the offset where the epoch of each partition ends, -1 if the leader does not know
+    it."""
     return {
         (place := TopicPartition(topic.topic, answer.partition)): value_or_error(
             place, answer, lambda found: found.end_offset if found.leader_epoch >= 0 else -1

@@ -1,4 +1,4 @@
-"""What all answers about partitions have in common. Pure."""
+"""Read responses about partitions. Pure."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def value_or_error(place: TopicPartition, answer: Any, value: Callable[[Any], V]
 
 
 def known_epoch(leader_epoch: int) -> int | None:
-    """Return the epoch that an answer names, None where it names none."""
+    """Return the epoch that an answer names, None for -1."""
     return leader_epoch if leader_epoch >= 0 else None

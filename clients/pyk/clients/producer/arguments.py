@@ -1,4 +1,4 @@
-"""Check and serialize what an application hands to ``send`` and ``send_batch``. Pure.
+"""Validate and serialize the arguments of ``send`` and ``send_batch``. Pure.
 
 Every function returns its argument in the form that a batch needs, or raises ``TypeError`` or
 ``ValueError``; a serializer that fails raises :class:`SerializationError`.

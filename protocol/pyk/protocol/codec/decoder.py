@@ -69,7 +69,7 @@ def _write(cls: type[VersionedStruct], version: int) -> Source:
 
 
 def keeps_views(cls: type[VersionedStruct]) -> bool:
-    """Say whether the data stays a view: record data is not copied, nor what follows a header."""
+    """Return whether the data stays a view: records, or bytes after a header, are not copied."""
     return cls.kind.value == "header" or has_records(cls)
 
 
@@ -342,7 +342,7 @@ class _DecoderWriter:
             source.line(f"{items}.append({item})")
 
     def _is_group(self, struct: type[Struct]) -> bool:
-        """Tell whether each ``struct`` holds structs, as a topic holds partitions."""
+        """Return whether each ``struct`` holds structs, as a topic holds partitions."""
         return any(
             isinstance(field.kind, ArrayKind)
             and isinstance(field.kind.of, StructKind)
@@ -435,7 +435,7 @@ def _run_ahead(shape: Shape, behind: list[tuple[Shape, str]]) -> Run:
 
 
 def _is_often_null(shape: Shape) -> bool:
-    """Tell whether a value has a prefix that says null, and hardly ever holds record data."""
+    """Return whether a value has a prefix that says null, and hardly ever holds record data."""
     is_prefixed = not (shape.kind.fixed_format or isinstance(shape.kind, StructKind))
     return shape.is_nullable and is_prefixed and shape.kind.name != "records"
 

@@ -21,7 +21,7 @@ class AddOffsetsToTxnRequest(Message):
 
 @response(ApiKey.ADD_OFFSETS_TO_TXN, versions="0-4", flexible="3+")
 class AddOffsetsToTxnResponse(Message):
-    """Say whether the producer may go on to TxnOffsetCommit."""
+    """Return whether the producer may go on to TxnOffsetCommit."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -52,7 +52,7 @@ class AddRaftVoterRequest(Message):
 
 @response(ApiKey.ADD_RAFT_VOTER, versions="0-1", flexible="0+")
 class AddRaftVoterResponse(Message):
-    """Say whether the voter was added."""
+    """Return whether the voter was added."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -60,7 +60,7 @@ class ControllerRegistrationRequest(Message):
 
 @response(ApiKey.CONTROLLER_REGISTRATION, versions="0", flexible="0+")
 class ControllerRegistrationResponse(Message):
-    """Say whether the controller was registered."""
+    """Return whether the controller was registered."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -17,7 +17,7 @@ class HeartbeatRequest(Message):
 
 @response(ApiKey.HEARTBEAT, versions="0-4", flexible="4+")
 class HeartbeatResponse(Message):
-    """Say whether the member may stay; REBALANCE_IN_PROGRESS asks it to join again."""
+    """Return whether the member may stay; REBALANCE_IN_PROGRESS asks it to join again."""
 
     throttle_time_ms: int = int32(versions="1+", ignorable=True)
     error_code: int = int16()

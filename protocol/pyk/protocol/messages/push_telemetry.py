@@ -34,7 +34,7 @@ class PushTelemetryRequest(Message):
 
 @response(ApiKey.PUSH_TELEMETRY, versions="0", flexible="0+")
 class PushTelemetryResponse(Message):
-    """Say whether the metrics were taken."""
+    """Return whether the metrics were taken."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

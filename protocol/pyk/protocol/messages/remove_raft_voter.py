@@ -19,7 +19,7 @@ class RemoveRaftVoterRequest(Message):
 
 @response(ApiKey.REMOVE_RAFT_VOTER, versions="0", flexible="0+")
 class RemoveRaftVoterResponse(Message):
-    """Say whether the voter was removed."""
+    """Return whether the voter was removed."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -74,7 +74,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
 
 @response(ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE, versions="0", flexible="0+")
 class StreamsGroupTopologyDescriptionUpdateResponse(Message):
-    """Say whether the description is stored."""
+    """Return whether the description is stored."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

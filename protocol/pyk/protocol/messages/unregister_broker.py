@@ -14,7 +14,7 @@ class UnregisterBrokerRequest(Message):
 
 @response(ApiKey.UNREGISTER_BROKER, versions="0", flexible="0+")
 class UnregisterBrokerResponse(Message):
-    """Say whether the broker is out."""
+    """Return whether the broker is out."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -17,7 +17,7 @@ class UnregisterControllerRequest(Message):
 
 @response(ApiKey.UNREGISTER_CONTROLLER, versions="0", flexible="0+")
 class UnregisterControllerResponse(Message):
-    """Say whether the controller was forgotten."""
+    """Return whether the controller was forgotten."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -52,7 +52,7 @@ class UpdatableFeatureResult(Struct):
 
 @response(ApiKey.UPDATE_FEATURES, versions="0-2", flexible="0+")
 class UpdateFeaturesResponse(Message):
-    """Say whether the levels were changed."""
+    """Return whether the levels were changed."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

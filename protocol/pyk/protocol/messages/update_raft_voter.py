@@ -65,7 +65,7 @@ class CurrentLeader(Struct):
 
 @response(ApiKey.UPDATE_RAFT_VOTER, versions="0", flexible="0+")
 class UpdateRaftVoterResponse(Message):
-    """Say whether the change was written."""
+    """Return whether the change was written."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -78,7 +78,7 @@ class FetchedRecords:
             heapq.heapify(self._aborted_transactions)
 
     def is_at_end(self) -> bool:
-        """Tell whether all was handed out: :meth:`next_span` would return None."""
+        """Return whether all was handed out: :meth:`next_span` would return None."""
         return self._unread is None and self._position == self._size
 
     def next_span(self, max_records: int) -> RecordSpan | None:

@@ -52,7 +52,7 @@ _NULL = encode_varint(-1)
 
 
 def is_legacy(data: memoryview, position: int) -> bool:
-    """Tell whether what begins at ``position`` is of magic 0 or 1."""
+    """Return whether what begins at ``position`` is of magic 0 or 1."""
     magic_at = position + MAGIC_AT
     return magic_at < len(data) and data[magic_at] <= 1
 

@@ -94,7 +94,7 @@ class ClientFirst:
 
     @property
     def is_token_authenticated(self) -> bool:
-        """Say whether the user name is the id of a delegation token (KIP-48)."""
+        """Return whether the user name is the id of a delegation token (KIP-48)."""
         return self.extensions.get("tokenauth", "").lower() == "true"
 
     def encode(self) -> bytes:

@@ -61,7 +61,7 @@ class SocketTransport:
         return self._names.get(name, default)
 
     def is_closing(self) -> bool:
-        """Say whether nothing more is sent than what was written already."""
+        """Return whether nothing more is sent than what was written already."""
         return self._is_closing
 
     def get_write_buffer_size(self) -> int:

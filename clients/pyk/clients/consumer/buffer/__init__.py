@@ -1,1 +1,1 @@
-"""What is fetched and not handed out yet: where the event loop and the application meet."""
+"""Hold the batches that are fetched and not handed out: where event loop and application meet."""

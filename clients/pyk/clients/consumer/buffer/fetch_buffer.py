@@ -1,30 +1,29 @@
-"""What was fetched and not read yet: the event loop's side of the hand-over to the application.
+"""The fetch buffer, as the event loop uses it to hand fetched batches to the application.
 
 Two threads meet here, and each has a side of its own. The **loop** appends what fetches brought,
-partition by partition, and says what becomes of a partition: another position, paused, held, gone.
-That is :class:`FetchBuffer`. The **application** takes what is there, a fair turn for each
-partition, and makes records of it in its own thread. That is
-:class:`~.fetch_reader.FetchReader`.
+partition by partition, and changes the state of a partition: another position, paused, held,
+removed. That is :class:`FetchBuffer`. The **application** takes the batches, a fair turn for each
+partition, and decodes their records in its own thread. That is :class:`~.fetch_reader.FetchReader`.
 
-What crosses is the queue of partitions that have something, and the fields of each
+The two sides share the queue of partitions that have something, and the fields of each
 :class:`~.partition_buffer.PartitionBuffer`. All of that is changed under ``lock`` only. The lock is
-never held while bytes are read, nor while anything else is called.
+never held while bytes are read or other code is called.
 
-Three things cross without it, each of them one word:
+Three things are shared without it, each of them one machine word:
 
 * ``attention``: reasons for the application to leave the fast path. It looks before each record.
 * ``in_hand`` of the open span: the record that the application works on. It writes, the loop reads.
-* ``is_waiting``: the application writes it before it looks whether there is something, the loop
-  reads it after it has put something there, so that one of them sees the other.
+* ``is_waiting``: the application writes it before it looks for records, the loop
+  reads it after it has added some, so that one of them sees the other.
 
-Whatever makes fetched records void, or has them wait, goes through :meth:`FetchBuffer._interrupt`:
-the application then leaves its open span before the next record. A position that is set, and a
-partition that goes, get a new ``version`` besides; what the application had begun to read of the
-old one it throws away. Versions are never used twice, so an answer that comes for an earlier
-assignment of the same partition does not fit the present one.
+Every change that discards fetched records, or makes them wait, goes through
+:meth:`FetchBuffer._interrupt`: the application then leaves its open span before the next record. A
+partition whose position is set, or that is removed, also gets a new ``version``; the application
+discards what it had begun to read of the old one. Versions are never used twice, so a response for
+an earlier assignment of the same partition does not match the present one.
 
-Methods take the partition's buffer and not its name: for a partition that is gone they change what
-nobody looks at any more.
+Methods take the partition's buffer and not its name: for a removed partition they change an object
+that is not used any more.
 """
 
 from __future__ import annotations
@@ -70,23 +69,23 @@ class FetchBuffer:
     # -- assignment and positions ------------------------------------------------------------------
 
     def add_partition(self, topic_partition: TopicPartition) -> PartitionBuffer:
-        """Make room for a partition that is assigned."""
+        """Add an assigned partition."""
         with self.lock:
             partition = PartitionBuffer(topic_partition, self._next_version())
             self.partitions[topic_partition] = partition
         return partition
 
     def remove_partition(self, partition: PartitionBuffer) -> None:
-        """Drop a partition and what is fetched of it."""
+        """Drop a partition and its fetched records."""
         with self.lock:
             self._void(partition)
             if self.partitions.get(partition.topic_partition) is partition:
                 del self.partitions[partition.topic_partition]
 
     def set_position(self, partition: PartitionBuffer, offset: int, epoch: int) -> None:
-        """Have the application go on at ``offset``; what is fetched is dropped.
+        """Set the position to ``offset`` and drop what is fetched.
 
-        With -1 nothing is known: there is no offset to commit either.
+        -1 means unknown: then there is no offset to commit either.
         """
         with self.lock:
             self._void(partition)
@@ -95,7 +94,8 @@ class FetchBuffer:
             partition.position_epoch = partition.finished_epoch = epoch
 
     def finished(self, partition: PartitionBuffer) -> tuple[int, int]:
-        """Return where another member would go on, and the leader epoch there; -1 if unknown."""
+        """Return the offset at which another member would go on, and its leader epoch; -1 if
+        unknown."""
         with self.lock:
             span = partition.open_span
             in_hand = span.in_hand if span is not None else UNKNOWN
@@ -108,10 +108,10 @@ class FetchBuffer:
     def append(
         self, partition: PartitionBuffer, fetched: FetchedRecords, size: int, next_offset: int
     ) -> bool:
-        """Add what a fetch brought, after what is there; tell whether it begins there.
+        """Append the data of a fetch; return whether it begins where the buffered data ends.
 
-        What begins elsewhere was asked for before the application went back, or of a former leader.
-        Taken, it would have the next fetch begin behind it, and all of that would be in vain, too.
+        Data that begins elsewhere was requested before the application went back, or from a former
+        leader. If it were taken, the next fetch would begin after it, and be useless too.
         ``next_offset`` is where to fetch next, -1 if only reading all of it can tell.
         """
         fetched.owner = partition.assignment
@@ -125,10 +125,10 @@ class FetchBuffer:
         return True
 
     def tell_of_records(self, fetch: Callable[[], None]) -> None:
-        """Let the application go on if it waits, now that all of an answer is appended.
+        """Wake the application if it waits, now that all of a response is appended.
 
-        ``fetch`` sends the next fetch. Where the application waits, ``on_records`` calls it, or has
-        it called once the application has the records.
+        ``fetch`` sends the next fetch. If the application waits, ``on_records`` calls it, or lets
+        it be called once the application has the records.
         """
         if self.is_waiting and self.queue:
             self._on_records(fetch)
@@ -149,9 +149,9 @@ class FetchBuffer:
     def fail(
         self, partition: PartitionBuffer, error: BaseException, *, lasts: bool = False
     ) -> None:
-        """Have the application get ``error`` once what is fetched is read.
+        """Raise ``error`` to the application once the fetched records are read.
 
-        If it ``lasts``, until another position is set; else once, or never after :meth:`heal`.
+        If it ``lasts``, until another position is set; otherwise once, or never after :meth:`heal`.
         """
         self._set_error(partition, error, lasts)
 
@@ -163,7 +163,7 @@ class FetchBuffer:
         self.tell_if_waiting()
 
     def heal(self, partition: PartitionBuffer) -> None:
-        """Take back what :meth:`fail` said."""
+        """Withdraw the error of :meth:`fail`."""
         with self.lock:
             partition.error = None
 
@@ -189,7 +189,8 @@ class FetchBuffer:
         self.tell_if_waiting()
 
     def hold(self, partition: PartitionBuffer) -> None:
-        """Hand out nothing until :meth:`release`; unlike a pause, nobody else sees it."""
+        """Hand out nothing until :meth:`release`; unlike a pause, the application does not see
+        it."""
         with self.lock:
             partition.is_held = True
             self._interrupt(partition)
@@ -205,13 +206,13 @@ class FetchBuffer:
 
     @property
     def has_work(self) -> bool:
-        """Tell whether the application may have something to do: records, an error, an event."""
+        """Return whether the application may have something to do: records, an error, an event."""
         return bool(self.queue) or self.attention != 0
 
     def call_attention(self, reason: int) -> None:
-        """Have the application look for something other than records, and wake it if it waits.
+        """Make the application look for something other than records, and wake it if it waits.
 
-        Takes no lock: a signal handler may call it in the middle of anything.
+        It takes no lock, so that a signal handler may call it at any point.
         """
         self.attention |= reason
         if self.is_waiting:
@@ -223,7 +224,7 @@ class FetchBuffer:
     # -- inside, under the lock --------------------------------------------------------------------
 
     def enqueue(self, partition: PartitionBuffer) -> None:
-        """Give a partition that has something its turn, behind the others."""
+        """Queue a partition that has something, after the others."""
         if not partition.is_queued and partition.has_something():
             # In this order: the handler of a signal may raise in between.
             self.queue.append(partition)
@@ -234,7 +235,7 @@ class FetchBuffer:
         partition.clear(self._next_version())
 
     def _interrupt(self, partition: PartitionBuffer) -> None:
-        """Have the application leave its open span, if it is one of this partition."""
+        """Make the application leave its open span, if it is one of this partition."""
         if partition.open_span is not None:
             self.attention |= EVENT
 

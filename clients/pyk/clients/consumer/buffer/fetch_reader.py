@@ -1,17 +1,18 @@
-"""Taking records out of the fetch buffer: the application's side.
+"""Take records out of the fetch buffer: the application's side.
 
 The application is one thread at a time. It begins a :class:`Reading` of the partition whose turn it
 is, reads without the lock, and ends it: only then, and only if the partition still has the version
-that it began with, does the buffer know how far the application came. Otherwise nothing that it
+that it began with, does the buffer learn how far the application came. Otherwise nothing that it
 read is handed out.
 
 Iteration keeps a span open, record by record without a lock, until the span ends or the loop calls
-for attention. What is left of it then goes back to its partition, unless that has another position.
+for attention. The rest of the span then goes back to its partition, unless that has another
+position.
 
-**Interrupts.** The handler of a signal may raise in the middle of all this, and nothing is lost or
-repeated by it. Nothing has to be done at that moment, where another signal could come: whatever is
-taken stays ``is_under_way`` until the application has it, and the next call that finds something
-under way goes back to where the application is finished, and has the rest fetched again.
+**Interrupts.** A signal handler may raise in the middle of all this, and nothing is lost or
+repeated. No code has to run at that moment, when another signal could come: what is taken stays
+``is_under_way`` until the application has it, and the next call that finds it so goes back to the
+last finished record, and lets the rest be fetched again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class FetchReader:
-    """Hands out the records of a fetch buffer, one by one or many at once.
+    """Hands out the records of a fetch buffer, one at a time or many at once.
 
     Spans that are iterated have at most ``max_span`` records, so that partitions take turns.
     """
@@ -44,8 +45,8 @@ class FetchReader:
         self.polled = 0
         """How many records it took with polls."""
         self.is_under_way = False
-        """Whether something is taken that the application does not have yet. Whoever hands out what
-        :meth:`take` returned sets it to False, and then does nothing more but return it."""
+        """Whether something is taken that the application does not have yet. The caller that hands
+        out the result of :meth:`take` sets it to False as the last step before it returns."""
         self._buffer = buffer
         self._deserializers = deserializers or None
         self._deserializes = self._deserializers is not None
@@ -59,9 +60,10 @@ class FetchReader:
     # -- one record at a time ----------------------------------------------------------------------
 
     def next_record(self) -> Any | None:
-        """Return the next record of the span that is open; None when more than that is needed.
+        """Return the next record of the open span, None if the span has ended or attention is
+        called for.
 
-        Taking a record says that the one before is finished.
+        Taking a record finishes the one before.
         """
         if self._buffer.attention:
             return None
@@ -86,7 +88,7 @@ class FetchReader:
         return record
 
     def open_span(self) -> bool:
-        """Go on with the next span that there is, and tell whether there is one.
+        """Open the next span, and return whether there is one.
 
         Raises the error of a partition whose next batch cannot be read.
         """
@@ -122,9 +124,9 @@ class FetchReader:
         return False
 
     def come_back(self) -> None:
-        """Leave the open span: the application comes for more than its next record.
+        """Leave the open span, because the application asks for more than its next record.
 
-        All that it got is finished, and what is left of the span is handed out next.
+        All that it got is finished, and the rest of the span is handed out next.
         """
         self.go_back()
         opened = self._open
@@ -137,7 +139,7 @@ class FetchReader:
                 self._close(opened)
 
     def finish(self) -> None:
-        """Take everything the application got for finished: it says so."""
+        """Mark everything that the application got as finished, because it says so."""
         self.go_back()
         opened = self._open
         if not self._handed and opened.in_hand == UNKNOWN:
@@ -147,7 +149,7 @@ class FetchReader:
             self._finish_open(opened)
 
     def go_back(self) -> None:
-        """Have what is taken, and never reached the application, fetched again."""
+        """Let records that were taken and never reached the application be fetched again."""
         if not self.is_under_way:
             return
         has_room = False
@@ -198,10 +200,10 @@ class FetchReader:
     # -- many records ------------------------------------------------------------------------------
 
     def take(self, max_records: int) -> tuple[list[RecordSpan], list[Any] | None]:
-        """Return at most ``max_records`` in spans, none if there are none; and as records if they
-        had to be made because there are deserializers.
+        """Return at most ``max_records`` in spans, and also as records if deserializers had to make
+        them.
 
-        Coming for more says that what was taken before is finished. Raises the error of a partition
+        The call finishes what was taken before. Raises the error of a partition
         whose next record cannot be read, unless other records were found first. What it returns is
         under way until ``is_under_way`` is set to False.
         """
@@ -239,7 +241,7 @@ class FetchReader:
         return None
 
     def _raise(self, reading: Reading) -> None:
-        """Raise what keeps a partition from being read; forget it unless it lasts."""
+        """Raise the error that keeps a partition from being read; forget it unless it lasts."""
         failure, partition = reading.failure, reading.partition
         assert failure is not None
         with self._buffer.lock:
@@ -267,7 +269,8 @@ class FetchReader:
     def _deserialized(
         self, reading: Reading, span: RecordSpan, made: list[Any]
     ) -> RecordSpan | None:
-        """Make records of a span; return the part before the first one that is refused."""
+        """Decode the records of a span; return those before the first one that a deserializer
+        refuses."""
         iterator = self._iterate(span)
         count = 0
         try:
@@ -293,7 +296,7 @@ class FetchReader:
     # -- where the sides meet ----------------------------------------------------------------------
 
     def _begin_next(self) -> Reading | None:
-        """Begin to read the partition whose turn it is."""
+        """Begin to read the partition that is next in the queue."""
         partition: PartitionBuffer
         with self._buffer.lock:
             while self._buffer.queue:
@@ -310,7 +313,7 @@ class FetchReader:
         return reading
 
     def _begin(self, partition: PartitionBuffer) -> Reading | None:
-        """Begin to read what is first of a partition, if it has something."""
+        """Begin to read the first fetch of a partition, if it has one."""
         with self._buffer.lock:
             if not partition.has_something():
                 return None
@@ -321,7 +324,7 @@ class FetchReader:
         return reading
 
     def _end(self, reading: Reading, opened: OpenSpan | None) -> bool:
-        """Say how far a reading came, and tell whether what it gave may be handed out."""
+        """Report how far a reading came; return whether its records may be handed out."""
         partition = reading.partition
         with self._buffer.lock:
             is_valid = partition.version == reading.version
@@ -337,7 +340,7 @@ class FetchReader:
         return is_valid
 
     def _uses_room(self, partition: PartitionBuffer) -> bool:
-        """Tell whether the loop is to hear now that a partition has room."""
+        """Return whether to tell the loop now that a partition has room."""
         if not self._buffer.wants_room or not partition.has_room:
             return False
         self._buffer.wants_room = False
@@ -345,7 +348,7 @@ class FetchReader:
 
 
 class PollResult:
-    """What one poll has found so far. ``records`` is None while nobody has to make them."""
+    """What one poll has found so far. ``records`` is None without deserializers."""
 
     def __init__(self, left: int, records: list[Any] | None) -> None:
         self.left = left
@@ -353,7 +356,7 @@ class PollResult:
         self.records = records
 
     def add(self, part: PollResult) -> None:
-        """Add what was found in one partition, with ``left`` as what it leaves."""
+        """Add what was found in one partition; ``left`` is the rest of the limit."""
         self.left = part.left
         self.spans += part.spans
         if self.records is not None and part.records is not None:
@@ -361,9 +364,9 @@ class PollResult:
 
 
 class Reading:
-    """What the application reads of one partition between two looks at the lock.
+    """What the application reads of one partition without taking the lock.
 
-    It is made, and published, under the lock; in between it touches nothing that the loop knows.
+    It is created and published under the lock; in between it touches nothing that the loop knows.
     """
 
     def __init__(self, partition: PartitionBuffer) -> None:
@@ -372,9 +375,9 @@ class Reading:
         self.is_drained = False
         """Whether all of this is read; there may be more in another reading."""
         self.whole: RecordSpan | None = None
-        """What the last span is the beginning of."""
+        """The rest of which the last span is the beginning."""
         self.failure: BaseException | None = None
-        """What keeps the next record from being read."""
+        """Why the next record cannot be read."""
         self._position = self.partition.next_offset
         self._epoch = self.partition.position_epoch
         self._unread = self.partition.unread
@@ -423,14 +426,15 @@ class Reading:
         return span
 
     def give_back(self, count: int, offset: int) -> None:
-        """Take back the last span but its first ``count`` records; the next one has ``offset``."""
+        """Take back the last span except for its first ``count`` records; the next one has
+        ``offset``."""
         assert self.whole is not None
         self._unread = self.whole.split(count)[1] if count else self.whole
         self._position = offset
         self.is_drained = False
 
     def publish(self) -> None:
-        """Say in the partition's buffer how far the application came."""
+        """Record in the partition's buffer how far the application came."""
         partition = self.partition
         has_passed_gaps = not self._has_given and partition.finished == partition.next_offset
         partition.next_offset = self._position

@@ -1,16 +1,16 @@
-"""One assigned partition, where the event loop and the application meet.
+"""The buffer of one assigned partition, which event loop and application share.
 
 Three offsets matter:
 
 * ``position``: the next record that the application gets.
 * ``finished``: where another member would go on, because the application is done with all before.
-  What it got last it is not done with: that is what at-least-once means.
+The records that it got last are not finished: that is what at-least-once means.
 * ``fetch_offset``: where the next fetch begins, -1 while only reading can tell.
 
-Every field is changed under the lock of the fetch buffer only, by whichever side. What the
-application has taken from here, the fetch that it reads and the span that it iterates, is its own:
-it reads them without a lock, and says under the lock how far it came, if ``version`` is still the
-one that it began with.
+Either side changes a field only under the lock of the fetch buffer. What the application has taken
+from here, the fetch that it reads and the span that it iterates, is its own: it reads them without
+a lock, and records under the lock how far it came, if ``version`` is still the one that it began
+with.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_FETCHES = 2
 
 
 class OpenSpan:
-    """The span that iteration is in. Only the application's side changes it.
+    """The span that is being iterated. Only the application's side changes it.
 
     It stays valid as long as its partition names it as its ``open_span``.
     """
@@ -56,12 +56,12 @@ class PartitionBuffer:
         self.topic_partition = topic_partition
         self.assignment = Assignment(topic_partition)
         self.version = version
-        """No two versions of any partitions are the same."""
+        """Unique among the versions of all partitions."""
         self.next_offset = UNKNOWN
-        """The position, but that an open span has moved it since."""
+        """The position, without the progress of an open span."""
         self.position_epoch = UNKNOWN
         self.begun = UNKNOWN
-        """The position when it was set last."""
+        """The position that was set last."""
         self.finished = UNKNOWN
         self.finished_epoch = UNKNOWN
         self.fetch_offset = UNKNOWN
@@ -82,7 +82,7 @@ class PartitionBuffer:
     def position(self) -> int:
         """The offset of the next record that the application gets, -1 while unknown.
 
-        Needs no lock: what the application moves meanwhile is seen before or after.
+        It needs no lock: a concurrent move is seen either before or after.
         """
         span = self.open_span
         in_hand = span.in_hand if span is not None else UNKNOWN
@@ -90,16 +90,17 @@ class PartitionBuffer:
 
     @property
     def has_handed_out(self) -> bool:
-        """Tell whether the application got anything since the position was set."""
+        """Return whether the application got anything since the position was set."""
         return self.position != self.begun
 
     @property
     def has_room(self) -> bool:
-        """Tell whether to fetch more: one fetch is read, or waits to be, and no other behind it."""
+        """Return whether to fetch more: at most one fetch is buffered."""
         return len(self.fetches) < MAX_FETCHES
 
     def clear(self, version: int) -> None:
-        """Drop what is fetched, and void what the application has taken and not handed out."""
+        """Drop what is fetched, and invalidate what the application has taken and not handed
+        out."""
         self.next_offset = self.position
         self.open_span = None
         self.version = version
@@ -112,7 +113,7 @@ class PartitionBuffer:
         self.buffered_bytes = 0
 
     def has_something(self) -> bool:
-        """Tell whether the application may take a record, or an error, now."""
+        """Return whether the application may take a record, or an error, now."""
         if self.is_paused or self.is_held:
             return False
         return self.unread is not None or bool(self.fetches) or self.error is not None
@@ -123,37 +124,37 @@ class PartitionBuffer:
         self.finished_epoch = self.position_epoch
 
     def rewind(self) -> None:
-        """Go back to where the application is finished, and have it all fetched again."""
+        """Go back to the last finished record, and let the rest be fetched again."""
         self.next_offset = self.finished
         self.position_epoch = self.finished_epoch
         self.unread = None
         self.drop_fetches()
 
     def open_fetch(self) -> FetchedRecords | None:
-        """Return the fetch that is read now, None if there is none."""
+        """Return the fetch that is read now, None if no fetch is buffered."""
         if not self.fetches:
             return None
         self.is_opened = True
         return self.fetches[0][0]
 
     def drop_fetch(self) -> None:
-        """Drop the first fetch, which is read."""
+        """Drop the first fetch, which has been read."""
         _, size = self.fetches.popleft()
         self.buffered_bytes -= size
         self.is_opened = False
 
     @property
     def is_read(self) -> bool:
-        """Tell whether the application has taken all that was fetched."""
+        """Return whether the application has taken all that was fetched."""
         return not self.fetches and self.unread is None and self.open_span is None
 
     def fetch_on_if_read(self) -> None:
-        """Fetch on at the position where only reading all that was fetched could tell it."""
+        """Set the fetch offset from the position, once everything fetched is read."""
         if self.fetch_offset == UNKNOWN and self.is_read:
             self.fetch_offset = self.next_offset
 
     def drop_fetches(self) -> None:
-        """Have everything from the position on fetched again."""
+        """Let everything from the position on be fetched again."""
         self.fetches = deque()
         self.buffered_bytes = 0
         self.is_opened = False

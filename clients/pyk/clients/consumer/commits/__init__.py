@@ -1,1 +1,1 @@
-"""Committed offsets: which are to be stored, when, and how they are stored and read."""
+"""Decide which offsets to commit and when; commit and read them."""

@@ -1,4 +1,4 @@
-"""What errors of commits ask for, and when to commit. Pure."""
+"""Decide what to do about commit errors, and when to commit. Pure."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def action_after(error: KafkaError) -> CommitErrorAction:
 
 
 def worst(errors: Iterable[KafkaError]) -> KafkaError | None:
-    """Return the error that matters most: one that asking again does not cure, if any."""
+    """Return the most important error: if possible one that a retry does not cure."""
     return max(
         errors, key=lambda error: list(CommitErrorAction).index(action_after(error)), default=None
     )
 
 
 def commit_error(error: KafkaError) -> KafkaError:
-    """Return what the application is told about an offset that is not stored."""
+    """Return the error for the application about an offset that is not stored."""
     if not isinstance(error, OTHER_GENERATION):
         return error
     return CommitFailedError(
         f"the offset of {error.topic_partition} was not committed ({ErrorCode(error.code).name}): "
-        "the group has rebalanced, and the partition may belong to another member; what was read "
-        "since is read again",
+        "the group has rebalanced, and the partition may belong to another member; records "
+        "since the last commit are read again",
         topic=error.topic,
         partition=error.partition,
     )
@@ -66,18 +66,18 @@ def commit_error(error: KafkaError) -> KafkaError:
 
 @attrs.frozen
 class Finished:
-    """Where the group would go on in a partition, and the version of the position it comes from."""
+    """The offset to commit for a partition, and the version of the position it comes from."""
 
     offset: OffsetAndMetadata
     version: int
 
 
 class AutoCommit:
-    """When to commit what is finished, and what of it is news. ``interval`` is in seconds.
+    """Decides when to commit, and which finished offsets are new. ``interval`` is in seconds.
 
-    While a partition is read on, nothing is committed backwards: the application may have committed
-    ahead of what it has finished. Once its position was set, by the application or by a reset,
-    the offset may be any.
+    While a partition is read on, no lower offset is committed: the application may have committed
+    ahead of what it has finished. After the position was set, by the application or by a reset, any
+    offset may be committed.
     """
 
     def __init__(self, interval: float, now: float) -> None:
@@ -87,7 +87,7 @@ class AutoCommit:
         self.due_at = now + interval
 
     def news(self, finished: Mapping[TopicPartition, Finished]) -> dict[TopicPartition, Finished]:
-        """Return what is not committed yet."""
+        """Return the offsets that are not committed yet."""
         return {p: one for p, one in finished.items() if self._is_news(p, one)}
 
     def _is_news(self, partition: TopicPartition, finished: Finished) -> bool:
@@ -97,17 +97,18 @@ class AutoCommit:
         return finished.offset.offset > offset
 
     def is_behind(self, partition: TopicPartition, position: int) -> bool:
-        """Tell whether not everything before ``position`` is committed, as far as is known."""
+        """Return whether not everything before ``position`` is committed, as far as is known."""
         return self._committed.get(partition, (-1, -1))[0] < position
 
     def began(self, now: float) -> None:
         self.due_at = now + self._interval
 
     def stored(self, partition: TopicPartition, offset: int, version: int) -> None:
-        """Take note of what is committed, whoever asked for it, and of the position's version."""
+        """Record what is committed, by auto-commit or by the application, and the position's
+        version."""
         self._committed[partition] = (offset, version)
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """Forget what is committed: others commit these partitions now."""
+        """Forget what is committed, because other members commit these partitions now."""
         for partition in partitions:
             self._committed.pop(partition, None)

@@ -43,17 +43,17 @@ from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 
 log = logging.getLogger(__name__)
 
-# A broker that has just started knows of no partition for a moment; after so many tries (about two
-# seconds) one that it does not know does not exist.
+# A broker that has just started knows no partition for a moment; a partition that is still unknown
+# after so many tries (about two seconds) does not exist.
 UNKNOWN_TRIES = 5
 
 
 class Committer:
     """Commits and reads the offsets of one group.
 
-    ``identity`` says as whom to commit, None while nobody knows; ``is_rebalancing`` whether that is
-    about to change. Commits are made one after the other, so that an older one never overtakes a
-    newer.
+    ``identity`` returns the member to commit as, None while it is unknown; ``is_rebalancing``
+    returns whether it is about to change. Commits are made one after the other, so that an older
+    one never overtakes a newer.
     """
 
     def __init__(
@@ -78,10 +78,11 @@ class Committer:
         deadline: float,
         is_ours: Callable[[TopicPartition], bool],
     ) -> None:
-        """Store offsets, asking until the deadline, as long as ``is_ours`` says so of each.
+        """Store offsets, retrying until the deadline, as long as ``is_ours`` is true for each
+        partition.
 
-        Raises :class:`CommitFailedError` where the group has given the partitions to others, what
-        else does not pass, and :class:`KafkaTimeoutError`.
+        Raises :class:`CommitFailedError` if the group has given the partitions to other members,
+        other errors that are not retriable, and :class:`KafkaTimeoutError`.
         """
         left = dict(offsets)
         failures = 0
@@ -96,7 +97,7 @@ class Committer:
             raise self._too_late(left) from error
 
     def _check(self, offsets: Offsets, is_ours: Callable[[TopicPartition], bool]) -> None:
-        """Raise if a partition went to another member: its offset may be further by now."""
+        """Raise if a partition went to another member, which may have committed a higher offset."""
         for partition in offsets:
             if not is_ours(partition):
                 raise not_a_member(partition)
@@ -104,7 +105,7 @@ class Committer:
     async def _commit_some(
         self, offsets: dict[TopicPartition, OffsetAndMetadata], failures: int, deadline: float
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Try once; return what is to be tried again, after a wait."""
+        """Try once; return the offsets to retry after a wait."""
         identity = self._identity()
         if identity is None and not self._is_rebalancing():
             raise not_a_member(next(iter(offsets)))
@@ -140,7 +141,7 @@ class Committer:
         return {p: error for p, error in answers.items() if error is not None}
 
     def _follow(self, error: KafkaError, asked_as: Identity) -> None:
-        """Prepare for another try, or raise if there is no point in one."""
+        """Prepare a retry, or raise if a retry is pointless."""
         log.debug("Commit in group %s: %s", self._group_id, error)
         match action_after(error):
             case CommitErrorAction.GIVE_UP:
@@ -155,7 +156,8 @@ class Committer:
     async def fetch(
         self, partitions: Collection[TopicPartition], deadline: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Return what the group has committed, None where it has not, asking until the deadline."""
+        """Return what the group has committed, None where it has not, retrying until the
+        deadline."""
         wanted = sorted(partitions)
         if not wanted:
             return {}
@@ -218,9 +220,9 @@ class Committer:
 def is_ours_by(
     owners: Mapping[TopicPartition, Assignment | None],
 ) -> Callable[[TopicPartition], bool]:
-    """Return what tells whether a partition has not been lost since it was owned like that.
+    """Return a function that tells whether a partition has not been lost since it was owned.
 
-    Where nobody owned it, the application names an offset of its own.
+    Without an owner, the application names an offset of its own, which is allowed.
     """
 
     def is_ours(partition: TopicPartition) -> bool:
@@ -231,6 +233,7 @@ def is_ours_by(
 
 
 def not_a_member(partition: TopicPartition) -> KafkaError:
-    """Return the error for what was handed out before the group took the partition away."""
+    """Return the error for records that were handed out before the group took the partition
+    away."""
     topic, number = partition
     return commit_error(error_for(ErrorCode.UNKNOWN_MEMBER_ID, topic=topic, partition=number))

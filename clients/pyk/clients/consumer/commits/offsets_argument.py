@@ -1,4 +1,4 @@
-"""What ``commit`` may be given, and what that means. Pure."""
+"""Validate and interpret the argument of ``commit``. Pure."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ CommitArgument = (
 
 @attrs.frozen
 class OffsetsToCommit:
-    """What an application wants to have committed."""
+    """The offsets that an application commits."""
 
     offsets: dict[TopicPartition, OffsetAndMetadata]
     assignments: dict[TopicPartition, Assignment] = attrs.Factory(dict)
-    """The assignments that the records were handed out under, where records were given."""
+    """The assignments under which the records were handed out, if the argument was records."""
 
 
 def offsets_to_commit(given: CommitArgument) -> OffsetsToCommit:
     """Return the offsets to commit for a record, a batch of records, or a mapping.
 
-    Records mean the offset behind them; of several in one partition the last counts.
+    A record stands for the offset after it; of several in one partition the last counts.
     """
     if isinstance(given, ConsumerRecord):
         return _behind((given,))

@@ -1,1 +1,1 @@
-"""What an application calls: reading records, and what both consumers do on the event loop."""
+"""The methods of consumers: reading records, and what both consumers do on the event loop."""

@@ -1,4 +1,4 @@
-"""How a consumer ends: how long each step may take, and what happens if nobody ends it."""
+"""Close a consumer: how long each step may take, and what happens if it is never closed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 
 CLOSE_SECONDS = 30.0
-# How long closing tries to commit if its caller names no timeout. A coordinator that moves, as
-# brokers are restarted one after the other, is found again within this.
+# How long closing tries to commit if its caller names no timeout: enough to find a coordinator that
+# moves while brokers are restarted one after the other.
 LAST_COMMIT_SECONDS = 5.0
 # What each step of closing leaves for those after it, so that one that hangs is not the last. And
 # how long closing takes once its caller has lost patience.
@@ -20,7 +20,7 @@ LEAST_SECONDS = 0.5
 
 @attrs.frozen
 class ClosingDeadlines:
-    """Until when closing tries to commit, and when it ends."""
+    """The deadlines of closing: for the commit, and for its end."""
 
     commit: float
     end: float
@@ -29,8 +29,8 @@ class ClosingDeadlines:
     def of(cls, now: float, timeout: float | None) -> ClosingDeadlines:
         """Return the deadlines of a close that may take ``timeout`` seconds.
 
-        Without a timeout an outage ends the attempt to commit soon: what is not committed is read
-        again, by another member or after a restart.
+        Without a timeout an outage soon ends the attempt to commit: records that are not committed
+        are read again, by another member or after a restart.
         """
         if timeout is None:
             return cls(now + LAST_COMMIT_SECONDS, now + CLOSE_SECONDS)
@@ -48,7 +48,7 @@ def before(deadline: float, steps: int, now: float) -> float:
 
 
 def warn_of_dropped(consumer: object) -> None:
-    """Say that nobody closed a consumer before it was forgotten."""
+    """Warn of a consumer that was dropped without being closed."""
     warnings.warn(
         f"{consumer!r} was dropped without close(); it leaves its group now",
         ResourceWarning,
@@ -61,7 +61,7 @@ _unattended: set[asyncio.Task[None]] = set()
 
 
 def run_unattended(function: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a last task that nobody waits for: what ``function`` returns."""
+    """Run a last coroutine, which ``function`` returns, as a task that nothing waits for."""
     task = asyncio.get_running_loop().create_task(function())
     _unattended.add(task)
     task.add_done_callback(_unattended.discard)

@@ -1,4 +1,4 @@
-"""How a consumer stands: what it reads, what keeps it from reading, how far it is behind. Pure."""
+"""The health of a consumer: what it reads, what keeps it from reading, and its lag. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PartitionState(Enum):
     BUFFERED = "waits for the application"
     PAUSED = "paused"
     LOCATING = "finds out where to begin"
-    WITHOUT_LEADER = "has no leader that is known"
+    WITHOUT_LEADER = "has no known leader"
     FAILING = "fails and tries again"
     FAILED = "waits for a seek"
     STALLED = "gets no records or no answer"
@@ -39,7 +39,7 @@ TROUBLED = frozenset(
 
 @attrs.frozen
 class PartitionHealth:
-    """One assigned partition. ``lag`` is None while it is not known."""
+    """The health of one assigned partition. ``lag`` is None while it is not known."""
 
     state: PartitionState
     position: int | None
@@ -50,25 +50,25 @@ class PartitionHealth:
 
 @attrs.frozen
 class ConsumerHealth:
-    """How a consumer stands at one moment."""
+    """The health of a consumer at one moment."""
 
     group_state: str | None
-    """How this member stands in its group, None without a group."""
+    """The state of this member in its group, None without a group."""
     group_error: BaseException | None
     partitions: Mapping[TopicPartition, PartitionHealth]
     unreachable_nodes: tuple[str, ...] = ()
-    """Brokers that are needed and cannot be connected to: which address, why, how long."""
+    """Brokers that are needed and cannot be reached: which address, why, how long."""
     topics: Mapping[str, BaseException] = attrs.Factory(dict)
-    """What keeps wanted topics from being read, by topic, or by the pattern that matches none."""
+    """Why subscribed topics cannot be read, by topic, or by the pattern that matches none."""
 
     @property
     def is_healthy(self) -> bool:
-        """Whether every partition that is not paused makes progress, and the group lets it."""
+        """Whether every partition that is not paused makes progress, and the membership works."""
         return not self.problems
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Return what is wrong, in words; empty if nothing is."""
+        """Return the problems in words; empty if everything is well."""
         found = [] if self.group_error is None else [f"group: {self.group_error}"]
         found += [str(error) for error in self.topics.values()]
         for partition, health in self.partitions.items():
@@ -80,7 +80,7 @@ class ConsumerHealth:
 
 @attrs.frozen
 class ConsumerStats:
-    """What a consumer has done, and holds, at one moment."""
+    """The counters of a consumer at one moment."""
 
     records: int
     """Records that the application got."""
@@ -99,7 +99,7 @@ def lag_of(assigned: AssignedPartition, position: int) -> int | None:
 def partition_health(
     assigned: AssignedPartition, now: float, *, has_leader: bool
 ) -> PartitionHealth:
-    """Return how one partition stands."""
+    """Return the health of one partition."""
     position = assigned.buffer.position
     lag = lag_of(assigned, position)
     return PartitionHealth(

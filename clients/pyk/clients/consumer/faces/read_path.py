@@ -1,10 +1,10 @@
-"""Taking one record after the other: the part of both consumers that runs once per record.
+"""Take one record after the other: the part of both consumers that runs once per record.
 
 As long as the open span has records, nothing else happens here. When it has none, or something is
 due besides records, the consumer's own ``_open_next_span`` takes over.
 
-Taking the record is the last thing that happens before the application has it: the handler of a
-signal that raises in between would lose it.
+Taking the record is the last thing that happens before the application has it: a signal handler
+that raised in between would lose it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pyk.clients.consumer.faces.core import ConsumerCore
 
 
-# An application that works on its records for no longer than this has no use for a fetch that is
-# under way meanwhile: to send one takes a good part of that time, and it has the records later.
+# An application that works on its records for no longer than this gains nothing from a fetch in
+# flight meanwhile: sending it takes a good part of that time, and delays the records.
 QUICK_SECONDS = 0.0005
 
 
@@ -45,7 +45,7 @@ class BlockingReadPath:
         self._user: threading.Thread | None = None
         """The thread that polls now."""
         self._taker: threading.Thread | None = None
-        """The thread that came for records last."""
+        """The thread that polled last."""
 
     def __iter__(self) -> BlockingReadPath:
         return self
@@ -102,7 +102,7 @@ class BlockingReadPath:
 
     def _wait(self, deadline: float | None) -> bool:
         """Wait for records or anything else; return False at the deadline."""
-        # Whoever has partitions is started; and attention is called for what ends a consumer.
+        # A consumer with partitions is started; and attention is called for when a consumer ends.
         if not self._buffer.partitions or not self._has_begun:
             self._begin()
             self._has_begun = True
@@ -125,18 +125,18 @@ class BlockingReadPath:
             self._thread.visit(fetch)
 
     def _refuse_nested_polls(self, user: threading.Thread) -> None:
-        """Raise where a thread is inside of the consumer: another, or this one, in a listener."""
+        """Raise if a thread is inside the consumer: another, or this one, in a listener."""
         if self._user is None:
             return
         if self._user is not user:
             raise ConcurrentUseError("another thread is using this consumer; give each its own")
         raise StateError(
-            "a rebalance listener, a deserializer or the handler of a signal cannot come for "
-            "records inside of poll or iteration, which goes on once it returns"
+            "a rebalance listener, deserializer or signal handler cannot poll inside poll or "
+            "iteration, which goes on once it returns"
         )
 
     def _begin(self) -> None:
-        """Connect if nobody did; raise if no record could ever come."""
+        """Connect if that has not been done; raise if no record could ever come."""
         raise NotImplementedError
 
     def _attend(self, deadline: float | None) -> None:
@@ -145,9 +145,9 @@ class BlockingReadPath:
 
 
 class ApplicationPace:
-    """What the core of a blocking consumer knows of its application.
+    """The state of the application, as the core of a blocking consumer knows it.
 
-    It does not lead back to the consumer: one that is dropped would stay.
+    It must not refer to the consumer, or a dropped one would stay alive.
     """
 
     def __init__(self, thread: LoopThread, clock: Clock) -> None:
@@ -160,24 +160,24 @@ class ApplicationPace:
         self._is_quick = True
 
     def application_comes(self) -> None:
-        """Take note that the application comes for more records."""
+        """Note that the application asks for more records."""
         self._is_quick = self._now() - self._left_at < QUICK_SECONDS
 
     def application_goes(self) -> None:
-        """Take note that it works on the records that it got."""
+        """Note that it works on the records that it got."""
         self._left_at = self._now()
 
     def take_records(self, fetch: Callable[[], None]) -> None:
-        """Let the application go on that waits for records; ``fetch`` sends the next fetch.
+        """Wake the application that waits for records; ``fetch`` sends the next fetch.
 
-        That is left for when the application is back, if it did not stay away for long last time.
+        The fetch is left until the application is back, if it was not away for long last time.
         """
         self.waiter.set()
         if not (self._is_quick and self._thread.leave(fetch, self.waiter)):
             fetch()
 
     def note(self, fetch: Callable[[], None]) -> None:
-        """Take note of room."""
+        """Note that there is room."""
         self.fetch = fetch
 
 
@@ -192,9 +192,9 @@ class AsyncReadPath:
         self._waiter = waiter
         self._has_begun = False
         self._user: asyncio.Task[Any] | None = None
-        """The task that is inside of poll or iteration."""
+        """The task that is inside poll or iteration."""
         self._taker: asyncio.Task[Any] | None = None
-        """The task that came for records last."""
+        """The task that polled last."""
 
     def __aiter__(self) -> AsyncReadPath:
         return self
@@ -262,7 +262,7 @@ class AsyncReadPath:
             self._buffer.is_waiting = False
 
     async def _begin(self) -> None:
-        """Connect, if nobody did."""
+        """Connect if that has not been done."""
         raise NotImplementedError
 
     async def _attend(self, deadline: float | None) -> None:
@@ -274,23 +274,24 @@ class AsyncReadPath:
         self._refuse_other_tasks(task)
         if self._user is not None:
             raise StateError(
-                "a rebalance listener or a deserializer cannot come for records inside of poll or "
-                "iteration, which goes on once it returns"
+                "a rebalance listener or deserializer cannot poll inside poll or iteration, which "
+                "goes on once it returns"
             )
         self._user = self._taker = task
 
     def _refuse_other_tasks(self, task: asyncio.Task[Any] | None) -> None:
-        """Raise on another event loop, and while another task is inside of the consumer."""
+        """Raise on another event loop, and while another task is inside the consumer."""
         self._client.check_place()
         if self._user is not None and self._user is not task:
             raise ConcurrentUseError("another task is using this consumer; give each its own")
 
 
 class NextRecord:
-    """The next record, awaited: it is taken when it is, and not before.
+    """The awaitable of the next record, which is taken only when it is awaited.
 
-    Where it is at hand, awaiting it never goes through the event loop. It has what a coroutine has,
-    so it can be made a task; a task that is cancelled before it begins has taken nothing.
+    If a record is available, awaiting it never goes through the event loop. It has the methods of a
+    coroutine, so it can be made a task; a task that is cancelled before it begins has taken
+    nothing.
     """
 
     def __init__(self, path: AsyncReadPath) -> None:
@@ -305,7 +306,7 @@ class NextRecord:
         return self
 
     def __next__(self) -> Any:
-        """Do what :meth:`send` does, with fewer steps where the record is at hand."""
+        """Do what :meth:`send` does, with fewer steps if a record is available."""
         if self._waiting is None and not self._is_over:
             record = self._path._reader.next_record()
             if record is not None:
@@ -334,7 +335,7 @@ class NextRecord:
                 raise
 
     def throw(self, *error: Any) -> Any:
-        """Have an error raised where it waits, as a coroutine does."""
+        """Raise an error where it waits, as a coroutine does."""
         if self._waiting is None:
             self._is_over = True
             raise error[1] if len(error) > 1 and error[1] is not None else error[0]

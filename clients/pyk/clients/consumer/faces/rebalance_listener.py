@@ -1,4 +1,4 @@
-"""What an application may do when partitions come and go."""
+"""Let an application react when partitions are assigned, revoked or lost."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ from pyk.clients.topic_partition import TopicPartition
 
 
 class RebalanceListener:
-    """Override what you need; nothing has to be done for a rebalance to work.
+    """Callbacks about a rebalance; override those that you need.
 
     The methods run inside ``poll`` and iteration: in the thread of the application that uses a
     :class:`Consumer`, in the task that awaits an :class:`AsyncConsumer`. They may use the consumer,
-    to seek and to commit for instance. Those of an :class:`AsyncConsumer` may be coroutines. An
-    error passes out of the ``poll`` during which it was raised; the rebalance goes on.
+    for instance to seek and to commit. Those of an :class:`AsyncConsumer` may be coroutines. The
+    ``poll`` during which a method raises passes the error on; the rebalance goes on.
     """
 
     def on_partitions_assigned(
         self, partitions: Collection[TopicPartition]
     ) -> Awaitable[None] | None:
-        """Hear of partitions that are new to this member, before the first record of them."""
+        """Called with partitions that are new to this member, before their first record."""
 
     def on_partitions_revoked(
         self, partitions: Collection[TopicPartition]
     ) -> Awaitable[None] | None:
-        """Hear of partitions that are given up: what is finished is committed, and may be still."""
+        """Called with partitions that are revoked; finished records are committed, and may still
+        be."""
 
     def on_partitions_lost(self, partitions: Collection[TopicPartition]) -> Awaitable[None] | None:
-        """Hear of partitions that may be another member's already: nothing can be committed."""
+        """Called with partitions that another member may own already: nothing can be committed."""
 
 
 def check_listener(listener: RebalanceListener | None) -> None:
-    """Raise ``TypeError`` for what could not be told of partitions when they come and go."""
+    """Raise ``TypeError`` for an object that is not a rebalance listener."""
     if listener is None:
         return
     if isinstance(listener, type):
@@ -50,7 +51,7 @@ def check_listener(listener: RebalanceListener | None) -> None:
 def tell_listener(
     listener: RebalanceListener | None, event: ApplicationEvent
 ) -> Awaitable[None] | None:
-    """Tell a listener, if there is one, what its group has done; return what it wants awaited."""
+    """Call the method of a listener, if there is one; return what it returns, to be awaited."""
     if listener is None:
         return None
     match event:

@@ -12,10 +12,10 @@ WakeUp = Callable[[Any], object]
 
 
 class TaskWaiter:
-    """What one task awaits, until something that runs on its event loop sets it.
+    """A flag that one task awaits, and that code on its event loop sets.
 
-    It stays set until :meth:`clear`: the handler of a signal may set it in the middle of anything,
-    also before the task that is about to wait does so.
+    It stays set until :meth:`clear`: a signal handler may set it at any point, even just before the
+    task begins to wait.
 
     To asyncio it is a future: a task knows one by ``_asyncio_future_blocking``, and adds its own
     step as a callback. asyncio's futures can be used once, and call back in the next turn of the
@@ -59,7 +59,7 @@ class TaskWaiter:
             function()
 
     def clear(self) -> None:
-        """Let the next wait wait again."""
+        """Reset it, so that the next wait blocks again."""
         self._is_set = False
 
     async def wait(self, deadline: float | None) -> bool:
@@ -97,7 +97,7 @@ class TaskWaiter:
         return self._loop
 
     def add_done_callback(self, wake_up: WakeUp, *, context: Context) -> None:
-        """Have the task's next step called when it is set."""
+        """Call the task's next step when it is set."""
         self._wake_up, self._context = wake_up, context
 
     def cancel(self, msg: object = None) -> bool:

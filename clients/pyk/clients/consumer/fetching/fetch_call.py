@@ -51,7 +51,7 @@ class WantedPartition:
         self.version = version
 
     def is_told(self, told: WantedPartition) -> bool:
-        """Tell whether the node knows all of this from what it was told."""
+        """Return whether the node knows all of this from what it was told."""
         return (
             self.offset == told.offset
             and self.max_bytes == told.max_bytes
@@ -59,7 +59,7 @@ class WantedPartition:
         )
 
     def is_of_topic(self, topic_id: UUID) -> bool:
-        """Tell whether the topic is that one, and was not deleted and made again since."""
+        """Return whether the topic is that one, and was not deleted and made again since."""
         return self.topic_id is topic_id or self.topic_id == topic_id
 
 

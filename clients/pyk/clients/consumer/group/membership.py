@@ -98,7 +98,7 @@ class Membership(Protocol):
         """Take note that the application has stopped with what a :class:`Revoke` named."""
 
     def is_absent(self, now: float) -> bool:
-        """Tell whether the application has been busy for so long that the member must leave."""
+        """Return whether the application has been busy for so long that the member must leave."""
 
     def retry(self, now: float) -> None:
         """Try to join once more after an ``error`` that need not last."""

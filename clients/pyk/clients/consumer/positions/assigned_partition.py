@@ -97,7 +97,7 @@ class AssignedPartition:
 
     @property
     def is_resolving(self) -> bool:
-        """Tell whether the position is being looked up, or about to be."""
+        """Return whether the position is being looked up, or about to be."""
         return self.state is not KNOWN and self.state is not FAILED
 
     def succeeded(self, now: float) -> None:
@@ -131,29 +131,29 @@ class AssignedPartition:
 
     @property
     def is_fetchable(self) -> bool:
-        """Tell whether records of the partition are wanted now."""
+        """Return whether records of the partition are wanted now."""
         is_read = self.state is KNOWN and not self.buffer.is_paused
         return is_read and not self.buffer.is_unreadable and self.buffer.has_room
 
     @property
     def is_left_alone(self) -> bool:
-        """Tell whether no node is asked about the partition: nothing says then that it fails."""
+        """Return whether no node is asked about the partition: nothing says then that it fails."""
         return self.state is KNOWN and not self.is_fetchable
 
     @property
     def is_behind(self) -> bool:
-        """Tell whether the leader has records that could be fetched now, as far as is known."""
+        """Return whether the leader has records that could be fetched now, as far as is known."""
         return self.is_fetchable and 0 <= self.buffer.fetch_offset < self.readable_end
 
     def is_stalled(self, now: float) -> bool:
-        """Tell whether the partition should have got records, or an answer, and did not."""
+        """Return whether the partition should have got records, or an answer, and did not."""
         had_turns = self.turns is not None and self.turns.are_missed
         gets_none = self.is_behind and had_turns and now - self.progressed_at > STALL_SECONDS
         is_left_out = self.is_fetchable and now - self.answered_at > STALL_SECONDS
         return gets_none or is_left_out
 
     def is_held_for_long(self, now: float) -> bool:
-        """Tell whether the application should have heard of a rebalance by now, and has not."""
+        """Return whether the application should have heard of a rebalance by now, and has not."""
         return self.held_since is not None and now - self.held_since > HELD_SECONDS
 
     def note_turns(self, node_id: int, answers: int, partition_count: int) -> None:

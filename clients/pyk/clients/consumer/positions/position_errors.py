@@ -13,7 +13,7 @@ def old_leader_error(
     topic, partition = topic_partition
     return NotLeaderOrFollowerError(
         f"the leader of {topic_partition} is in epoch {leader_epoch}, but offset {offset} was "
-        f"read in epoch {read_epoch}: metadata are old",
+        f"read in epoch {read_epoch}: the metadata is stale",
         topic=topic,
         partition=partition,
     )

@@ -104,7 +104,7 @@ class Positions:
         return assigned if assigned is not None and assigned.version == version else None
 
     def is_assigned(self, assigned: AssignedPartition) -> bool:
-        """Tell whether a partition is still assigned, and was all the time since."""
+        """Return whether a partition is still assigned, and was all the time since."""
         return self._assigned.get(assigned.topic_partition) is assigned
 
     # -- assignment --------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class Positions:
         return min((p.retry_at for p in self._assigned.values() if p.retry_at > now), default=None)
 
     def lacks_leaders(self, image: MetadataImage) -> bool:
-        """Tell whether a partition waits for somebody to lead it."""
+        """Return whether a partition waits for somebody to lead it."""
         return any(image.leader(partition) is None for partition in self._assigned)
 
     # -- answers -----------------------------------------------------------------------------------

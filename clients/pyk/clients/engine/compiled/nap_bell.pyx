@@ -17,7 +17,7 @@ cdef enum:
 
 
 cdef class NapBell:
-    """Lets one thread nap until somebody rings: a lock that is held, and given back by a ring."""
+    """Lets one thread nap until another rings: a lock that is held, and released by a ring."""
 
     def __cinit__(self):
         self._lock = PyThread_allocate_lock()

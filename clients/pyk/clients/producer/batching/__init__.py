@@ -1,1 +1,2 @@
-"""What a producer has accepted and not sent: batches by partition, within one budget of memory."""
+"""Hold the records that a producer accepted and has not sent: batches by partition, in one
+budget."""

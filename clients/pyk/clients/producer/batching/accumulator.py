@@ -1,12 +1,12 @@
-"""The records that a producer accepted and has not sent: one open batch a partition, and a budget.
+"""The records that a producer accepted and has not sent: an open batch per partition, and a budget.
 
-Application threads append, the sender takes; both under one short lock, which is all that the two
+Application threads append, the sender takes; both under one short lock, the only thing that the two
 share. Nothing crosses to the engine's loop per record: the sender is woken when a batch became
 full, and when the first record of a batch starts a linger that ends before the sender would look
 again.
 
-This module decides and blocks nobody: waiting is done by ``wake`` callbacks. What is done under the
-lock is in :mod:`pyk.clients.producer.batching.open_batches`.
+This module decides and never blocks: waiting is done by ``wake`` callbacks. The code under the lock
+is in :mod:`pyk.clients.producer.batching.open_batches`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class RecordAccumulator:
         self.drain = BatchDrain(self._batches, self._mutex)
         """The sender's side."""
         self.waits = BufferWaits(self._batches, self._mutex, self.wake)
-        """For whoever waits for room, or for a flush."""
+        """For callers that wait for room, or for a flush."""
 
     def append(  # noqa: PLR0917 - keywords would cost a tenth of the call
         self,
@@ -175,7 +175,8 @@ class RecordAccumulator:
             self._mutex.release()
 
     def refuse(self, error: KafkaError) -> None:
-        """Accept nothing from now on: raise ``error`` to all who come and all who wait for room."""
+        """Accept nothing from now on: raise ``error`` in new calls, and in those that wait for
+        room."""
         self._mutex.check()
         try:
             self._mutex.acquire()
@@ -186,14 +187,14 @@ class RecordAccumulator:
         call_all(wakes)
 
     def wake(self) -> None:
-        """Wake the sender if it has to hear of what was appended without waking it."""
+        """Wake the sender if it has to learn of records that were appended without waking it."""
         self._wake_if_due()
 
     def _wake_if_due(self) -> None:
-        """Wake the sender if it has to hear of something. Without the lock."""
+        """Wake the sender if it has to learn of something. Without the lock."""
         batches = self._batches
         if batches.must_wake:
-            batches.must_wake = False  # first: what happens from here on is told again
+            batches.must_wake = False  # first: later changes set it again
             try:
                 self.wakeup()
             except BaseException:
@@ -206,7 +207,7 @@ class RecordAccumulator:
         return self._refusal
 
     def refuse_after_fork(self, error: KafkaError) -> None:
-        """Refuse in a process that was forked off, where the lock may be held by nobody."""
+        """Raise in a forked child, where the thread that holds the lock may not exist."""
         self._mutex = self.drain.mutex = self.waits.mutex = Mutex()
         self._refusal = error
         unknown = copy_to_raise(error)
@@ -215,7 +216,7 @@ class RecordAccumulator:
             batch.result.abandon(unknown, batch.count)
 
     def forget_idle(self, used_before: float) -> list[str]:
-        """Forget topics that nothing was sent to since, and return them."""
+        """Forget topics without a record since then, and return them."""
         self._mutex.check()
         try:
             self._mutex.acquire()
@@ -228,7 +229,7 @@ class RecordAccumulator:
         return [topic.name for topic in idle]
 
     def topic(self, name: str, partition_count: int, available: Sequence[int]) -> TopicBatches:
-        """Take what metadata says of a topic and return its batches."""
+        """Apply the metadata of a topic and return its batches."""
         self._mutex.check()
         try:
             self._mutex.acquire()

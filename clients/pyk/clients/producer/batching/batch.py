@@ -1,4 +1,4 @@
-"""One batch of a producer: filled by the accumulator, sent by the sender, settled by an answer."""
+"""One batch of a producer: filled by the accumulator, sent by the sender, settled by a response."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ProducerBatch:
         self.partition = partition
         self.topic_partition = topic_partition
         self.topic_id: UUID | None = None
-        """Under which its topic went in the last request, if that had one."""
+        """The topic id in the last request with this batch, if that had one."""
         self.created_at = created_at
         self.result = new_result(topic, partition, engine)
         self.is_open = True
@@ -138,7 +138,7 @@ class ProducerBatch:
     def seal(
         self, producer_id: int = -1, producer_epoch: int = -1, base_sequence: int = -1
     ) -> None:
-        """Compress, stamp and checksum what was appended; from now on the bytes stand."""
+        """Compress, stamp and checksum the records; from now on the bytes are fixed."""
         builder, self._builder = self._builder, None
         assert builder is not None, "a batch is sealed once"
         self.data = builder.sealed(producer_id, producer_epoch, base_sequence)
@@ -146,7 +146,7 @@ class ProducerBatch:
         self._stamp(producer_id, producer_epoch, base_sequence)
 
     def restamp(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
-        """Give the batch another place in its partition's order; it certainly is not written."""
+        """Give the batch a new producer id, epoch and sequence; it is certainly not written."""
         assert self.data is not None, "only a sealed batch has a place to change"
         assert not self.may_be_written, "what may be written is sent again as it is, or not at all"
         # A copy: a request that gave up may still hold the old bytes in a buffer of its connection.
@@ -161,12 +161,12 @@ class ProducerBatch:
         self.base_sequence = base_sequence
 
     def failed(self, error: KafkaError, record_errors: dict[int, KafkaError] | None = None) -> None:
-        """Take note of why the batch, and single records of it, were not written."""
+        """Record why the batch, and single records of it, were not written."""
         self.error = error
         self.record_errors = record_errors
 
     def hand_out(self) -> None:
-        """Tell whoever waits what became of the records: written, or failed."""
+        """Settle the deliveries of the records: written, or failed."""
         if self.error is None:
             self.result.complete(self.base_offset, self.log_append_time)
         else:

@@ -1,4 +1,4 @@
-"""The sender's side of the accumulator: which batches to send, and what became of them."""
+"""The sender's side of the accumulator: take batches to send, and settle them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BatchDrain:
         """Return the batches that became full, and those that are open and due, to be closed when
         they can be sent. Each is returned once.
 
-        From here to the next ``take``, the sender is woken for what happens;
+        From here to the next ``take``, the sender is woken for changes;
         :meth:`next_linger_end` is when it should look by itself.
         """
         self.mutex.check()
@@ -48,7 +48,7 @@ class BatchDrain:
             self.mutex.release()
 
     def replace(self, batch: ProducerBatch, pieces: Sequence[ProducerBatch]) -> None:
-        """Let ``pieces`` stand for a batch that was split."""
+        """Replace a batch that was split by its ``pieces``."""
         self.mutex.check()
         try:
             self.mutex.acquire()
@@ -57,7 +57,7 @@ class BatchDrain:
             self.mutex.release()
 
     def release(self, batch: ProducerBatch) -> None:
-        """Give back the room of a batch whose result is known."""
+        """Release the room of a batch whose result is known."""
         self.mutex.check()
         try:
             self.mutex.acquire()

@@ -1,8 +1,7 @@
 """The producer's buffer as an account of bytes (``buffer.memory``), with a line of waiters.
 
-Room that comes free is granted to the first in line, and to nobody else before: a large record is
-not starved by small ones. The accumulator's lock guards it; what it returns is called outside of
-the lock.
+Room that becomes free is granted to the first in line before any other: small records do not starve
+a large one. The accumulator's lock guards it; what it returns is called outside of the lock.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ Wake = Callable[[], object]
 
 
 class RoomRequest:
-    """Room that somebody needs, and may have been granted; ``wake`` tells while it is in line.
+    """A request for room, which may have been granted; ``wake`` is set while it is in line.
 
-    Whoever makes one cancels it in the end, whatever happens: that gives back what was granted and
-    not used, and is nothing otherwise.
+    Its owner always cancels it in the end: that releases room that was granted and not used, and
+    has no effect otherwise.
     """
 
     __slots__ = ("is_granted", "size", "wake")
@@ -43,11 +42,11 @@ class BufferBudget:
         self._requests: deque[RoomRequest] = deque()
 
     def has_room(self, size: int) -> bool:
-        """Return whether ``size`` bytes are free for somebody who did not stand in line."""
+        """Return whether ``size`` bytes are free for a caller that is not in line."""
         return size <= self.available and not self._requests
 
     def is_contended(self) -> bool:
-        """Return whether somebody waits for room."""
+        """Return whether a caller waits for room."""
         return bool(self._requests)
 
     def request(self, request: RoomRequest, wake: Wake) -> None:
@@ -56,7 +55,7 @@ class BufferBudget:
         self._requests.append(request)
 
     def cancel(self, request: RoomRequest) -> None:
-        """Leave the line, or give back what was granted and not used; a second time is nothing."""
+        """Leave the line, or release room that was granted and not used; idempotent."""
         if request.is_granted:
             request.is_granted = False
             self.available += request.size
@@ -64,7 +63,7 @@ class BufferBudget:
             self._requests.remove(request)
 
     def grant(self) -> list[Wake]:
-        """Hand free room to the front of the line and return whom to wake."""
+        """Grant free room to the front of the line and return the callbacks to run."""
         wakes: list[Wake] = []
         while self._requests:
             request: RoomRequest = self._requests[0]
@@ -78,14 +77,14 @@ class BufferBudget:
         return wakes
 
     def dismiss(self) -> list[Wake]:
-        """Send everybody in line away ungranted and return whom to wake."""
+        """Dismiss the whole line without room and return the callbacks to run."""
         wakes = [request.wake for request in self._requests if request.wake is not None]
         self._requests.clear()
         return wakes
 
 
 def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """Return what a record takes of the buffer's budget, in bytes."""
+    """Return how many bytes of the budget a record takes."""
     size = RECORD_OVERHEAD_BYTES
     if key is not None:
         size += len(key)

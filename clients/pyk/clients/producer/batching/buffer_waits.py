@@ -14,7 +14,7 @@ class BufferWaits:
     """The line for room, and the flushes. Any thread may call.
 
     ``mutex`` is the accumulator's, which guards ``batches`` and their budget; ``wake_sender`` wakes
-    the sender if it has to hear of something.
+    the sender if it has to learn of something.
     """
 
     def __init__(
@@ -39,10 +39,10 @@ class BufferWaits:
         finally:
             self.mutex.release()
         call_all(wakes)
-        self._wake_sender()  # nothing lingers while somebody waits for room
+        self._wake_sender()  # nothing lingers while a caller waits for room
 
     def cancel_room(self, request: RoomRequest) -> None:
-        """Leave the line, or give back what was granted and not used."""
+        """Leave the line, or release room that was granted and not used."""
         self.mutex.check()
         try:
             self.mutex.acquire()
@@ -53,9 +53,10 @@ class BufferWaits:
         call_all(wakes)
 
     def begin_flush(self, wake: Wake) -> FlushRequest:
-        """Let nothing linger until :meth:`end_flush`; call ``wake`` when all of now is settled.
+        """Let nothing linger until :meth:`end_flush`; call ``wake`` when all current batches are
+        settled.
 
-        With nothing to wait for, ``remaining`` is empty and nobody is woken.
+        If there is nothing to wait for, ``remaining`` is empty and ``wake`` is not called.
         """
         self.mutex.check()
         try:

@@ -1,16 +1,16 @@
-"""What became of records: one result for a batch, one small slot for each record that asks.
+"""Outcomes of records: one result for a batch, and a small slot for each record that asks.
 
 A result for every record would cost more than encoding it. So :class:`BatchResult` is filled in
 once when its batch is written or given up, and a :class:`Delivery` is only (batch, index,
-timestamp): it becomes something to wait on when somebody waits. Compiled, deliveries live outside
-of the cyclic collector: it would walk every one of them, and what they point to never points back
-for longer than the batch is under way.
+timestamp): it can be waited on only once a caller waits. Compiled, deliveries live outside of the
+cyclic collector, which would walk every one of them; the objects they point to never point back for
+longer than the batch is unsettled.
 
-Threads: one thread completes a batch, the one that drives the engine then; any thread may ask. The
-queue of callbacks is the meeting point. Whoever adds one looks afterwards whether the batch is
-settled, whoever settles it looks afterwards whether there are callbacks, and ``popleft`` hands each
-to one of them only. Whoever adds a callback of the application to a settled batch has the engine
-run it: the thread that adds it may hold a lock that the callback takes.
+Threads: the thread that drives the engine settles a batch; any thread may ask. The queue of
+callbacks is the meeting point. A thread that adds a callback checks afterwards whether the batch is
+settled, the thread that settles it checks afterwards for callbacks, and ``popleft`` hands each to
+one of them only. A callback of the application that is added to a settled batch is run by the
+engine, because the thread that adds it may hold a lock that the callback takes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ _NO_RECORD_ERRORS: dict[int, KafkaError] = {}  # of all batches of which no reco
 class RecordMetadata:
     """Where a record was written.
 
-    ``offset`` is -1 where nobody knows it: ``acks=0``, or a broker that had the record already and
-    forgot its place. ``timestamp`` is the one that the log holds, in milliseconds since 1970.
+    ``offset`` is -1 if it is unknown: with ``acks=0``, or if the broker had the record already and
+    has forgotten its offset. ``timestamp`` is the one that the log holds, in milliseconds since
+    1970.
     """
 
     __slots__ = ("offset", "partition", "timestamp", "topic")
@@ -71,7 +72,7 @@ class RecordMetadata:
 
 
 class BatchResult:
-    """What became of the records of one batch; shared by their deliveries.
+    """The outcome of the records of one batch; shared by their deliveries.
 
     A batch that was too large for the broker is split: then ``pieces`` are the results that stand
     for its records now. A record keeps its index, and each piece has the index of its first one:
@@ -113,7 +114,7 @@ class BatchResult:
         self._callbacks: deque[Callback] = deque()
 
     def complete(self, base_offset: int, log_append_time: int = -1) -> None:
-        """Tell everybody that the batch was written from ``base_offset`` on."""
+        """Settle the deliveries: the batch was written from ``base_offset`` on."""
         self.base_offset = base_offset
         self.log_append_time = log_append_time
         self.is_done = True
@@ -122,7 +123,7 @@ class BatchResult:
     def fail(
         self, error: KafkaError, count: int, record_errors: dict[int, KafkaError] | None = None
     ) -> None:
-        """Tell everybody that the ``count`` records of the batch were not written for ``error``.
+        """Fail the ``count`` deliveries of the batch with ``error``.
 
         ``record_errors`` holds the errors of single records, where the broker named them, by their
         place in the batch.
@@ -135,9 +136,9 @@ class BatchResult:
         self._run_callbacks()
 
     def abandon(self, error: KafkaError, count: int) -> None:
-        """Settle the batch in a process that was forked off: nobody there will ever answer.
+        """Settle the batch in a forked child, which will never get a response.
 
-        Callbacks are not run: they are of threads that are not there.
+        Callbacks are not run: their threads do not exist in the child.
         """
         self._callbacks.clear()
         self.is_observed = True
@@ -160,8 +161,8 @@ class BatchResult:
         return second if index >= second.first_index else first
 
     def add_callback(self, callback: Callback) -> None:
-        """Run ``callback`` once it is known what became of its record: at once or, if it is of the
-        application, soon where that is known already.
+        """Run ``callback`` once the outcome of its record is known. If it is known already: at
+        once, or soon for a callback of the application.
         """
         self.is_observed = True
         self._callbacks.append(callback)
@@ -172,12 +173,12 @@ class BatchResult:
                 self._run_callbacks_soon()
 
     def discard_callback(self, callback: Callback) -> None:
-        """Forget a callback that nobody waits for any more."""
+        """Forget a callback that is not needed any more."""
         with contextlib.suppress(ValueError):  # it runs at this moment, or went to a piece
             self._callbacks.remove(callback)
 
     def _run_callbacks_soon(self) -> None:
-        """Run the callbacks in the engine, or here where it has ended: nobody else would."""
+        """Run the callbacks in the engine, or here if the engine has ended."""
         if self.engine is None or not self.engine.post(self.run_callbacks):
             self._run_callbacks()
 
@@ -215,7 +216,7 @@ def new_result(topic: str, partition: int, engine: Engine | None) -> BatchResult
 
 
 class Callback:
-    """Somebody who wants to hear what became of one record.
+    """A callback for the outcome of one record.
 
     ``function`` is called with the delivery, or with nothing if that is None. A slot like the
     delivery, and for the same reason: a tuple and a closure for each record would be walked by the
@@ -232,7 +233,7 @@ class Callback:
         self._function = function
 
     def is_internal(self) -> bool:
-        """Return whether it only wakes somebody, and takes no lock of the application."""
+        """Return whether it only wakes a waiter, and takes no lock of the application."""
         return self._delivery is None
 
     def run(self, engine: Engine | None) -> None:
@@ -253,8 +254,7 @@ class Delivery:
     """The outcome of one record that a producer accepted.
 
     Wait for it with :meth:`result` in blocking code and with ``await`` in async code, on any loop,
-    or be called back. Who does none of this loses nothing but the answer: what could not be
-    delivered is then logged, once per batch.
+    or with a callback. If you do none of this, a failure is only logged, once per batch.
     """
 
     __slots__ = ("_batch", "_index", "_timestamp")
@@ -265,13 +265,14 @@ class Delivery:
         self._timestamp = timestamp
 
     def done(self) -> bool:
-        """Return whether it is known what became of the record."""
+        """Return whether the outcome of the record is known."""
         return self._settled().is_done
 
     def result(self, timeout: float | None = None) -> RecordMetadata:
-        """Wait for the record to be written and return where; raise what went wrong instead.
+        """Wait until the record is written and return where; raise the error if it failed.
 
-        ``KafkaTimeoutError`` after ``timeout`` seconds means that the producer is still at it.
+        Raises ``KafkaTimeoutError`` after ``timeout`` seconds; the producer still tries to deliver
+        it.
         """
         self._wait(timeout)
         error = self._error()
@@ -280,17 +281,17 @@ class Delivery:
         return self._metadata()
 
     def exception(self, timeout: float | None = None) -> KafkaError | None:
-        """Wait like :meth:`result` and return what went wrong, None if nothing did."""
+        """Wait like :meth:`result` and return the error, None if the record was written."""
         self._wait(timeout)
         return self._error()
 
     def add_done_callback(self, function: Callable[[Delivery], object]) -> None:
         """Call ``function(delivery)`` once the outcome is known; soon, if it is known already.
 
-        It runs on the producer's own thread, or in a thread that waits for the producer meanwhile
-        (``flush``, ``result``, ``send_and_wait``), never inside of this call or of ``send``. So it
-        may take locks that are held here; but it must be quick and must not wait. Once the producer
-        has ended there is no other thread, and it is called at once.
+        It runs on the producer's own thread, or in a thread that waits for the producer (``flush``,
+        ``result``, ``send_and_wait``), never inside this call or ``send``. So it may take locks
+        that are held here; but it must be quick and must not wait. Once the producer has ended
+        there is no other thread, and it is called at once.
         """
         self._add_callback(function)
 
@@ -372,7 +373,7 @@ class Delivery:
         )
 
     def _arrival(self) -> Generator[Any, None, None]:
-        """Wait on the running loop, whichever it is, until the outcome is known."""
+        """Wait on the running loop, which may be any, until the outcome is known."""
         batch = self._settled()
         assert batch.engine is not None, "only a batch of an engine is settled later"
         future, finish = batch.engine.new_future()

@@ -1,4 +1,4 @@
-"""Those who wait until all that was accepted so far is settled. Pure."""
+"""Callers that wait until all records that were accepted so far are settled. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Wake = Callable[[], object]
 
 
 class FlushRequest:
-    """A flush that waits for ``remaining`` batches; ``wake`` says that there are none any more."""
+    """A flush that waits for ``remaining`` batches; ``wake`` is called when all are settled."""
 
     __slots__ = ("remaining", "wake")
 
@@ -20,7 +20,7 @@ class FlushRequest:
 
 
 class Flushes:
-    """The flushes under way. The accumulator's lock guards them."""
+    """The pending flushes. The accumulator's lock guards them."""
 
     __slots__ = ("requests",)
 
@@ -44,7 +44,7 @@ class Flushes:
                 request.remaining.update(pieces)
 
     def settled(self, batch: ProducerBatch, wakes: list[Wake]) -> None:
-        """Take a batch as settled; append to ``wakes`` whom to wake."""
+        """Remove a settled batch; append the callbacks to run to ``wakes``."""
         request: FlushRequest
         for request in self.requests:
             if batch in request.remaining:

@@ -1,8 +1,8 @@
 """The lock of the accumulator; ``compiled/mutex.pyx`` is the compiled form.
 
 The handler of a signal may raise right after ``acquire``, before whatever statement comes next. So
-it is called inside of the ``try`` whose ``finally`` releases it, and both are written in C: a
-method in Python could be left by an exception before or after what it does.
+it is called inside the ``try`` whose ``finally`` releases it, and both are written in C: an
+exception could leave a method in Python before or after its work.
 """
 
 from __future__ import annotations

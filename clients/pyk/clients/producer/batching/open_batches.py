@@ -1,4 +1,4 @@
-"""The batches that a producer accepted and that are not settled: one open one a partition. Pure.
+"""The batches of a producer that are not settled: at most one per partition is open. Pure.
 
 A batch stays open, and grows, until it is full or the sender can really send it: closing it when
 its linger ends would make many small batches where a broker is slow.
@@ -33,9 +33,9 @@ AWAKE = float("-inf")
 
 
 class OpenBatches:
-    """Fills batches, and says when the sender has to look at them.
+    """Fills batches, and decides when the sender has to look at them.
 
-    ``linger`` is in seconds. ``must_wake`` says that the sender has to be told of something.
+    ``linger`` is in seconds. ``must_wake`` is set when the sender has to be woken.
     """
 
     __slots__ = (
@@ -90,12 +90,12 @@ class OpenBatches:
     def update_topic(
         self, name: str, partition_count: int, available: Sequence[int]
     ) -> TopicBatches:
-        """Take what metadata says of a topic and return its batches."""
+        """Apply the metadata of a topic and return its batches."""
         topic = self.topics.get(name)
         if topic is None:
             topic = TopicBatches(name, self.now())
         topic.update(partition_count, available)
-        self.topics[name] = topic  # which other threads see only now
+        self.topics[name] = topic  # other threads see it from now on
         return topic
 
     def has_full(self) -> bool:
@@ -214,7 +214,7 @@ class OpenBatches:
     def take(self, now: float) -> tuple[list[ProducerBatch], list[ProducerBatch]]:
         """Return the batches that became full, and those that are open and due; each once.
 
-        From here to the next ``take``, the sender is woken for what happens.
+        From here to the next ``take``, the sender is woken for changes.
         """
         full, self._full = self._full, []
         due = self._take_due(now)
@@ -248,14 +248,14 @@ class OpenBatches:
         return True
 
     def replace(self, batch: ProducerBatch, pieces: Sequence[ProducerBatch]) -> None:
-        """Let ``pieces`` stand for a batch that was split."""
+        """Replace a batch that was split by its ``pieces``."""
         del self.unfinished[batch]
         self.unfinished.update(dict.fromkeys(pieces))
         self.topics[batch.topic].loads[batch.partition] += len(pieces) - 1
         self.flushes.replace(batch, pieces)
 
     def release(self, batch: ProducerBatch) -> list[Wake]:
-        """Give back the room of a batch whose result is known; return whom to wake."""
+        """Release the room of a batch whose result is known; return the callbacks to run."""
         del self.unfinished[batch]
         topic = self.topics[batch.topic]
         topic.loads[batch.partition] -= 1
@@ -265,12 +265,12 @@ class OpenBatches:
         return wakes
 
     def hurry(self) -> None:
-        """Have the sender woken once the lock is free."""
+        """Let the sender be woken once the lock is free."""
         self.must_wake = True
         self._wake_at = AWAKE
 
     def _hurries(self) -> bool:
-        """Return whether somebody flushes or waits for room: then nothing lingers."""
+        """Return whether a caller flushes or waits for room: then nothing lingers."""
         return bool(self.flushes.requests) or self.budget.is_contended()
 
     def _wake_for(self, due_at: float) -> None:

@@ -1,11 +1,11 @@
-"""Choose the partition of a record that names none. Pure.
+"""Choose the partition of a record that does not name one. Pure.
 
-A record with a key goes where every Kafka client would put it: by its murmur2 hash
+A record with a key goes where every Kafka client would put it: to the partition of its murmur2 hash
 (:func:`pyk.protocol.records.murmur2.partition_for_key`). A record without one sticks to the
 partition that is being filled and moves on after each batch (KIP-480, KIP-794), so that batches
-become full instead of many. Which partition is next is drawn with the odds of KIP-794: the more
-batches of a partition are under way, the less it gets, so a slow broker does not fill the
-producer's buffer.
+become full instead of numerous. The next partition is drawn with the odds of KIP-794: the more
+unfinished batches a partition has, the less it gets, so a slow broker does not fill the producer's
+buffer.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def next_sticky_partition(
 def choose_partition(partitioner: Partitioner, topic: TopicBatches, key: bytes | None) -> int:
     """Return the partition that a user's partitioner chooses.
 
-    Raises ``TypeError`` if it returns no number, ``ValueError`` if ``topic`` has no such partition.
+    Raises ``TypeError`` if it does not return an int, ``ValueError`` if ``topic`` lacks that
+    partition.
     """
     count = topic.partition_count
     chosen = partitioner(key, range(count), topic.available)

@@ -1,4 +1,4 @@
-"""Where the records of a ``send_batch`` come from: each kind fills a batch in one call. Pure."""
+"""The sources of the records of a ``send_batch``: each fills a batch in one call. Pure."""
 
 from __future__ import annotations
 

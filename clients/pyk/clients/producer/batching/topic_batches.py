@@ -45,7 +45,7 @@ class TopicBatches:
         self.sticky_bytes = 0
 
     def update(self, partition_count: int, available: Sequence[int]) -> None:
-        """Take what metadata says. Batches of partitions that are gone stay until they settle."""
+        """Apply metadata. Batches of partitions that are gone stay until they settle."""
         known = len(self.topic_partitions)
         self.topic_partitions.extend(
             TopicPartition(self.name, n) for n in range(known, partition_count)
@@ -62,7 +62,7 @@ class TopicBatches:
         return self.used_at < used_before and not any(self.loads)
 
     def next_sticky_partition(self, random: Random, is_adaptive: bool) -> int:
-        """Go on to another partition with the records that name none, and return it."""
+        """Move records that name no partition on to another one, and return it."""
         loads = self.loads if is_adaptive else None
         self.sticky_partition = next_sticky_partition(random, self.available, loads)
         self.sticky_bytes = 0

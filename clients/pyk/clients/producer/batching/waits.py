@@ -1,4 +1,4 @@
-"""What an application waits for before its records are in the buffer, as steps. Pure.
+"""The waits of an application before its records are in the buffer, as steps. Pure.
 
 A generator of :data:`Steps` yields each wait and is resumed when that is over; an error that ends a
 wait is thrown into it. The producers drive it, in a thread or in a task.

@@ -15,7 +15,7 @@ COLUMNS = ("key", "value", "headers", "partition", "timestamp")
 
 
 def is_table(records: Any) -> bool:
-    """Return whether records are an Arrow table, or anything that can hand one out."""
+    """Return whether records are an Arrow table, or an object that exports one."""
     return hasattr(records, "__arrow_c_stream__") or hasattr(records, "__arrow_c_array__")
 
 
@@ -92,7 +92,7 @@ class _Block:
         return ColumnRows(timestamps, self._values, self._keys, self._headers, rows)
 
     def _chosen(self, context: PartitioningContext) -> Any:
-        """Return the partition of every row as int32, None if each may go anywhere."""
+        """Return the partition of every row as int32, None if every row may go to any partition."""
         pa, compute = self._arrow, self._compute
         chosen = self._partitions
         if context.has_partitioner:

@@ -1,4 +1,4 @@
-"""What became of the records of one ``send_batch``."""
+"""The outcome of the records of one ``send_batch``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PartitionRecords:
         return self.spans[-1].start + self.spans[-1].count if self.spans else 0
 
     def position_of(self, row: int) -> int | None:
-        """Return the position of a row of the whole among these, None if it is not one of them."""
+        """Return the position of a row of the whole in these records, None if it is not in them."""
         row -= self.first_row
         if self.rows is None:
             return row if 0 <= row < self.source.count else None
@@ -63,20 +63,22 @@ class BatchDelivery(Sequence[Delivery]):
         self._count = sum(part.source.count for part in parts)
 
     def done(self) -> bool:
-        """Return whether it is known what became of every record."""
+        """Return whether the outcome of every record is known."""
         return all(leaf.is_done for leaf in self._leaves())
 
     def result(self, timeout: float | None = None) -> Sequence[RecordMetadata]:
-        """Wait for all records to be written and return where; raise the first failure instead.
+        """Wait until all records are written and return where; raise the first error if some
+        failed.
 
-        ``KafkaTimeoutError`` after ``timeout`` seconds means that the producer is still at it.
+        Raises ``KafkaTimeoutError`` after ``timeout`` seconds; the producer still tries to deliver
+        them.
         """
         self._wait(timeout)
         self._raise_failure()
         return _Metadata(self)
 
     def failures(self, timeout: float | None = None) -> dict[int, KafkaError]:
-        """Wait like :meth:`result` and return what went wrong, by the number of the record."""
+        """Wait like :meth:`result` and return the errors by the number of the record."""
         self._wait(timeout)
         return {
             part.row_of(position): error
@@ -139,7 +141,7 @@ class BatchDelivery(Sequence[Delivery]):
 
 
 class _Metadata(Sequence[RecordMetadata]):
-    """Where each record was written, looked up when it is asked for."""
+    """Where each record was written; computed on access."""
 
     def __init__(self, deliveries: BatchDelivery) -> None:
         self._deliveries = deliveries

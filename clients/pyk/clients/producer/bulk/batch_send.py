@@ -1,4 +1,4 @@
-"""``send_batch``: what is appended when, and what it waits for. Pure."""
+"""Decide for ``send_batch`` what to append when, and what to wait for. Pure."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class BatchSend:
     def steps(self, topic: str, records: Any) -> Steps[BatchDelivery]:
         """Append records, yielding each wait, and return the outcome of all.
 
-        Raises at once if a record is invalid. When a wait fails, what was not appended fails with
-        it, in the result.
+        Raises at once if a record is invalid. When a wait fails, the records that were not appended
+        fail with its error, in the result.
         """
         topic = as_topic(topic)
         bulk = self._read(topic, records)

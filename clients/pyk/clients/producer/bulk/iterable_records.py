@@ -33,13 +33,13 @@ T = TypeVar("T")
 
 @attrs.frozen
 class PartitioningContext:
-    """What the records' partitions and timestamps depend on, of the topic and of the producer."""
+    """The properties of topic and producer that partitions and timestamps of records depend on."""
 
     partition_count: int
     partition_of: Callable[[bytes | None], int]
-    """The partition of a key, -1 for whichever is being filled."""
+    """The partition of a key, -1 for the one that is being filled."""
     has_partitioner: bool
-    """A partitioner of the user's chooses, for records without a key too."""
+    """Whether a partitioner of the user chooses, also for records without a key."""
     sticky_partition: Callable[[], int]
     """The partition that is being filled with records without a key."""
     time_ms: int
@@ -51,7 +51,7 @@ class BulkRecords(Protocol):
     highest_partition: int | None
     """The highest partition that a record names."""
     largest_size: int
-    """What the largest record takes of the buffer's budget."""
+    """How many bytes of the budget the largest record takes."""
 
     def by_partition(self, context: PartitioningContext) -> list[PartitionRecords]:
         """Return the records by partition, in order."""
@@ -134,7 +134,7 @@ def read_records(
     """Return the records of an iterable.
 
     Its items are values, (key, value) tuples, or mappings of the arguments of ``send``. Str and
-    buffers become bytes; anything else is for the serializers.
+    buffers become bytes; serializers handle anything else.
     """
     if isinstance(records, str | bytes | Mapping):
         raise TypeError(
@@ -158,8 +158,8 @@ def group(
 ) -> list[tuple[int, array[int] | None, list[T]]]:
     """Return (partition, row numbers, records) for each partition that has any.
 
-    Records for any partition go to one of their own, or, if others name theirs, all to the one
-    that is being filled: in every partition the records keep their order.
+    Records that may go to any partition come under one of their own; or, if other records name a
+    partition, under the one that is being filled. In every partition the records keep their order.
     """
     named = set(partitions)
     if len(named) <= 1:

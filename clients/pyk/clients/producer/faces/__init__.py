@@ -1,1 +1,1 @@
-"""What an application calls: ``send``, and what both producers do on the event loop."""
+"""The methods of producers: ``send``, and what both producers do on the event loop."""

@@ -27,7 +27,7 @@ class WaitingRecord:
 
     @property
     def size(self) -> int:
-        """What it takes of the buffer's budget, in bytes."""
+        """How many bytes of the budget it takes."""
         return record_size(self.key, self.value, self.headers)
 
 

@@ -1,7 +1,7 @@
 """``send``, up to the accumulator: the part of a producer that runs once per record.
 
-These are the base classes of the producers. Compiled, ``send`` is a method of a C class: one Python
-method around it would cost as much as all that it does.
+These are the base classes of the producers. Compiled, ``send`` is a method of a C class: a Python
+method around it would double its cost.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ YIELD_EVERY = 256
 
 
 class SendPath:
-    """What both producers do with a record. ``_send_slowly`` is theirs: wait, then append."""
+    """The ``send`` of both producers. They implement ``_send_slowly``: wait, then append."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class SendPath:
         self._serializes = key_serializer is not None or value_serializer is not None
         self._partitioner = partitioner
         self._clock = clock
-        # Of an asyncio producer: elsewhere, nobody would send what was appended.
+        # For an asyncio producer: on another loop, appended records would never be sent.
         self._own_loop = own_loop
         # Known by its type, it is asked without a Python call.
         self._system_clock = clock if isinstance(clock, SystemClock) else None
@@ -123,7 +123,7 @@ class SendPath:
         )
 
     def _choose(self, batches: TopicBatches, key: bytes | None, partition: int | None) -> int:
-        """Return the partition of a record, -1 for whichever is being filled."""
+        """Return the partition of a record, -1 for the one that is being filled."""
         if partition is not None:
             return partition
         if self._partitioner is not None:
@@ -202,7 +202,7 @@ class BlockingSendPath(SendPath):
             delivery._wait(None, self._wake)
             return delivery.result()
         finally:
-            self._wake()  # what was not sent because of an error, or of the handler of a signal
+            self._wake()  # for records that were not sent because of an error or a signal handler
 
 
 class AsyncSendPath(SendPath):
@@ -238,9 +238,9 @@ class AsyncSendPath(SendPath):
         headers: HeadersLike | None,
         timestamp_ms: int | None,
     ) -> Any:
-        """Append a record and return its delivery, or a coroutine that does once it can.
+        """Append a record and return its delivery, or a coroutine that waits and then does so.
 
-        For whoever awaits the delivery at once, and so lets others run.
+        For callers that await the delivery at once, and so let other tasks run.
         """
         return self._send(topic, value, key, partition, headers, timestamp_ms)
 
@@ -264,7 +264,7 @@ class AsyncSendPath(SendPath):
             delivery.add_done_callback(on_delivery)
         completed = CompletedSend.__new__(CompletedSend)
         completed._delivery = delivery
-        # A loop over send() would not let anybody else run until the buffer is full.
+        # Otherwise a loop over send() would let no other task run until the buffer is full.
         self._sent += 1
         completed._must_yield = self._sent % YIELD_EVERY == 0
         return completed

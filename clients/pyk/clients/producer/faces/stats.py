@@ -1,4 +1,4 @@
-"""What a producer tells of itself."""
+"""The counters of a producer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import attrs
 
 @attrs.frozen(kw_only=True)
 class ProducerStats:
-    """A moment in the life of a producer. Counts are since it was made."""
+    """The counters of a producer at one moment; they begin when it is made."""
 
     delivered_records: int
     failed_records: int

@@ -1,1 +1,1 @@
-"""What a producer sends when and to whom, and what responses mean for its batches."""
+"""Decide what a producer sends, when and to which node, and what responses mean for its batches."""

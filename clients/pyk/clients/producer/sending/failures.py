@@ -1,4 +1,4 @@
-"""Why a batch of records failed, in the words that its producer gets. Pure."""
+"""Describe why a batch failed, in the words of its error. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.produce import BatchIndexAndErrorMessage, PartitionProduceResponse
 
 WhyUnsent = Callable[[TopicPartition], str]
-"""Says what keeps the batches of a partition from being sent."""
+"""Returns the reason why the batches of a partition are not sent."""
 
 
 def timeout_error(

@@ -1,4 +1,4 @@
-"""What is on its way to one node. Pure."""
+"""The requests to one node. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class NodeTraffic:
-    """The produce requests of one node: those under way, and the one that is being planned."""
+    """The produce requests of one node: those in flight, and the one that is being planned."""
 
     __slots__ = ("call", "in_flight", "node_id", "room")
 

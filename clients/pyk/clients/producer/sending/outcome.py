@@ -1,9 +1,9 @@
-"""What an answer to a produce request says of a batch. Pure.
+"""Decide what a produce response means for a batch. Pure.
 
 The question that decides everything is not "did it fail?" but "may it have been written?". A leader
 that steps down answers NOT_LEADER_OR_FOLLOWER also for what its followers have fetched already; a
-time-out or a lost connection says nothing at all. Such a batch is unknown, never failed: it is sent
-again, the same bytes, until a broker says which it was or its delivery timeout ends.
+timeout or a lost connection tells nothing at all. Such a batch is unknown, never failed: it is sent
+again, the same bytes, until a broker tells its outcome or its delivery timeout ends.
 
 A broker that was restarted may remember only the last batch of each producer. It answers
 OUT_OF_ORDER_SEQUENCE_NUMBER to the older ones although it has them. So that answer proves nothing
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 
 class BatchOutcome(Enum):
-    """What is known of a batch after an answer."""
+    """What is known of a batch after a response."""
 
     WRITTEN = auto()
     DUPLICATE = auto()
     """The broker has a batch with this sequence, longer ago than it remembers where."""
     REFUSED = auto()
-    """Certainly not written, worth another try."""
+    """Certainly not written; a retry may succeed."""
     UNKNOWN = auto()
-    """Perhaps written; another try is safe for an idempotent producer."""
+    """Perhaps written; a retry is safe for an idempotent producer."""
     OUT_OF_ORDER = auto()
     """Not written this time: the broker expects another sequence, or forgot the producer."""
     FENCED = auto()
@@ -41,12 +41,12 @@ class BatchOutcome(Enum):
     TOO_LARGE = auto()
     """Not written: the batch is larger than the topic allows, its records perhaps not."""
     FAILED = auto()
-    """Certainly not written, and another try would end the same."""
+    """Certainly not written, and a retry would fail in the same way."""
     UNCLEAR = auto()
-    """Perhaps written, and another try is pointless."""
+    """Perhaps written, and a retry is pointless."""
 
 
-# Answers of a broker that looks at a batch and refuses it before anything is appended.
+# Errors of a broker that checks a batch and refuses it before anything is appended.
 _REFUSED_FOR_GOOD = frozenset(
     {
         ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
@@ -70,7 +70,7 @@ _REFUSED_FOR_GOOD = frozenset(
 _VERDICTS = {
     ErrorCode.NONE: BatchOutcome.WRITTEN,
     ErrorCode.DUPLICATE_SEQUENCE_NUMBER: BatchOutcome.DUPLICATE,
-    # Looked at before anything is appended.
+    # Checked before anything is appended.
     ErrorCode.NOT_ENOUGH_REPLICAS: BatchOutcome.REFUSED,
     ErrorCode.CORRUPT_MESSAGE: BatchOutcome.REFUSED,
     ErrorCode.THROTTLING_QUOTA_EXCEEDED: BatchOutcome.REFUSED,
@@ -92,7 +92,7 @@ def outcome_of_code(code: ErrorCode) -> BatchOutcome:
 
 
 def outcome_of_error(error: KafkaError) -> BatchOutcome:
-    """Return what it means for all batches of a request that there is no answer to it."""
+    """Return what a missing response means for all batches of its request."""
     if not error.definite:
         return BatchOutcome.UNKNOWN
     return BatchOutcome.REFUSED if error.retriable else BatchOutcome.FAILED
@@ -108,7 +108,7 @@ class BatchAction(Enum):
     """It keeps its place, for its two halves."""
     FAILED = auto()
     GIVEN_UP_BEFORE = auto()
-    """Nobody waits for it any more; it only told whether there is a gap."""
+    """It has failed already; the response only tells whether there is a gap."""
 
 
 # Looked up in their enums for each batch, they would cost as much as the rest of its answer.

@@ -1,24 +1,25 @@
 """The batches of one partition on their way to its leader, in order. Pure.
 
-Up to ``max_in_flight`` batches of a partition are under way at once. As long as all goes well they
-are answered in the order in which they were sent. What happens else:
+Up to ``max_in_flight`` batches of a partition are in flight at once. Normally they are answered in
+the order in which they were sent. Otherwise:
 
-1. A batch is refused, or nobody knows what became of it. It keeps its place and is sent again, the
+1. A batch is refused, or its outcome is unknown. It keeps its place and is sent again, the
    same bytes. Batches that were sent after it are refused by the broker as out of order, so they
    are sent again too, one after the other, and nothing new while one of them waits.
 2. A batch is given up (its time is over, or it can never succeed) while later ones have their
    places already: there is a gap. If one of the later ones succeeds, the broker had the batch after
-   all, and the gap was none. If the oldest of them is out of order, the broker has none of them.
-3. The broker's order and ours cannot be brought together: the partition restarts. What certainly
+   all, and there was no gap. If the oldest of them is out of order, the broker has none of them.
+3. The broker's order and ours cannot be reconciled: the partition restarts. What certainly
    is not written gets new places in a new epoch, which also fences whatever copy of the given-up
-   batch may still be on its way to the broker (KIP-360). So later records neither fail nor come
-   twice. What may be written keeps its bytes for ever: it fails as unknown before the restart.
+   batch may still be on its way to the broker (KIP-360). So later records do not fail and are not
+   written twice. A batch in doubt keeps its bytes: it fails as unknown before the restart.
 4. A later batch is written while an earlier one is not settled: the broker had the earlier one as
-   well, or had forgotten the producer. The earlier one may be written, so it never comes behind.
+   well, or had forgotten the producer. The earlier one may be written, so it is never sent again
+   after the later one.
 
-Without idempotence there are no numbers, and a retry may bring a batch in twice; the order of
-sending is kept all the same. The producer's identity policy says when a new order may begin, and
-what follows where a broker refuses a batch for its place in the order.
+Without idempotence there are no sequence numbers, and a retry may write a batch twice; the order of
+sending is kept all the same. The producer's identity policy decides when a new order may begin, and
+what follows when a broker refuses a batch because of its place in the order.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ class PartitionQueue:
         self.has_gap = False
         self.must_restart = must_restart
         self.template: ProduceTemplate | None = None  # of requests with a batch of this one only
-        # What metadata say of the partition, looked up once in each image, which have numbers.
+        # The leader and topic id of the partition, looked up once per metadata image (by its
+        # number).
         self.image_number = -1
         self.leader: NodeTraffic | None = None
         self.topic_id: UUID | None = None
@@ -83,38 +85,38 @@ class PartitionQueue:
         self.was_served = False
 
     def is_idle(self) -> bool:
-        """Return whether there is no batch at all."""
+        """Return whether the queue has no batch at all."""
         return not (self.unsettled or self.queued or self.due)
 
     def oldest(self) -> ProducerBatch | None:
-        """Return the oldest batch that somebody still waits for."""
+        """Return the oldest batch whose outcome is still awaited."""
         for batch in self.unsettled:
             if not batch.is_given_up:
                 return batch
         return self.queued[0] if self.queued else self.due
 
     def waiting(self) -> list[ProducerBatch]:
-        """Return all batches that are not under way, in order."""
+        """Return all batches that are not in flight, in order."""
         retries = [batch for batch in self.unsettled if not batch.is_in_flight]
         return [*retries, *self.queued, *([self.due] if self.due else [])]
 
     def retry_at(self) -> float:
-        """Return when the next retry may go, unless it waits for more than its time."""
+        """Return when the next retry is due, unless it waits for more than its backoff."""
         if self.in_flight > 0 or not self.unsettled:
             return NEVER
         batch: ProducerBatch = self.unsettled[0]
         return batch.retry_at
 
     def is_ready_to_restart(self) -> bool:
-        """Return whether a new order has to begin, and no batch of the old one is under way."""
+        """Return whether a new order has to begin, and no batch of the old one is in flight."""
         if self.in_flight > 0:
             return False
         return self.must_restart or (self.has_gap and not self.unsettled)
 
     def restart(self, identity: IdentityPolicy) -> bool:
-        """Begin a new order with what is refused so far; False while ``identity`` does not let it.
+        """Begin a new order with the refused batches; return False while ``identity`` forbids it.
 
-        Drop first the batches that may be written: they must not be part of a new order.
+        Drop the batches in doubt first: they must not be part of a new order.
         """
         if not identity.begin_order(self.sequence):
             return False
@@ -140,7 +142,7 @@ class PartitionQueue:
         return self.queued[0] if self.queued else self.due
 
     def send(self, batch: ProducerBatch, node_id: int) -> None:
-        """Give ``batch`` its place, if it has none, and count it as under way."""
+        """Stamp ``batch`` with its sequence if it is new, and count it as in flight."""
         if batch.attempts == 0 and not self._is_unsettled(batch):
             self._begin(batch)
         batch.attempts += 1
@@ -149,7 +151,7 @@ class PartitionQueue:
         self.node_id = node_id
 
     def settle(self, batch: ProducerBatch) -> None:
-        """The batch was written; if there was a gap before it, there was none after all."""
+        """Remove a batch that was written; this also closes a suspected gap before it."""
         overtaken: ProducerBatch
         position = 0
         for overtaken in self.unsettled:
@@ -166,7 +168,7 @@ class PartitionQueue:
         self.sequence.is_known = True
 
     def keep(self, batch: ProducerBatch, retry_at: float) -> None:
-        """The batch keeps its place, to be sent again."""
+        """Keep the batch in its place, to be sent again."""
         self._came_back(batch)
         batch.retry_at = retry_at
 
@@ -204,7 +206,7 @@ class PartitionQueue:
     def _is_calm(self) -> bool:
         """Return whether batches may follow those in flight before these are answered.
 
-        Behind one that was given up they would be in doubt as soon as its request times out.
+        After one that was given up they would be in doubt as soon as its request times out.
         """
         if self.has_gap or self.in_flight < len(self.unsettled):
             return False

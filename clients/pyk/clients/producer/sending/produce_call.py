@@ -1,4 +1,4 @@
-"""One produce request: the batches in it, how it is encoded, and how its answer is read. Pure."""
+"""One produce request: its batches, its encoding, and the reading of its response. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PRODUCE = int(ApiKey.PRODUCE)
 
 
 class AllWritten:
-    """The answer that every batch of a call was written; each batch knows where."""
+    """Stands for a response in which every batch was written; each batch knows its offset."""
 
     __slots__ = ()
 
@@ -65,7 +65,7 @@ class ProduceCall(SelfCodedRequest):
             self.within = VERSIONS_WITH_NAMES
 
     def encode_parts(self, version: int, out: bytearray) -> list[Any]:
-        """Return the parts of the request, as a message does; raise as that."""
+        """Return the parts of the encoded request, and raise, as a message does."""
         if len(self.batches) > 1:
             return self._message().encode_parts(version, out)
         queue, batch = self.queues[0], self.batches[0]
@@ -93,7 +93,7 @@ class ProduceCall(SelfCodedRequest):
     def answers(self, response: ProduceResponse) -> list[PartitionProduceResponse | None]:
         """Return the answer to each batch, None where the broker gave none.
 
-        Answers for what was not asked, and second ones, are passed over.
+        Answers for other partitions, and duplicate ones, are ignored.
         """
         found: dict[tuple[str | int, int], PartitionProduceResponse] = {}
         for topic in response.responses:

@@ -1,8 +1,8 @@
-"""The produce request of one batch, but for its records, and the answer that it was written. Pure.
+"""Encode the produce request of one batch from a template, and recognise success responses. Pure.
 
 From one request of a partition to the next only the records change, and from one answer to the next
-only offsets. So the codec encodes an example of each, once for each version and topic id, and what
-it wrote is used again.
+only offsets. So the codec encodes an example of each, once for each version and topic id, which is
+reused.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SMALL_BYTES = 4 * 1024  # what is cheaper to copy than to hand on as a part of 
 
 
 class ProduceTerms:
-    """What every request of a producer asks for alike."""
+    """The fields that all requests of a producer share."""
 
     __slots__ = ("acks", "timeout_ms", "transactional_id")
 
@@ -49,7 +49,8 @@ class ProduceTerms:
 
 
 class ProduceTemplate:
-    """What every request with one batch of one partition has in common, and every good answer."""
+    """The bytes that all requests with one batch of one partition share, and all success
+    responses."""
 
     __slots__ = (
         "_answer_prefix",
@@ -78,7 +79,7 @@ class ProduceTemplate:
         start, _records, *end = request.encode_parts(version)
         no_records = _NO_RECORDS_COMPACT if self._is_compact else _NO_RECORDS_CLASSIC
         if not start.endswith(no_records):
-            raise AssertionError("the size of the records does not stand right before them")
+            raise AssertionError("the size of the records is not directly before them")
         self._prefix = bytes(start[: -len(no_records)])
         self._suffix = b"".join(end)
         zeros, ones = (_answer(topic, topic_id, partition, n).encode(version) for n in (0, -1))
@@ -86,13 +87,13 @@ class ProduceTemplate:
         first, size = min(differing), len(differing)
         self._offsets_end = first + size
         if max(differing) != first + size - 1 or size % _OFFSET_BYTES:
-            raise AssertionError("the offsets of an answer do not stand side by side")
+            raise AssertionError("the offsets of an answer are not side by side")
         self._answer_prefix = zeros[:first]
         self._answer_suffix = zeros[self._offsets_end :]
         self._has_append_time = size > _OFFSET_BYTES
 
     def fits(self, version: int, batch: ProducerBatch) -> bool:
-        """Return whether it is one for requests of this version with this batch."""
+        """Return whether it fits a request of this version with this batch."""
         return self.version == version and self.topic_id is batch.topic_id
 
     def fill(self, records: bytearray, out: bytearray) -> list[Any]:
@@ -110,7 +111,7 @@ class ProduceTemplate:
         return [out, records, self._suffix] if self._suffix else [out, records]
 
     def read_written(self, batch: ProducerBatch, frame: bytes | memoryview, start: int) -> bool:
-        """Return whether an answer says that ``batch`` was written, and nothing else; note where.
+        """Return whether a response only says that ``batch`` was written; record its offset.
 
         The answer begins at ``start`` of ``frame``.
         """

@@ -9,10 +9,10 @@ NEVER = float("inf")
 
 
 class ScheduledTurn:
-    """Calls a function on the event loop, soon after it is requested, or at a time.
+    """Calls a function on the event loop, soon after a request or at a given time.
 
-    However often it is requested until then, the function is called once. Nothing is called before
-    :meth:`start` or after :meth:`stop`; what was requested before the start is not lost.
+    Several requests lead to one call. Nothing is called before :meth:`start` or after :meth:`stop`;
+    requests before the start are kept.
     """
 
     def __init__(self, function: Callable[[], object]) -> None:
@@ -21,7 +21,7 @@ class ScheduledTurn:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due_at = NEVER
-        """When the timer ends."""
+        """When the timer fires."""
 
     def is_started(self) -> bool:
         """Return whether it was started, and not stopped since."""
@@ -40,17 +40,17 @@ class ScheduledTurn:
             self._timer.cancel()
 
     def request(self) -> None:
-        """Have the function called soon. On the loop only."""
+        """Call the function soon. On the loop only."""
         if not self._is_requested:
             self._is_requested = True
             if self._loop is not None:
                 self._loop.call_soon(self._run)
 
     def request_at(self, when: float) -> None:
-        """Have the function called at the loop's time ``when`` at the latest.
+        """Call the function at the loop's time ``when`` at the latest.
 
-        A call that is due earlier stays: it costs less to be called in vain now and then than to
-        set a new timer each time.
+        An earlier call stays scheduled: a useless call now and then costs less than a new timer
+        each time.
         """
         if self._loop is None or self._due_at <= when:
             return

@@ -1,11 +1,12 @@
-"""What a producer sends now, to whom, and what the answers mean for its batches. Pure.
+"""Plan what a producer sends to which node, and what responses mean for its batches. Pure.
 
 The driver (:mod:`.sender`) asks :meth:`SendPlanner.poll` what to do, does it, and reports how it
 ended with :meth:`SendPlanner.answered` or :meth:`SendPlanner.failed`. Each returns what follows:
 outcomes to hand out, new leaders, metadata that must be refreshed.
 
-Each round of ``poll`` takes at most one batch from each partition, as a request may hold; whoever
-was served goes to the end of the line, so a request that is full leaves nobody out for long.
+Each round of ``poll`` takes at most one batch from each partition, the most that a request may
+hold; a partition that was served goes to the end of the line, so a full request leaves none out for
+long.
 """
 
 from __future__ import annotations
@@ -62,10 +63,10 @@ _NO_QUEUES: list[PartitionQueue] = []
 
 
 class Routes(Protocol):
-    """What metadata say of partitions; an image of them never changes."""
+    """The metadata of partitions; an image never changes."""
 
     def leader(self, partition: TopicPartition, /) -> int | None:
-        """Return the node that leads a partition, None if there is none or it is not known."""
+        """Return the node that leads a partition, None if no leader is known."""
 
     def topic_id(self, topic: str, /) -> UUID | None:
         """Return the id of a topic, None if it is not known."""
@@ -84,7 +85,7 @@ class SendSettings:
 
 
 class Plan:
-    """What the driver does next. ``settled`` batches know what became of them."""
+    """What the driver does next. ``settled`` batches know their outcome."""
 
     __slots__ = ("calls", "look_again_at", "needs_metadata", "needs_producer_id", "settled")
 
@@ -132,7 +133,7 @@ class SendPlanner:
         self._why_unsent = why_unsent
         self.identity = identity
         # A queue is kept when its topic vanishes: its sequence must go on where it was (a topic
-        # that is gone for a moment must not make new records look like duplicates).
+        # that vanishes for a moment must not make new records look like duplicates).
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._active: list[PartitionQueue] = []  # those with batches, the next to serve first
         self._nodes: dict[int, NodeTraffic] = {}
@@ -145,14 +146,14 @@ class SendPlanner:
         return sum(node.in_flight for node in self._nodes.values())
 
     def is_busy(self) -> bool:
-        """Return whether a request is under way."""
+        """Return whether a request is in flight."""
         for node in self._nodes.values():  # noqa: SIM110 - a generator would cost more
             if node.in_flight:
                 return True
         return False
 
     def poll(self, now: float, routes: Routes) -> Plan:
-        """Return what is to be done at ``now``."""
+        """Return what to do at ``now``."""
         if routes is not self._routes:
             self._routes = routes
             self._image_number += 1
@@ -189,9 +190,9 @@ class SendPlanner:
     def answered(
         self, call: ProduceCall, response: ProduceResponse | AllWritten | None, now: float
     ) -> ResponseEffects:
-        """Take the answer to a call; None where none was asked for (``acks=0``).
+        """Take the response to a call; None if there is none (``acks=0``).
 
-        Of :class:`AllWritten` each batch knows where.
+        With :class:`AllWritten` each batch knows its offset.
         """
         call.node.in_flight -= 1
         effects = _new_effects(now)
@@ -211,7 +212,7 @@ class SendPlanner:
         return effects
 
     def failed(self, call: ProduceCall, error: KafkaError, now: float) -> ResponseEffects:
-        """Take it that there is no answer to a call."""
+        """Learn that a call failed without a response."""
         call.node.in_flight -= 1
         effects = _new_effects(now)
         effects.needs_metadata = True
@@ -314,7 +315,7 @@ class SendPlanner:
         return queue.next_batch(now, node.node_id, self._max_in_flight)
 
     def _restart(self, queue: PartitionQueue, plan: Plan) -> bool:
-        """Begin a new order in a partition; return whether it has batches that can be sent now."""
+        """Begin a new order in a partition; return whether it has batches to send now."""
         if queue.is_idle():
             return False
         plan.settled += self._drop_doubtful(queue)
@@ -324,7 +325,7 @@ class SendPlanner:
         return False
 
     def _look_up(self, queue: PartitionQueue) -> None:
-        """Find out where the batches of a partition go."""
+        """Look up the node for the batches of a partition."""
         routes = self._routes
         assert routes is not None
         node_id = routes.leader(queue.topic_partition)
@@ -345,7 +346,7 @@ class SendPlanner:
         return call
 
     def _end_round(self, plan: Plan, first: int) -> None:
-        """Close the calls of a round, and let whoever was not served be the next."""
+        """Close the calls of a round, and put the partitions that were not served first."""
         calls = plan.calls[first:]
         for call in calls:
             call.node.call = None
@@ -359,7 +360,7 @@ class SendPlanner:
                 queue.was_served = False
 
     def _look_ahead(self, now: float, plan: Plan) -> None:
-        """Find out when something is due that nobody will report, and forget who has nothing."""
+        """Compute the next deadline, and forget partitions without batches."""
         expires_at = earliest_retry = NEVER
         idle = 0
         for queue in self._active:
@@ -378,7 +379,7 @@ class SendPlanner:
         self._expires_at = expires_at
         plan.look_again_at = min(expires_at, earliest_retry, self._drain.next_linger_end())
 
-    # What became of it.
+    # What follows.
 
     def _judge(
         self,
@@ -418,7 +419,7 @@ class SendPlanner:
         answer: PartitionProduceResponse | None,
         effects: ResponseEffects,
     ) -> None:
-        retry_at = effects.now  # of no matter to what is written: it is not sent again
+        retry_at = effects.now  # irrelevant for a batch that is written
         if outcome is not _WRITTEN:
             chance = self._random.random()
             retry_at += self._settings.backoff.delay(batch.attempts, chance)
@@ -435,7 +436,7 @@ class SendPlanner:
             self._drain.replace(batch, pieces)
 
     def _give_up(self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError) -> bool:
-        """Drop a batch; False if it was open and became full meanwhile: it comes again."""
+        """Drop a batch; return False if it was open and became full meanwhile: it comes again."""
         if batch is queue.due and not self._drain.close(batch):
             return False
         own = copy_to_raise(error)
@@ -446,7 +447,7 @@ class SendPlanner:
         return True
 
     def _drop_doubtful(self, queue: PartitionQueue) -> Sequence[ProducerBatch]:
-        """Fail what may be written, before the rest begins a new order; return it."""
+        """Fail the batches in doubt, before the rest begins a new order; return them."""
         doubtful = [batch for batch in queue.unsettled if batch.may_be_written]
         for batch in doubtful:
             queue.drop(batch)

@@ -29,8 +29,8 @@ class Sender:
     """Drives a :class:`SendPlanner`: a turn whenever there is something to do, and no task for it.
 
     A turn is due when the accumulator says so, when a time has come that the last turn named, and
-    after an answer if anything is left to be sent. ``thread`` drives the loop where ``send`` runs
-    in other threads than that.
+    after a response if anything is left to be sent. ``thread`` drives the loop if ``send`` runs in
+    other threads.
     """
 
     def __init__(
@@ -70,19 +70,20 @@ class Sender:
         self.identity.ask_soon()
 
     def use(self, image: MetadataImage) -> None:
-        """Send where an image of metadata says, from now on. On the loop only."""
+        """Send to the leaders of this metadata image from now on. On the loop only."""
         self._metadata = image
         self._turn.request()
 
     def wake(self) -> None:
-        """Look soon what there is to send. On the loop only."""
+        """Look for batches to send soon. On the loop only."""
         self._turn.request()
 
     def wake_for_records(self) -> None:
-        """Send what is due at once if nothing is under way, else soon, with what comes until then.
+        """Send what is due: at once if nothing is in flight, otherwise soon, with what comes until
+        then.
 
-        A batch that is full, of a loop over ``send``, is left to a turn of the event loop. What it
-        takes to compress one, and to write it, is worth a thread of its own, if there is one.
+        A full batch, from a loop over ``send``, is left to a turn of the event loop: compressing
+        and writing it is worth the switch to the background thread, if there is one.
         """
         hurries = not (self._lingers or self._drain.has_full_batches())
         if self._thread is not None:
@@ -94,11 +95,11 @@ class Sender:
             self._visit()
 
     def visit(self) -> None:
-        """Send what is to be sent, as a visitor: the application hears of nothing meanwhile."""
+        """Send what is due, as a visitor: no callback of the application runs meanwhile."""
         self._visit()
 
     def take_turn(self) -> None:
-        """Send what is to be sent. On the loop only."""
+        """Send what is due. On the loop only."""
         self._take_turn()
 
     def stop(self, error: KafkaError) -> None:
@@ -108,7 +109,7 @@ class Sender:
         self._settle(self._planner.abandon(error))
 
     def _refused(self, error: KafkaError) -> None:
-        """Fail what cannot be sent without the producer id that a broker refused."""
+        """Fail the batches that need the producer id that a broker refused."""
         self._settle(self._planner.producer_id_refused(error))
 
     def _visit(self) -> None:
@@ -161,7 +162,7 @@ class Sender:
         if self._is_answered:
             client.submit(node_id, call, answer, None, call.within)
         else:
-            # Nobody answers, so it is the socket that has to say when it is too much.
+            # There are no responses, so only the socket tells when it is too much.
             sending = client.send(node_id, call, max_version=call.within.highest)
             task = client.supervisor.spawn(f"produce to node {node_id}", sending)
             task.add_done_callback(answer.sent)
@@ -169,7 +170,7 @@ class Sender:
     def _ended(self, call: ProduceCall, response: Answered, error: Exception | None) -> None:
         """Tell the planner how a call ended, and do what follows."""
         if self._is_stopped:
-            return  # its records are given up
+            return  # its records have failed already
         now = self._now()
         was_busy, self._is_busy = self._is_busy, True
         try:
@@ -202,7 +203,7 @@ class Sender:
             self._hand_out(settled)
 
     def hand_out(self, settled: list[ProducerBatch]) -> None:
-        """Set results: this wakes the threads that wait for them and runs delivery callbacks."""
+        """Settle batches: wake the threads that wait for them and run delivery callbacks."""
         self._hand_out(settled)
 
     def _hand_out(self, settled: list[ProducerBatch]) -> None:
@@ -216,7 +217,7 @@ class Sender:
 
 
 class ProduceAnswer:
-    """Waits for the outcome of one call, in the place of a future."""
+    """Takes the outcome of one call, instead of a future."""
 
     __slots__ = ("_call", "_is_done", "_sender")
 
@@ -236,9 +237,9 @@ class ProduceAnswer:
         self._sender._ended(self._call, None, error)
 
     def sent(self, sending: asyncio.Task[None]) -> None:
-        """Take the end of a call that nobody answers."""
+        """Take the end of a call without a response."""
         if sending.cancelled():
-            return  # with the client, and everything else
+            return  # cancelled together with the client
         error = sending.exception()
         if error is None:
             self.set_result(None)
@@ -247,7 +248,7 @@ class ProduceAnswer:
 
 
 def _new_answer(sender: Sender, call: ProduceCall) -> ProduceAnswer:
-    """Return what waits for the outcome; compiled, no arguments are parsed on the way."""
+    """Return the waiter for the outcome; compiled, no arguments are parsed on the way."""
     answer = ProduceAnswer.__new__(ProduceAnswer)
     answer._sender = sender
     answer._call = call

@@ -1,4 +1,4 @@
-"""The numbers of a partition's batches in its order: producer id, epoch, sequence. Pure.
+"""Number the batches of a partition: producer id, epoch, sequence. Pure.
 
 A broker remembers, for each producer and partition, the epoch and the sequence it expects next, and
 its last five batches. So a batch that is sent twice is written once, and one that comes too early
@@ -8,9 +8,9 @@ A higher epoch starts a new order: with it, a broker takes sequence 0 next and r
 still comes with the old one (KIP-360). A broker keeps all this per partition, so each partition
 restarts for itself, and only once none of its own batches is in doubt.
 
-A broker that has not met a producer takes its first batch at *any* sequence. So the first batch of
-an order goes alone: if it got lost and the second came through, the first could not be written any
-more before it.
+A broker that does not know a producer accepts its first batch with *any* sequence. So the first
+batch of an order goes alone: if it got lost and the second arrived, the first could not be written
+before it any more.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SEQUENCES = 1 << 31  # after 2^31 - 1 comes 0
 
 @attrs.frozen
 class ProducerIdentity:
-    """What InitProducerId answered."""
+    """The producer id and epoch of an InitProducerId response."""
 
     producer_id: int
     epoch: int
@@ -36,7 +36,7 @@ class ProducerIdentity:
 class PartitionSequence:
     """The numbers that the next new batch of one partition gets.
 
-    Before :meth:`start` batches have no numbers, which brokers take as they come.
+    Before :meth:`start` batches have no numbers, and brokers accept them in any order.
     """
 
     __slots__ = ("epoch", "is_known", "needs_new_producer_id", "next_sequence", "producer_id")
@@ -53,18 +53,18 @@ class PartitionSequence:
         return self.producer_id != NO_PRODUCER_ID
 
     def start(self, identity: ProducerIdentity) -> None:
-        """Begin as a producer that the brokers of this partition have not met."""
+        """Begin with a producer id that the brokers of this partition do not know."""
         self.producer_id = identity.producer_id
         self.epoch = identity.epoch
         self.next_sequence = 0
         self.is_known = self.needs_new_producer_id = False
 
     def can_restart(self) -> bool:
-        """Return whether the producer id has an epoch left; otherwise a new id is needed."""
+        """Return whether the producer id has an epoch left; if not, a new id is needed."""
         return self.is_numbered() and self.epoch < MAX_EPOCH and not self.needs_new_producer_id
 
     def restart(self) -> None:
-        """Leave what was refused or lost behind: the next batch is the first of a new epoch."""
+        """Begin a new epoch: the next batch is its first one."""
         self.epoch += 1
         self.next_sequence = 0
         self.is_known = False

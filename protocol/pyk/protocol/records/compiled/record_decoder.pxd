@@ -70,7 +70,7 @@ cdef inline int read_bytes(
 
 
 cdef inline bint is_utf8(const uint8_t *text, Py_ssize_t length) noexcept nogil:
-    """Tell whether Python would decode ``text``: no overlong forms, surrogates or more than 10FFFF."""
+    """Return whether ``text`` is valid UTF-8: no overlong form, surrogate or code above 10FFFF."""
     cdef const uint8_t *end = text + length
     cdef uint8_t first, low, high
     cdef int follow

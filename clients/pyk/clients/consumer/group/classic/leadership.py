@@ -63,7 +63,7 @@ class Leadership:
             self._layouts = self._topic_layouts.observe(image, now)
 
     def can_divide(self, now: float) -> bool:
-        """Tell whether all topics are known, or have been waited for long enough."""
+        """Return whether all topics are known, or have been waited for long enough."""
         found = map(self._image.topic, self._topic_layouts.topics)
         return now >= self.divide_by or all(topic is not None for topic in found)
 
@@ -79,5 +79,5 @@ class Leadership:
 
     @property
     def must_divide_again(self) -> bool:
-        """Tell whether the topics are not as they were when they were divided."""
+        """Return whether the topics are not as they were when they were divided."""
         return self.is_leader and self._layouts != self._divided_layouts

@@ -211,7 +211,7 @@ class ClassicMembership:
         return self._rejoin_reason is not None
 
     def is_absent(self, now: float) -> bool:
-        """Tell whether the application has been busy for so long that the member must leave."""
+        """Return whether the application has been busy for so long that the member must leave."""
         return self.state not in OUTSIDE and now >= self._absent_at
 
     def _due_at(self, now: float) -> float | None:
@@ -295,7 +295,7 @@ class ClassicMembership:
             self._try_joining_again(now, "lost the coordinator")
 
     def _is_wanted(self, sent: Send) -> bool:
-        """Tell whether the member is still in the state in which it handed out this request."""
+        """Return whether the member is still in the state in which it handed out this request."""
         return self._sent is sent and self._sent_in is self.state
 
     # -- joining -----------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 """The lock of the accumulator: two instructions where a lock of the operating system takes 40 ns.
 
 Compiled code that calls no Python runs under the GIL from end to end, so testing and setting a flag is
-one step. What little Python there is under this lock (making a batch) may hand the GIL to a thread that
-wants the lock too: that one lets go of the GIL until the flag falls. A free-threaded interpreter
-switches its GIL on to load this module.
+one step. The little Python that runs under this lock (making a batch) may hand the GIL to a thread
+that wants the lock too: that thread releases the GIL until the flag falls. A free-threaded
+interpreter switches its GIL on to load this module.
 """
 
 cdef extern from "pythread.h":

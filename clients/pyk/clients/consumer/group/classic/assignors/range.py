@@ -63,7 +63,7 @@ class _TopicShares:
 
     @property
     def racks_matter(self) -> bool:
-        """Tell whether some member could be nearer to one partition than to another."""
+        """Return whether some member could be nearer to one partition than to another."""
         member_racks = {member.rack for member in self.subscribers if member.rack is not None}
         all_racks = frozenset[str]().union(*self.racks)
         return bool(member_racks & all_racks) and any(racks != all_racks for racks in self.racks)
