@@ -1,7 +1,7 @@
-"""Serializers and deserializers for the kinds of keys and values that Kafka's own have.
+"""Serializers and deserializers like those of Apache Kafka, and for JSON.
 
 Give them to clients as ``key_serializer``, ``value_serializer``, ``key_deserializer`` and
-``value_deserializer``. Nulls never reach them: a None is a null, and a null is None.
+``value_deserializer``. They are not called for None, which is null in Kafka.
 """
 
 from __future__ import annotations
@@ -49,15 +49,17 @@ class StringDeserializer:
         self.encoding = encoding
 
     def deserialize(self, topic: str, data: bytes) -> str:
-        """Return the decoded text; raise ``UnicodeDecodeError`` if the bytes are none."""
+        """Return the decoded text; raise ``UnicodeDecodeError`` if the bytes are not in that
+        encoding."""
         return data.decode(self.encoding)
 
 
 class JsonSerializer:
     """Encode as JSON in UTF-8, with no white space.
 
-    ``default`` is what :func:`json.dumps` calls for objects that JSON does not know: ``str`` for
-    dates and UUIDs, :func:`attrs.asdict` or :func:`dataclasses.asdict` for your own classes.
+    ``default`` is the function that :func:`json.dumps` calls for objects that JSON does not know:
+    ``str`` for dates and UUIDs, :func:`attrs.asdict` or :func:`dataclasses.asdict` for your own
+    classes.
     """
 
     def __init__(self, default: Callable[[Any], Any] | None = None) -> None:
@@ -66,7 +68,7 @@ class JsonSerializer:
         ).encode
 
     def serialize(self, topic: str, data: Any) -> bytes:
-        """Return the JSON; raise ``TypeError`` or ``ValueError`` for what JSON cannot hold."""
+        """Return the JSON; raise ``TypeError`` or ``ValueError`` if JSON cannot represent it."""
         return self._encode(data).encode()
 
 
@@ -74,7 +76,7 @@ class JsonDeserializer:
     """Decode JSON to ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool`` and None."""
 
     def deserialize(self, topic: str, data: bytes) -> Any:
-        """Return what the JSON says; raise ``ValueError`` if the bytes are not JSON."""
+        """Return the decoded value; raise ``ValueError`` if the bytes are not JSON."""
         return json.loads(data)
 
 

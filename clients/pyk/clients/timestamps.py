@@ -1,4 +1,4 @@
-"""Times that applications give. Pure."""
+"""Validate times that applications give. Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def milliseconds(given: Any, what: str) -> int:
     """Return a time in milliseconds since 1970.
 
     Raises ``TypeError`` unless it is an int, ``ValueError`` if it is negative or beyond 64 bits. A
-    float is an error because it nearly always holds seconds, as ``time.time()`` returns them: taken
-    for milliseconds it would be a moment in January 1970.
+    float is an error because it nearly always holds seconds, as ``time.time()`` returns them; as
+    milliseconds it would be a time in January 1970.
     """
     number = given if type(given) is int else _as_int(given, what)
     if number < 0:

@@ -37,7 +37,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartit
 
 @attrs.frozen
 class OffsetAndMetadata:
-    """What a group commits for a partition: the offset of the *next* record to read, and a note.
+    """The committed offset of a partition: that of the *next* record to read, and a note.
 
     ``leader_epoch`` is the epoch of the last record read, None when it is not known (KIP-320).
     """
@@ -49,7 +49,7 @@ class OffsetAndMetadata:
 
 @attrs.frozen
 class OffsetAndTimestamp:
-    """Where a look-up by time ended: the first offset whose record is at or behind the time.
+    """The result of a lookup by time: the first offset whose record is at or after the time.
 
     ``timestamp`` is that record's, in milliseconds since 1970. ``leader_epoch`` is None when it is
     not known.

@@ -2,7 +2,7 @@
 
 A fetch session makes most requests small: no partition, or one that has moved on. From one such
 request of a topic to the next only numbers of a fixed size change. So the codec encodes examples,
-and where their bytes differ is where each number stands; what it wrote is used again.
+and finds the place of each number by comparing their bytes; the encoded bytes are reused.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class WantedPartition:
         self.version = version
 
     def is_told(self, told: WantedPartition) -> bool:
-        """Return whether the node knows all of this from what it was told."""
+        """Return whether the node knows all of this from earlier requests."""
         return (
             self.offset == told.offset
             and self.max_bytes == told.max_bytes
@@ -59,7 +59,7 @@ class WantedPartition:
         )
 
     def is_of_topic(self, topic_id: UUID) -> bool:
-        """Return whether the topic is that one, and was not deleted and made again since."""
+        """Return whether the topic is the same, and was not deleted and created again since."""
         return self.topic_id is topic_id or self.topic_id == topic_id
 
 
@@ -76,14 +76,14 @@ Wanted = dict[TopicPartition, WantedPartition]
 
 
 class FetchTerms:
-    """What every request of a consumer asks for alike."""
+    """The fields that all requests of a consumer share."""
 
     def __init__(self, min_bytes: int = 1, isolation_level: int = 0, rack: str = "") -> None:
         self.min_bytes = min_bytes
         self.isolation_level = isolation_level
         self.rack = rack
         self.templates: dict[str | None, FetchTemplate] = {}
-        """Those of small requests, by topic; None for those without a partition."""
+        """The templates of small requests, by topic; None for requests without a partition."""
 
 
 class FetchCall(SelfCodedRequest):
@@ -110,13 +110,13 @@ class FetchCall(SelfCodedRequest):
         self.max_wait_ms = max_wait_ms
         self.max_bytes = max_bytes
         self.wanted = wanted
-        """What the node has to be told."""
+        """The partitions that the node has to be told of."""
         self.forgotten: Wanted = {}
-        """What it shall leave out from now on."""
+        """The partitions that the node leaves out from now on."""
         self._terms = terms
 
     def encode_parts(self, version: int, out: bytearray) -> list[Any]:
-        """Return the parts of the request, as a message does; raise as that."""
+        """Return the parts of the encoded request, and raise, as a message does."""
         if version < FIRST_VERSION_WITH_SESSIONS and self.forgotten:
             # The node was newer when it was asked last. Its answer will say that it keeps no
             # session, and then it is told everything.
@@ -172,7 +172,7 @@ class FetchTemplate:
         self._number_positions = [self._find(terms, topic, number) for number in range(len(_ONES))]
 
     def _find(self, terms: FetchTerms, topic: str | None, number: int) -> int:
-        """Return where a number stands, NOWHERE if these requests do not have it."""
+        """Return the place of a number, NOWHERE if these requests do not have it."""
         other = _example(terms, topic, self.topic_id, self.version, changed=number)
         differing = [at for at in range(len(other)) if other[at] != self._bytes[at]]
         if not differing:

@@ -1,4 +1,4 @@
-"""Keep every assigned partition fetched: resolve its position, fetch, notice if it stands still."""
+"""Keep every assigned partition fetched: resolve its position, fetch, detect if it is stalled."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pyk.clients.consumer.positions.position_resolver import PositionResolver
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.client import Client
 
-# How often to look whether anything stands still, if nothing happens.
+# How often to look for stalled partitions if nothing happens.
 LOOK_SECONDS = 1.0
 
 
 class FetchLoop:
     """One task that looks at all partitions whenever something has changed.
 
-    It never waits for a response: those lead to the next requests by themselves.
+    It never waits for a response: responses lead to the next requests by themselves.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class FetchLoop:
 
     async def run(self) -> None:
         while True:
-            # First, because a new leader epoch is something to ask about.
+            # First, because a new leader epoch may lead to a question.
             self._positions.follow(self._client.metadata)
             self._resolver.ask()
             self._fetcher.look()

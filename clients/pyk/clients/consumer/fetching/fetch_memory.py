@@ -1,9 +1,9 @@
-"""How many bytes a node may send: each has its own share of the consumer's memory. Pure.
+"""Limit the bytes that a node may send: each has its own share of the consumer's memory. Pure.
 
 What is fetched and not read yet is bounded by ``buffer_memory`` (as KIP-81 calls it). With one
 account for all nodes, the node that answers first would take all of it, and take it again as soon
-as the application has read some: partitions of other leaders would never give a record. So each
-node that leads assigned partitions has an equal share, which no other node can use up.
+as the application has read some: partitions of other leaders would starve. So each node that leads
+assigned partitions has an equal share, which no other node can use up.
 
 Within a node the broker is fair: it begins each response with the partition whose turn was longest
 ago.
@@ -25,14 +25,14 @@ class FetchMemory:
     def grant(self, held: int, nodes: int) -> int:
         """Return how many bytes a node may send now, 0 if it has to wait for the application.
 
-        ``held`` is what it has sent and nobody has read; ``nodes`` share the memory. A node of
-        which nothing is held may always send at least one batch, however small its share (KIP-74).
+        ``held`` is what it has sent and the application has not read; ``nodes`` share the memory. A
+        node with ``held`` 0 may always send at least one batch, however small its share (KIP-74).
         """
         share = self.total // max(1, nodes)
         left = share - held
         # With less than this left, what would come is hardly worth a request.
         if held and left < min(self.partition, share // 2):
             return 0
-        # What is left besides whole partitions would go to the same partition every time.
+        # Otherwise the rest after whole partitions would go to the same partition every time.
         whole = left - left % max(1, self.partition)
         return max(1, min(self.request, whole or left))

@@ -1,4 +1,4 @@
-"""What to fetch from which node, and what an error in the answer asks for. Pure."""
+"""Plan what to fetch from which node, and what to do about errors. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class FetchErrorAction(Enum):
     FAIL = "tell the application, and fetch again later"
 
 
-# A broker that cannot read its own log, or that hides the topic, does not get better unnoticed.
+# The application must know of a broker that cannot read its own log, or that hides the topic.
 TOLD_AT_ONCE = frozenset({ErrorCode.CORRUPT_MESSAGE, ErrorCode.TOPIC_AUTHORIZATION_FAILED})
 NEEDS_METADATA = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID})
 PASSES = frozenset({ErrorCode.UNKNOWN_SERVER_ERROR})
@@ -45,7 +45,7 @@ class NodePlan:
     def __init__(self) -> None:
         self.wanted: Wanted = {}
         self.held_bytes = 0
-        """What was fetched of the node's partitions and is not read yet."""
+        """How many bytes of the node's partitions are fetched and not read yet."""
         self.max_bytes = 0
         """How many bytes the node may send."""
         self.waits_for_room = False
@@ -55,7 +55,7 @@ class NodePlan:
         on or their position is known."""
 
     def add(self, assigned: AssignedPartition, max_bytes: int, now: float) -> None:
-        """Ask for a partition, unless it has to wait."""
+        """Add a partition to the plan, unless it has to wait."""
         buffer = assigned.buffer
         self.held_bytes += buffer.buffered_bytes
         if now < assigned.retry_at:
@@ -68,7 +68,7 @@ class NodePlan:
         )
 
     def grant(self, max_bytes: int) -> None:
-        """Let the node send so many bytes; with 0, nothing is wanted of it now."""
+        """Set how many bytes the node may send; with 0, fetch nothing from it now."""
         self.max_bytes = max_bytes
         if not max_bytes:
             self.waits_for_room = True
@@ -93,7 +93,7 @@ def plan(
                 is_resolving = True
                 sharing.add(assigned.leader)
             continue
-        # Of what cannot be read the application takes nothing: it holds up nobody.
+        # The application takes nothing of a partition that cannot be read, so that does not count.
         if assigned.buffer.is_paused or assigned.buffer.is_unreadable:
             continue
         node = assigned.node_to_fetch(now)

@@ -3,7 +3,7 @@
 The node remembers the partitions of a session and where each is to be read from. Epoch 0 opens a
 session and names all partitions; each later request counts the epoch up and names those that are
 new, changed, or to be forgotten. A node that keeps no session answers session id 0, and every
-request is then complete. Any doubt about the node's memory is settled by opening a new session.
+request is then complete. After any doubt about the node's memory, a new session is opened.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LAST_VERSION_WITH_TOPIC_NAMES = 12
 
 
 class FetchSession:
-    """What one node knows of the partitions that are fetched from it."""
+    """The state of one node's fetch session, as the node knows it."""
 
     def __init__(self, terms: FetchTerms) -> None:
         self._terms = terms
@@ -34,10 +34,10 @@ class FetchSession:
         # By the number of the topic's id: UUID hashes itself with a Python function.
         self._names: dict[int, str] = {}
         self.uses_topic_ids = True
-        """Whether every partition asked for has a topic id, so that none needs its name."""
+        """Whether every requested partition has a topic id, so that no names are needed."""
 
     def request(self, wanted: Wanted, max_wait_ms: int, max_bytes: int) -> FetchCall:
-        """Return the request that fetches ``wanted`` and nothing else; the session keeps it.
+        """Return the request that fetches exactly ``wanted``; the session remembers it.
 
         In a complete request the partitions are read in this order until ``max_bytes``.
         """
@@ -52,7 +52,8 @@ class FetchSession:
         return call
 
     def answered(self, response: FetchResponse) -> ErrorCode:
-        """Take note of an answer; the code is not NONE if it has no partitions to look at."""
+        """Update the session from a response; if its code is not NONE, it has no partitions to
+        read."""
         code = ErrorCode(response.error_code) if response.error_code else NONE
         session_id = response.session_id
         if code is not NONE or session_id == NO_SESSION:
@@ -61,7 +62,7 @@ class FetchSession:
             self._session_id = session_id
             self._epoch = self._epoch + 1 if self._epoch < MAX_EPOCH else 1
         else:
-            self.reset()  # the node answers for somebody else's session
+            self.reset()  # the node answers for a session of another client
         return code
 
     def reset(self) -> None:
@@ -71,11 +72,11 @@ class FetchSession:
         self._told = {}
 
     def name_of(self, topic_id: UUID) -> str | None:
-        """Return the topic of an id that was asked for."""
+        """Return the topic of a requested id."""
         return self._names.get(topic_id.int)
 
     def _changes(self, wanted: Wanted) -> tuple[Wanted, int]:
-        """Return what the node has to be told, and of how many partitions it knows."""
+        """Return the changes to tell the node, and how many partitions it knows."""
         changed: Wanted = {}
         known = 0
         for partition, how in wanted.items():
@@ -93,7 +94,7 @@ class FetchSession:
 
 
 def rotated(wanted: Wanted, turn: int) -> Wanted:
-    """Return the partitions beginning with another one each turn: the last may get no bytes."""
+    """Return the partitions, beginning with another one each time: the last may get no bytes."""
     if len(wanted) < 2:
         return wanted
     ordered = list(wanted.items())

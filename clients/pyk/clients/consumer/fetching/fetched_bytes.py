@@ -1,4 +1,4 @@
-"""Look at fetched batches from outside, before anybody reads them. Pure."""
+"""Inspect the headers of fetched batches, before they are read. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LAST_OFFSET = 2**63 - 1
 
 
 class FetchedEnd:
-    """Where the batches of a fetch end, as far as their headers can be believed."""
+    """The end of the batches of a fetch, as far as their headers can be trusted."""
 
     def __init__(self, next_offset: int, leader_epoch: int, has_batch: bool) -> None:
         self.next_offset = next_offset
@@ -17,8 +17,8 @@ class FetchedEnd:
         self.leader_epoch = leader_epoch
         """The leader epoch of the last batch, -1 if unknown."""
         self.has_batch = has_batch
-        """Whether there is a batch that ends where it says, good or bad. Brokers never cut the
-        first one short (KIP-74), so without one, fetching again brings the same."""
+        """Whether there is a complete batch, good or bad. Brokers never cut the first one short
+        (KIP-74), so without one, another fetch would bring the same."""
 
 
 def find_end(data: memoryview, fetch_offset: int) -> FetchedEnd:

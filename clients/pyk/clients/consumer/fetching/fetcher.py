@@ -1,4 +1,4 @@
-"""Keep fetching from every node that leads an assigned partition, and notice what stands still."""
+"""Keep fetching from every node that leads an assigned partition, and detect stalled partitions."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Fetcher:
     """Keeps the buffers of all fetchable partitions filled.
 
     :meth:`look` is called whenever something may have become fetchable; it sends a request to each
-    node that has something to give and none under way. Answers lead to the next requests by
-    themselves, as long as a node has something.
+    node that may have records and has none in flight. Responses lead to the next requests by
+    themselves, as long as a node has records.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class Fetcher:
     def look(self) -> None:
         """Begin to fetch from nodes that have something fetchable."""
         if self._start_nodes() and not self._buffer.wants_room:
-            # Room that was made before the application knew to tell of it is seen by a second look.
+            # A second look sees room that was made before the application knew to report it.
             self._buffer.wants_room = True
             self._start_nodes()
 
     def _start_nodes(self) -> bool:
-        """Start what can be started; tell whether a node is left that waits for room."""
+        """Start the fetches that can start; return whether a node waits for room."""
         is_full = False
         for node_id, node_plan in self._plans().items():
             node = self._node(node_id)
@@ -81,7 +81,7 @@ class Fetcher:
     # -- what stands still -------------------------------------------------------------------------
 
     def watch(self) -> None:
-        """Look for partitions that stand still, help them, and tell the application in the end."""
+        """Look for stalled partitions, help them, and finally tell the application."""
         now = self._client.clock.now()
         self._note_answers(now)
         for assigned in self._positions:
@@ -96,7 +96,7 @@ class Fetcher:
             self._tell_of_lasting_failure(assigned, now)
 
     def _note_answers(self, now: float) -> None:
-        """Take note of the partitions that need no answer now, or have one under way."""
+        """Mark the partitions that need no response now, or whose request is in flight."""
         plans = self._plans()
         max_wait = self._config.fetch_max_wait_ms / 1000
         for assigned in self._positions:
@@ -111,7 +111,7 @@ class Fetcher:
                 assigned.answered_at = now + max_wait
 
     def _begin_again(self, assigned: AssignedPartition, now: float) -> None:
-        """Ask for everything again. This should never be needed; it is here for the unforeseen."""
+        """Open new fetch sessions. This should never be needed; it is a last resort."""
         log.warning("%s gets no records: opening new fetch sessions", assigned.topic_partition)
         assigned.progressed_at = assigned.answered_at = now
         assigned.turns = None
@@ -139,7 +139,7 @@ class Fetcher:
 def _is_looked_after(
     assigned: AssignedPartition, node: NodeFetcher | None, node_plan: NodePlan, now: float
 ) -> bool:
-    """Return whether a partition is asked for, or would be if its node might be asked now."""
+    """Return whether a partition is requested, or would be if its node were not backing off."""
     if node_plan.waits_for_room and not node_plan.wanted:
         return True
     if node is None or not node.is_running:
@@ -155,7 +155,7 @@ def _stalled(assigned: AssignedPartition) -> KafkaError:
     what = (
         f"has records from offset {offset} on, but none came"
         if assigned.is_behind
-        else f"was fetched from offset {offset} on, but no answer came"
+        else f"was fetched from offset {offset} on, but no response came"
     )
     return KafkaTimeoutError(
         f"{partition} {what} for {STALLS_UNTIL_TOLD * STALL_SECONDS:.0f} seconds",

@@ -1,4 +1,4 @@
-"""What a member of a group wants done: requests to send, and what the application must hear."""
+"""The actions of a member of a group: requests to send, and events for the application."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Partitions = frozenset[TopicPartition]
 
 @attrs.frozen
 class Wait:
-    """Nothing to do before ``until`` (monotonic seconds), or before something happens if None."""
+    """Do nothing before ``until`` (monotonic seconds), or before the next event if None."""
 
     until: float | None
 
@@ -29,7 +29,7 @@ class Send:
 
 @attrs.frozen
 class Leave:
-    """Send this to the coordinator, in ``min_version`` or later; its response does not matter."""
+    """Send this to the coordinator, in ``min_version`` or later; the response is ignored."""
 
     request: Any
     min_version: int | None = None

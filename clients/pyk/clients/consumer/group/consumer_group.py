@@ -23,7 +23,8 @@ log = logging.getLogger(__name__)
 
 
 class ConsumerGroup:
-    """What having a ``group_id`` brings: shared work, committed offsets, or only the latter.
+    """The group of a consumer with a ``group_id``: membership and committed offsets, or only
+    offsets.
 
     Rebalances reach the application as events. It takes one with :meth:`begin_event`, lets its
     listener run, and gives it back with :meth:`finish_event`.
@@ -67,7 +68,8 @@ class ConsumerGroup:
     # -- rebalances --------------------------------------------------------------------------------
 
     def _handle(self, event: ApplicationEvent) -> None:
-        """Do what a change of the assignment asks for at once, and leave the rest as an event."""
+        """Apply a change of the assignment at once, and leave the application's part as an
+        event."""
         match event:
             case Assign():
                 self._positions.assign(
@@ -87,11 +89,11 @@ class ConsumerGroup:
         self._buffer.call_attention(EVENT)
 
     async def begin_event(self, deadline: float | None) -> ApplicationEvent | None:
-        """Return what the application has to hear next, None if there is nothing yet.
+        """Return the next event for the application, None if there is none yet.
 
         Before partitions are revoked, what is finished of them is committed. That may take longer
-        than the caller has: it then hears of it when it comes again. Raises the error that keeps
-        this member out of the group.
+        than the caller has: then the next call returns the event. Raises the error that keeps this
+        member out of the group.
         """
         self.driver.notice_application()
         self._raise_error()
@@ -121,7 +123,7 @@ class ConsumerGroup:
         return committing.done() and committing is self._last_commit
 
     def finish_event(self, event: ApplicationEvent) -> None:
-        """Take note that the application has heard of an event."""
+        """Note that the application has handled an event."""
         if not self._events or self._events[0] is not event:
             return  # partitions were lost meanwhile
         self._events.popleft()
@@ -144,9 +146,9 @@ class ConsumerGroup:
         return frozenset().union(*(event.partitions for event in revokes))
 
     def events_at_the_end(self) -> list[ApplicationEvent]:
-        """Return what the application has to hear before this member leaves.
+        """Return the last event for the application before this member leaves.
 
-        Losses that it has not heard of, and the revocation of what it knows to be its own.
+        It has losses that the application has not heard of, and the revocation of its partitions.
         """
         ends: list[ApplicationEvent] = []
         unheard: frozenset[TopicPartition] = frozenset()
@@ -167,7 +169,7 @@ class ConsumerGroup:
             self._buffer.hold(self._positions[partition].buffer)
 
     def _drop(self, partitions: Collection[TopicPartition]) -> None:
-        """Have the application go without partitions, and commit nothing of them."""
+        """Take partitions away from the application, and commit nothing of them."""
         for assigned in self._positions:
             if assigned.topic_partition in partitions:
                 assigned.buffer.assignment.is_lost = True
@@ -188,14 +190,16 @@ class ConsumerGroup:
             raise error.with_traceback(None)
 
     def _raise_lasting_failure(self) -> None:
-        """Raise what keeps the member from joining, when it is time to tell the application."""
+        """Raise the error that keeps the member from joining, when it is time to tell the
+        application."""
         if self.membership.standing.is_joining:
             lasting = self.membership.failures.take_error(self._client.clock.now())
             if lasting is not None:
                 raise lasting.with_traceback(None)
 
     def problem(self, now: float) -> KafkaError | None:
-        """Return what has kept this member from its group for a while, None if nothing has."""
+        """Return the error that has kept this member from its group for a while, None if there is
+        none."""
         return self.membership.error or self.membership.failures.problem(now)
 
     @property
@@ -203,7 +207,7 @@ class ConsumerGroup:
         return self.membership.standing.is_member
 
     def leave(self, reason: str) -> Leave | None:
-        """Drop what is assigned by the group, and return what is left to tell its coordinator."""
+        """Drop the assignment of the group, and return what is left to tell its coordinator."""
         self._events.clear()
         self._last_commit = None
         action = self.driver.end_membership(reason)

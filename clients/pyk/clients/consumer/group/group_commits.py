@@ -1,4 +1,4 @@
-"""The commits of a member of a group: what the application names, and what it has finished."""
+"""The commits of a group member: of offsets that the application names, and of finished ones."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ log = logging.getLogger(__name__)
 
 Owners = Mapping[TopicPartition, Assignment]
 
-# Seconds; an interval of 0 shall not keep the coordinator busy with nothing but commits.
+# Seconds; even an interval of 0 must not flood the coordinator with commits.
 SHORTEST_INTERVAL = 0.05
 
 
 class GroupCommits:
-    """Commits offsets for one group, and never those of partitions that the group took away."""
+    """Commits offsets of one group, but never of partitions that the group took away."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class GroupCommits:
         self._heard: dict[TopicPartition, Assignment] = {}
         """The last assignment of each partition that the application knows of."""
         self._lost: list[TopicPartition] = []
-        """Partitions of which something uncommitted was lost, until the application hears it."""
+        """Partitions that were lost with uncommitted records, until the application knows it."""
         self._committer = Committer(
             client,
             config.group_id,
@@ -60,21 +60,21 @@ class GroupCommits:
     # -- what the group does -----------------------------------------------------------------------
 
     def hear(self, partitions: Iterable[TopicPartition]) -> None:
-        """Take note that the application knows that these partitions are assigned."""
+        """Record that the application knows that these partitions are assigned."""
         for partition in partitions:
             if partition in self._positions:
                 self._heard[partition] = self._positions[partition].buffer.assignment
 
     def lose(self, partitions: frozenset[TopicPartition]) -> None:
-        """Take note of partitions that another member may have already."""
+        """Record partitions that another member may own already."""
         self._lost += self._uncommitted(partitions)
 
     def losses_heard(self) -> None:
-        """Take note that the application has heard of all that was lost."""
+        """Record that the application knows of all losses."""
         self._lost.clear()
 
     def forget(self, partitions: Collection[TopicPartition]) -> None:
-        """Forget what is committed of partitions that others may commit now."""
+        """Forget the committed offsets of partitions that other members may commit now."""
         self._auto_commit.forget(partitions)
 
     def leave(self) -> None:
@@ -83,7 +83,7 @@ class GroupCommits:
         self._heard.clear()
 
     def _uncommitted(self, partitions: frozenset[TopicPartition]) -> list[TopicPartition]:
-        """Return the partitions of which the application got something that is not committed."""
+        """Return the partitions with records that were handed out and are not committed."""
         return [
             assigned.topic_partition
             for assigned in self._positions
@@ -97,7 +97,8 @@ class GroupCommits:
     def _finished(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> dict[TopicPartition, Finished]:
-        """Return where the group would go on, for each partition of which that is known."""
+        """Return the offset at which the group would go on, for each partition where it is
+        known."""
         found = {}
         for assigned in self._positions:
             partition = assigned.topic_partition
@@ -112,8 +113,8 @@ class GroupCommits:
     async def commit(self, wanted: OffsetsToCommit, deadline: float) -> None:
         """Commit offsets that the application names.
 
-        Raises :class:`CommitFailedError` if the partition was lost of a record that is named, or,
-        where only an offset is named, of what the application got last.
+        Raises :class:`CommitFailedError` if the partition of a named record was lost since; for a
+        named offset, that of the last record that the application got.
         """
         owners = {p: wanted.assignments.get(p) or self._heard.get(p) for p in wanted.offsets}
         versions = {p: self._positions[p].version for p in owners if p in self._positions}
@@ -123,8 +124,7 @@ class GroupCommits:
     async def commit_all(self, deadline: float) -> None:
         """Commit everything that the application got so far.
 
-        Raises :class:`CommitFailedError` if something of it was lost, which the application has not
-        heard yet.
+        Raises :class:`CommitFailedError` if some of it was lost and the application does not know.
         """
         if self._lost:
             raise not_a_member(self._lost[0])
@@ -135,7 +135,7 @@ class GroupCommits:
     async def commit_finished(
         self, partitions: Collection[TopicPartition] | None, deadline: float | None = None
     ) -> None:
-        """Commit by itself what is finished; a failure is only logged.
+        """Auto-commit what is finished; a failure is only logged.
 
         Without a deadline it takes no longer than a request may.
         """
@@ -182,16 +182,15 @@ class GroupCommits:
     async def fetch_committed(
         self, partitions: Collection[TopicPartition], deadline: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Return what is committed, None where nothing is."""
+        """Return the committed offsets, None for partitions without one."""
         return await self._committer.fetch(partitions, deadline)
 
     async def fetch_beginnings(
         self, partitions: Collection[TopicPartition], deadline: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Return what is committed of partitions that are read on from there.
+        """Return the committed offsets from which partitions are read on.
 
-        That need not be committed again. Unless the application has sought meanwhile: it may have
-        gone back.
+        They need not be committed again, unless the application has called ``seek`` meanwhile.
         """
         versions = {p: self._positions[p].version for p in partitions if p in self._positions}
         found = await self._committer.fetch(partitions, deadline)

@@ -1,6 +1,6 @@
-"""For how long a member has had no success at its coordinator, and whom that must be told. Pure.
+"""Track how long a member has failed at its coordinator, and when to report that. Pure.
 
-One request that is refused is nothing: another member was quicker, a coordinator has just moved.
+One refused request is normal: another member was quicker, or a coordinator has just moved.
 Refusals that last are a problem in ``health()`` and a warning in the log, and a member that cannot
 join, so that its application gets nothing, raises them.
 """
@@ -27,25 +27,25 @@ class JoinFailures:
     _raised_at: float | None = None
 
     def failed(self, error: KafkaError, now: float) -> None:
-        """Take note of a request that was refused, or not answered."""
+        """Record a request that was refused, or not answered."""
         self._error = error
         if self._since is None:
             self._since = now
 
     def succeeded(self) -> None:
-        """Take note that the member is in its group, or does not want to be."""
+        """Record that the member is in its group, or does not want to be."""
         self._since = self._error = self._warned_at = self._raised_at = None
 
     def problem(self, now: float) -> KafkaError | None:
-        """Return the last failure once they last for so long that somebody should know."""
+        """Return the last failure once they last long enough to be reported."""
         return self._error if self.seconds(now) >= PROBLEM_SECONDS else None
 
     def seconds(self, now: float) -> float:
-        """Return for how long there was no success."""
+        """Return how long there was no success."""
         return 0.0 if self._since is None else now - self._since
 
     def take_warning(self, now: float) -> KafkaError | None:
-        """Return what the log should say now: once a minute while it lasts."""
+        """Return the failure to log now: once a minute while it lasts."""
         if _is_recent(self._warned_at, now, WARNING_INTERVAL_SECONDS):
             return None
         problem = self.problem(now)

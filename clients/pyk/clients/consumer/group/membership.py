@@ -1,4 +1,4 @@
-"""What a consumer needs of its membership in a group, by whatever protocol.
+"""The interface of a consumer's membership in a group, the same for all protocols.
 
 A membership is pure: its driver asks ``next_action`` what to do, does it, and reports what came of
 it. One request at a time is in flight. The protocols differ in what is sent, and agree in what a
@@ -38,14 +38,15 @@ from pyk.clients.offsets import Identity
 
 @attrs.frozen(kw_only=True)
 class Standing:
-    """Where a member stands in its group at one moment."""
+    """The state of a member in its group at one moment."""
 
     state: str
     """Its state in the protocol, in words for ``health()``."""
     identity: Identity | None
-    """As whom to commit; None before the first assignment and between two lives."""
+    """The identity to commit under; None before the first assignment and between two
+    memberships."""
     is_member: bool = True
-    """Whether it wants to be a member, be it in the group by now or not."""
+    """Whether it wants to be a member, in the group already or not."""
     is_joining: bool = False
     """Whether it asks to be in the group, and is not yet."""
     is_rebalancing: bool = False
@@ -54,7 +55,7 @@ class Standing:
 
 @attrs.frozen
 class MetadataNeeds:
-    """What a member has to know of the cluster beside the topics that it subscribes to."""
+    """What a member has to know of the cluster besides the topics that it subscribes to."""
 
     topics: frozenset[str] = frozenset()
     is_incomplete: bool = False
@@ -70,7 +71,7 @@ class Membership(Protocol):
 
     @property
     def standing(self) -> Standing:
-        """Where it stands now."""
+        """Its state now."""
 
     @property
     def needs(self) -> MetadataNeeds:
@@ -80,10 +81,10 @@ class Membership(Protocol):
         """Want these topics from now on; the first time, join."""
 
     def application_polled(self, now: float) -> None:
-        """Take note that the application has come for records, or waits for some."""
+        """Note that the application has asked for records, or waits for some."""
 
     def metadata_changed(self, image: MetadataImage, now: float) -> None:
-        """Take note of how the cluster is now."""
+        """Apply new metadata of the cluster."""
 
     def next_action(self, now: float) -> Action:
         """Return what is due now."""
@@ -92,10 +93,10 @@ class Membership(Protocol):
         """Take the response to a request, unless it is not wanted any more."""
 
     def request_failed(self, sent: Send, error: KafkaError, now: float) -> None:
-        """Take note that a request got no response."""
+        """Learn that a request got no response."""
 
     def revoked(self, revoke: Revoke) -> None:
-        """Take note that the application has stopped with what a :class:`Revoke` named."""
+        """Learn that the application has given up the partitions of a :class:`Revoke`."""
 
     def is_absent(self, now: float) -> bool:
         """Return whether the application has been busy for so long that the member must leave."""

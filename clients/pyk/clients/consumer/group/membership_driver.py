@@ -1,9 +1,9 @@
-"""Drive a member of a group: send what it wants sent, and tell it what came of that.
+"""Drive a member of a group: send its requests, and report their outcome to it.
 
-Its requests have a connection of their own (the lane ``group``), where a JoinGroup may wait for
-other members as long as it likes. Nothing here waits for the application: what it has to do for a
-rebalance is left in ``events``, and the heartbeats go on. Nothing here knows which protocol the
-group speaks.
+Its requests have a connection of their own (the lane ``group``), where a JoinGroup may wait long
+for other members without delaying anything else. Nothing here waits for the application: its part
+in a rebalance is left in ``events``, and the heartbeats go on. Nothing here knows which protocol
+the group speaks.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ FIND_SECONDS = 5.0
 class MembershipDriver:
     """Runs the membership of one consumer in its group.
 
-    ``on_event`` is told, on the loop, what the application has to hear or do; ``on_failure`` is
+    ``on_event`` is called on the loop with events for the application; ``on_failure`` is
     called when the membership has an ``error``. ``activity`` returns a number that grows whenever
-    the application comes for records, None while it waits for some; it is looked at every
+    the application asks for records, None while it waits for some; it is checked every
     ``look_interval`` seconds while a request is in flight.
     """
 
@@ -78,12 +78,12 @@ class MembershipDriver:
         self._wake.set()
 
     def revoked(self, event: Revoke) -> None:
-        """Take note that the application has given up the partitions of an event."""
+        """Report that the application has given up the partitions of an event."""
         self.membership.revoked(event)
         self._wake.set()
 
     def notice_application(self) -> None:
-        """Take note that the application has come for records."""
+        """Report that the application has asked for records."""
         self.membership.application_polled(self._client.clock.now())
         self._wake.set()
 
@@ -93,7 +93,7 @@ class MembershipDriver:
         self._wake.set()
 
     def end_membership(self, reason: str) -> Leave | None:
-        """Be no member any more at once; return what is left to tell the coordinator."""
+        """End the membership at once; return what is left to tell the coordinator."""
         action = self.membership.leave(reason)
         if self._asking is not None:
             self._asking.cancel()
@@ -103,7 +103,7 @@ class MembershipDriver:
     async def tell_coordinator(self, action: Leave | None, deadline: float) -> None:
         """Tell the coordinator that the member has left, if there is time.
 
-        A caller that is cancelled meanwhile does not keep it from being told.
+        It is told even if the caller is cancelled meanwhile.
         """
         if action is not None:
             leaving = self._client.supervisor.spawn(
@@ -126,7 +126,7 @@ class MembershipDriver:
                 self._tell_failures()
 
     def _tell_failures(self) -> None:
-        """Let the log and the application know what keeps the member out of its group."""
+        """Log, and tell the application, why the member is not in its group."""
         now, membership = self._client.clock.now(), self.membership
         warning = membership.failures.take_warning(now)
         if warning is not None:
@@ -195,7 +195,7 @@ class MembershipDriver:
         """Return the coordinator's response, or the error that came instead of one."""
         deadline = self._client.clock.now() + action.timeout_ms / 1000
         try:
-            # Not until the deadline: what keeps the coordinator from being found must be told.
+            # Not until the deadline: the reason why the coordinator is not found must be reported.
             find_deadline = min(deadline, self._client.clock.now() + FIND_SECONDS)
             node = await self._coordinator(find_deadline)
             left_ms = int((deadline - self._client.clock.now()) * 1000)
@@ -208,9 +208,9 @@ class MembershipDriver:
             return error
 
     async def _send_leave(self, action: Leave, deadline: float) -> None:
-        """Tell the coordinator on another lane: behind a JoinGroup that waits it would wait too.
+        """Tell the coordinator on another lane, because the request would wait behind a JoinGroup.
 
-        A courtesy, which the session's end makes up for: an outage is not waited out for it.
+        This is a courtesy, because the session ends anyway: it does not wait for an outage to end.
         """
         deadline = min(deadline, self._client.clock.now() + LEAVE_SECONDS)
         try:
@@ -232,9 +232,9 @@ class MembershipDriver:
         self._wake.set()
 
     def _meet_needs(self) -> None:
-        """Ask for the metadata that the member needs, and no longer than it does.
+        """Request the metadata that the member needs, as long as it needs it.
 
-        While they are incomplete, each answer leads to the next question.
+        While it is incomplete, each response leads to the next request.
         """
         known, self._needs = self._needs, self.membership.needs
         if self._needs.topics != known.topics:

@@ -1,1 +1,1 @@
-"""Where each assigned partition is read, and how that is found out."""
+"""The positions of assigned partitions, and how they are resolved."""

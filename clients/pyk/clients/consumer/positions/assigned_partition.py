@@ -1,4 +1,4 @@
-"""One assigned partition: where it is read, how that goes, whether it stands still. Pure."""
+"""One assigned partition: its position, its progress, and whether it is stalled. Pure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.fields import ZERO_UUID
 
-# For how long a partition may have records and get none, or be fetched and not be answered for.
+# How long a partition may have records and get none, or be fetched without a response.
 STALL_SECONDS = 10.0
-# For how long a rebalance may wait until the application hears of it, which works on records.
+# How long a rebalance may wait for an application that works on records.
 HELD_SECONDS = 30.0
 # How many rounds through all partitions of a node one partition may go without records.
 ROUNDS_MISSED = 3
 
 
 class PositionState(Enum):
-    """What is known of where to read; the diagram above shows the moves."""
+    """What is known of the position; the diagram in :mod:`.positions` shows the moves."""
 
     COMMITTED = "asks the group where it stopped"
     RESET = "asks the leader for an offset"
@@ -33,10 +33,10 @@ KNOWN, FAILED = PositionState.KNOWN, PositionState.FAILED
 
 
 class Turns:
-    """How often a node has answered while a partition waited for records.
+    """Counts how often a node has answered while a partition waited for records.
 
-    With many partitions, or an application that is slow, each has its turn rarely. A partition is
-    held up only where others have had theirs more than once.
+    With many partitions, or a slow application, each has its turn rarely. A partition is stalled
+    only if others have had their turn more than once.
     """
 
     def __init__(self, node_id: int, first: int) -> None:
@@ -60,20 +60,20 @@ class AssignedPartition:
         self.topic_id = topic_id
         """The topic's id, None while it is not known: one that is created again has another."""
         self.seen_version = UNKNOWN
-        """The version of the metadata that the partition was last compared with."""
+        """The version of the metadata with which the partition was last compared."""
         self.leader: int | None = None
-        """The node that those metadata call the leader."""
+        """The leader in that metadata."""
         self.named_epoch = UNKNOWN
-        """The leader's epoch in those metadata, -1 where they name none."""
+        """The leader's epoch in that metadata, -1 if unknown."""
         self.named_id: UUID = ZERO_UUID
-        """The topic's id in those metadata, of zeros where they name none."""
+        """The topic's id in that metadata, all zeros if unknown."""
         self.leader_epoch = UNKNOWN
-        """The leader's epoch that was last fetched from, or validated."""
+        """The epoch of the leader that was last fetched from, or validated."""
         self.fetched_epoch = UNKNOWN
         """The leader epoch of the last batch that was fetched."""
         self.readable_end = UNKNOWN
-        """Where what may be read ends: at the high watermark, or with ``read_committed`` at the
-        last stable offset, behind which transactions are open."""
+        """The end of the readable records: the high watermark, or with ``read_committed`` the last
+        stable offset, after which transactions are open."""
         self.preferred_node: int | None = None
         self.preferred_until = 0.0
         self.failures = 0
@@ -84,12 +84,12 @@ class AssignedPartition:
         """When the application was last told that the partition keeps failing."""
         self.progressed_at = now
         self.answered_at = now
-        """Until when answers for the partition are in time: by the last, or as none is needed."""
+        """Until when a response counts as in time: since the last one, or since none was needed."""
         self.stalls = 0
         self.turns: Turns | None = None
         """The turns of the partition since it last progressed."""
         self.held_since: float | None = None
-        """Since when a rebalance that the application has not heard of keeps it from being read."""
+        """Since when it is held by a rebalance that the application does not know of."""
 
     @property
     def version(self) -> int:
@@ -101,30 +101,30 @@ class AssignedPartition:
         return self.state is not KNOWN and self.state is not FAILED
 
     def succeeded(self, now: float) -> None:
-        """Take note of an answer that was no error."""
+        """Record a response without an error."""
         self.ask_at_once()
         self.recovered()
         if not self.is_behind:
             self.progressed(now)
 
     def ask_at_once(self) -> None:
-        """Forget the failures so far: whoever is asked next has no part in them."""
+        """Forget the failures so far: the node that is asked next did not cause them."""
         self.failures = 0
         self.retry_at = 0.0
 
     def waits(self, error: KafkaError, now: float) -> None:
-        """Take note of what keeps the partition from being read."""
+        """Record the error that keeps the partition from being read."""
         self.error = error
         if self.failing_since is None:
             self.failing_since = now
 
     def recovered(self) -> None:
-        """Take note that nothing is known to keep the partition from being read."""
+        """Record that no error keeps the partition from being read any more."""
         self.failing_since = self.told_at = None
         self.error = None
 
     def progressed(self, now: float) -> None:
-        """Take note of new records, or that there are none."""
+        """Record that new records came, or that none are left."""
         self.progressed_at = now
         self.turns = None
         self.stalls = 0
@@ -137,7 +137,7 @@ class AssignedPartition:
 
     @property
     def is_left_alone(self) -> bool:
-        """Return whether no node is asked about the partition: nothing says then that it fails."""
+        """Return whether no node is asked about the partition, so that no failure would show."""
         return self.state is KNOWN and not self.is_fetchable
 
     @property
@@ -157,7 +157,7 @@ class AssignedPartition:
         return self.held_since is not None and now - self.held_since > HELD_SECONDS
 
     def note_turns(self, node_id: int, answers: int, partition_count: int) -> None:
-        """Take note of how often a node has answered that fetches so many partitions in turns."""
+        """Count a response of a node from which so many partitions are fetched in turn."""
         if self.turns is None or self.turns.node_id != node_id:
             self.turns = Turns(node_id, answers)
         self.turns.are_missed = answers - self.turns.first > ROUNDS_MISSED * partition_count
@@ -167,7 +167,7 @@ class AssignedPartition:
         self.preferred_node, self.preferred_until = node_id, until
 
     def node_to_fetch(self, now: float) -> int | None:
-        """Return the node that is nearer, or the leader; None while there is none."""
+        """Return the nearer replica, or the leader; None without a known leader."""
         if self.preferred_node is not None and now < self.preferred_until:
             return self.preferred_node
         self.preferred_node = None

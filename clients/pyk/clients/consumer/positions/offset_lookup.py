@@ -38,7 +38,7 @@ class OffsetLookup:
     async def find_times(
         self, times: Mapping[TopicPartition, int], deadline: float
     ) -> dict[TopicPartition, ListedOffset | None]:
-        """Return the first offset at or after a time; None where no record is that new."""
+        """Return the first offset at or after a time; None if no record is that new."""
         return await self._find(self.ask_times, times, deadline)
 
     async def find_ends(
@@ -57,7 +57,7 @@ class OffsetLookup:
     ) -> dict[TopicPartition, A]:
         """Ask until each partition has an answer.
 
-        Raises what does not pass, and :class:`KafkaTimeoutError`.
+        Raises errors that are not retriable, and :class:`KafkaTimeoutError`.
         """
         found: dict[TopicPartition, A] = {}
 
@@ -105,7 +105,7 @@ class OffsetLookup:
         """Return an offset or an error for each partition, asking each leader once."""
         answers = await self.ask_times(ends)
         return {
-            partition: MalformedResponseError(f"the leader of {partition} names no end of its log")
+            partition: MalformedResponseError(f"the leader of {partition} named no end of its log")
             if answer is None
             else answer
             for partition, answer in answers.items()
@@ -155,7 +155,7 @@ class OffsetLookup:
 async def _errors_as_answers(
     asking: Awaitable[Mapping[TopicPartition, A | KafkaError]], asked: Mapping[TopicPartition, Q]
 ) -> Mapping[TopicPartition, A | KafkaError]:
-    """Let one node that fails not spoil the answers of the others."""
+    """Keep the failure of one node from spoiling the answers of the others."""
     try:
         return await asking
     except KafkaError as error:

@@ -22,7 +22,7 @@ def old_leader_error(
 def truncated_error(
     topic_partition: TopicPartition, position: int, end_offset: int
 ) -> LogTruncatedError:
-    """Return the error of a log that ends before what was read; -1 if nobody knows where."""
+    """Return the error of a log that ends before the position; -1 if its end is unknown."""
     topic, partition = topic_partition
     return LogTruncatedError(
         f"the log of {topic_partition} was truncated"

@@ -31,10 +31,10 @@ FetchCommitted = Callable[
 
 
 class PositionResolver:
-    """Asks the group, or the leaders, where to read the partitions of which that is unknown.
+    """Asks the group, or the leaders, for unknown positions.
 
-    ``fetch_committed`` asks the group, None if there is none. Each kind of question to each node is
-    asked by a task of its own, so that none waits for another. ``on_answer`` is called after each
+    ``fetch_committed`` asks the group; it is None without a group. Each kind of question to each
+    node has a task of its own, so that none waits for another. ``on_answer`` is called after each
     answer.
     """
 
@@ -54,7 +54,7 @@ class PositionResolver:
         self._asking: dict[tuple[PositionState, int], asyncio.Task[None]] = {}
 
     def ask(self) -> None:
-        """Ask what is due, and for metadata where nobody is known who could be asked."""
+        """Send the questions that are due, and request metadata if no node is known to ask."""
         self._ask(PositionState.COMMITTED, self._ask_group)
         self._ask(PositionState.RESET, self._ask_offsets)
         self._ask(PositionState.VALIDATE, self._ask_epochs)
@@ -67,7 +67,7 @@ class PositionResolver:
         self._changed.clear()
 
     async def changed(self, deadline: float) -> None:
-        """Return after the next change of any position; raise ``TimeoutError`` at the deadline."""
+        """Wait for the next change of any position; raise ``TimeoutError`` at the deadline."""
         async with asyncio.timeout_at(deadline):
             await self._changed.wait()
 
@@ -76,10 +76,9 @@ class PositionResolver:
     def _ask(
         self, state: PositionState, ask: Callable[[list[AssignedPartition]], Awaitable[None]]
     ) -> None:
-        """Begin to ask about the partitions in a state, each node unless it is being asked already.
+        """Ask each node about its partitions in a state, unless it is being asked already.
 
-        One that is silent holds up nobody else. Leaders can only be asked once they are known,
-        which metadata tell soon.
+        A silent node delays no other. Leaders can be asked only once metadata names them.
         """
         by_node: dict[int, list[AssignedPartition]] = defaultdict(list)
         for assigned in self._positions.in_state(state, self._client.clock.now()):
@@ -94,7 +93,7 @@ class PositionResolver:
                 self._asking[state, node] = self._client.supervisor.spawn(name, resolving)
 
     def _node_to_ask(self, state: PositionState, assigned: AssignedPartition) -> int | None:
-        """Return the node that knows the position, None while that is unknown."""
+        """Return the node that knows the position, None while no such node is known."""
         if state is PositionState.COMMITTED:
             return COORDINATOR
         return self._client.metadata.leader(assigned.topic_partition)
@@ -133,7 +132,7 @@ class PositionResolver:
     async def _ask_group_for_others(
         self, partitions: list[AssignedPartition], error: TopicAuthorizationFailedError
     ) -> None:
-        """Let a topic that is forbidden keep only itself from being read."""
+        """Keep a forbidden topic from stopping the others."""
         others = [
             assigned for assigned in partitions if assigned.topic_partition.topic != error.topic
         ]
@@ -189,7 +188,7 @@ class PositionResolver:
     def _failed(
         self, state: PositionState, assigned: AssignedPartition, version: int, error: KafkaError
     ) -> None:
-        """Take note that a position is still unknown, unless another node has answered since."""
+        """Record that a position is still unknown, unless another node has answered since."""
         if assigned.state is not state or assigned.version != version:
             return
         self._positions.failed(assigned, version, error, self._client.clock.now())

@@ -1,4 +1,4 @@
-"""Where to read each assigned partition, and how to find out. Pure.
+"""The positions of all assigned partitions, and how to resolve them. Pure.
 
                  assigned to a group member            assigned by hand
                           │                                   │
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# How often a leader is asked again that is in an older epoch than what was read: metadata lag.
+# How often to ask a leader again that is in an older epoch than the records: metadata lags.
 OLD_LEADER_TRIES = 5
 
 POLICIES = {"earliest": OffsetSpec.EARLIEST, "latest": OffsetSpec.LATEST}
@@ -60,7 +60,7 @@ class FoundOffset:
 
 
 class Positions:
-    """All assigned partitions, and where to read them. ``chance`` gives numbers from 0 to 1."""
+    """All assigned partitions with their positions. ``chance`` returns numbers from 0 to 1."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Positions:
         self._assigned: dict[TopicPartition, AssignedPartition] = {}
         self._saved = SavedPositions()
         self._followed_version = UNKNOWN
-        """The version of the metadata that all partitions were last compared with."""
+        """The version of the metadata with which all partitions were last compared."""
         self._has_news = False
         """Whether there are partitions that were not compared with them yet."""
 
@@ -104,7 +104,7 @@ class Positions:
         return assigned if assigned is not None and assigned.version == version else None
 
     def is_assigned(self, assigned: AssignedPartition) -> bool:
-        """Return whether a partition is still assigned, and was all the time since."""
+        """Return whether a partition is still assigned, without interruption."""
         return self._assigned.get(assigned.topic_partition) is assigned
 
     # -- assignment --------------------------------------------------------------------------------
@@ -118,10 +118,11 @@ class Positions:
         topic_ids: Mapping[str, UUID | None] = MappingProxyType({}),
         has_grown: bool = False,
     ) -> list[AssignedPartition]:
-        """Add partitions; where to begin is what the group committed, if there is a group.
+        """Add partitions; the position is what the group committed, if there is a group.
 
-        Without one, a partition that was set aside is read on if its topic is still the same, and
-        one by which a topic ``has_grown`` while it was read is read from its beginning.
+        Without a group, a partition with a saved position is read on if its topic is still the
+        same, and a partition that was added to a topic while it was read (``has_grown``) is read
+        from its beginning.
         """
         grown_topics = self._topics if has_grown else frozenset()
         state = PositionState.COMMITTED if has_group else PositionState.RESET
@@ -188,7 +189,7 @@ class Positions:
         return min((p.retry_at for p in self._assigned.values() if p.retry_at > now), default=None)
 
     def lacks_leaders(self, image: MetadataImage) -> bool:
-        """Return whether a partition waits for somebody to lead it."""
+        """Return whether a partition waits for a leader."""
         return any(image.leader(partition) is None for partition in self._assigned)
 
     # -- answers -----------------------------------------------------------------------------------
@@ -200,7 +201,7 @@ class Positions:
         committed: OffsetAndMetadata | None,
         now: float,
     ) -> None:
-        """Take what the group has committed for a partition."""
+        """Set the position from the offset that the group has committed."""
         if not self._is_current(assigned, version, PositionState.COMMITTED):
             return
         assigned.succeeded(now)
@@ -216,7 +217,7 @@ class Positions:
     def found_offset(
         self, assigned: AssignedPartition, version: int, found: FoundOffset, now: float
     ) -> None:
-        """Take the offset that a RESET asked for."""
+        """Set the position from the offset that a RESET asked for."""
         if self._is_current(assigned, version, PositionState.RESET):
             assigned.succeeded(now)
             self._know(assigned, found.offset, found.epoch)
@@ -232,8 +233,8 @@ class Positions:
     ) -> None:
         """Take where the leader's log of the epoch that was read ends.
 
-        With -1 the leader has no such epoch. It may be the leader of before, still named by
-        metadata; if it is not, what was read is in nobody's log.
+        With -1 the leader has no such epoch. It may be the former leader, which metadata still
+        names; otherwise no log has the records that were read.
         """
         if not self._is_current(assigned, version, PositionState.VALIDATE):
             return
@@ -254,7 +255,7 @@ class Positions:
     def cannot_validate(
         self, assigned: AssignedPartition, version: int, leader_epoch: int, now: float
     ) -> None:
-        """Read on from a leader that is too old to be asked."""
+        """Read on from a leader that is too old for this question."""
         if self._is_current(assigned, version, PositionState.VALIDATE):
             assigned.succeeded(now)
             assigned.leader_epoch = leader_epoch
@@ -264,7 +265,7 @@ class Positions:
     def failed(
         self, assigned: AssignedPartition, version: int, error: KafkaError, now: float
     ) -> None:
-        """Take note that a look-up, or a fetch, did not succeed; it is tried again."""
+        """Record that a lookup, or a fetch, failed; it is retried."""
         if assigned.version != version:
             return
         assigned.failures += 1
@@ -272,11 +273,11 @@ class Positions:
         assigned.waits(error, now)
 
     def tell(self, assigned: AssignedPartition, error: KafkaError) -> None:
-        """Have the application hear of an error that keeps a partition from being read."""
+        """Report an error that keeps a partition from being read to the application."""
         self._buffer.fail(assigned.buffer, error)
 
     def out_of_range(self, assigned: AssignedPartition, now: float) -> None:
-        """Begin elsewhere, or fail: the log has no such offset."""
+        """Reset the position, or fail, because the log does not have its offset."""
         log.warning(
             "Offset %d of %s is not in its log", assigned.buffer.position, assigned.topic_partition
         )
@@ -288,7 +289,7 @@ class Positions:
         )
 
     def follow(self, image: MetadataImage) -> None:
-        """Take note of new leaders, of their epochs, and of topics that were created again."""
+        """Apply new leaders, their epochs, and topics that were created again."""
         if not self._has_news and self._followed_version == image.version:
             return
         self._has_news = False
@@ -307,17 +308,16 @@ class Positions:
         leader = image.leader(assigned.topic_partition)
         if leader != assigned.leader:
             assigned.leader = leader
-            assigned.ask_at_once()  # the failures were those of another
+            assigned.ask_at_once()  # the failures were those of another node
         epoch = image.leader_epoch(assigned.topic_partition)
         assigned.named_epoch = UNKNOWN if epoch is None else epoch
         if epoch is not None:
             self.leader_changed(assigned, epoch)
 
     def topic_seen(self, assigned: AssignedPartition, topic_id: UUID) -> None:
-        """Begin again where a topic was deleted and created again: it is another topic.
+        """Read a topic that was deleted and created again from its beginning: it is another topic.
 
-        All of it is news to who was reading the topic, so it is read from its beginning, whatever
-        end the policy names.
+        All of its records are new to the consumer, whatever end the policy names.
         """
         former_id = assigned.topic_id
         assigned.topic_id = topic_id
@@ -346,9 +346,9 @@ class Positions:
         self._reset_by_policy(assigned, TopicRecreatedError, reason, former_offset)
 
     def leader_changed(self, assigned: AssignedPartition, leader_epoch: int) -> None:
-        """Make sure that the leader has what was read from another, or by another (KIP-320).
+        """Validate that the leader has the records that were read from, or by, another (KIP-320).
 
-        A committed offset and one that was sought have an epoch too, if who read it knew it.
+        A committed offset, and one given to ``seek``, may carry an epoch too.
         """
         if assigned.state is not PositionState.KNOWN or leader_epoch <= assigned.leader_epoch:
             return
@@ -366,7 +366,7 @@ class Positions:
         is_there = assigned.buffer.position == offset
         is_there &= epoch in (UNKNOWN, assigned.buffer.position_epoch)
         if is_there and assigned.state is PositionState.KNOWN and not assigned.buffer.is_unreadable:
-            return  # what is fetched stays of use
+            return  # the fetched records stay useful
         self._know(assigned, offset, epoch)
 
     def seek_to(self, assigned: AssignedPartition, end: OffsetSpec) -> None:
@@ -394,7 +394,7 @@ class Positions:
         self._compare_again(assigned)
 
     def _compare_again(self, assigned: AssignedPartition) -> None:
-        """Have a partition compared with metadata though they stay the same."""
+        """Compare a partition with the metadata again, although that has not changed."""
         assigned.seen_version = UNKNOWN
         self._has_news = True
 
@@ -405,7 +405,7 @@ class Positions:
         reason: str,
         offset: int | None = None,
     ) -> None:
-        """Ask for the end that ``auto_offset_reset`` names, or fail where it names none."""
+        """Ask for the end that ``auto_offset_reset`` names, or fail if it is ``none``."""
         topic, partition = assigned.topic_partition
         if self._policy is not None:
             self._buffer.set_position(assigned.buffer, UNKNOWN, UNKNOWN)

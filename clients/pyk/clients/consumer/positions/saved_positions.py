@@ -1,7 +1,7 @@
-"""Where topics were read up to that disappeared, in case they come back. Pure.
+"""Save the positions of topics that disappeared, in case they come back. Pure.
 
 A topic may be called unknown for a while by brokers that lag, and answers may name the id of a
-topic that was deleted. Neither must have a consumer skip records or read them again: as long as the
+topic that was deleted. Neither may make a consumer skip records or read them again: as long as the
 topic id is the same, its offsets mean the same.
 """
 
@@ -18,7 +18,8 @@ from pyk.clients.topic_partition import TopicPartition
 
 @attrs.frozen
 class SavedPosition:
-    """Where a partition was read up to, in the topic of an id; None where brokers know no ids."""
+    """A saved position, and the topic id that it belongs to; None with brokers without topic
+    ids."""
 
     topic_id: UUID | None
     offset: int
@@ -28,14 +29,14 @@ class SavedPosition:
 
 
 class SavedPositions:
-    """The last position of each partition that is not read, or that belongs to another topic."""
+    """The last positions of partitions that are not read now, or that belong to another topic."""
 
     def __init__(self) -> None:
         self._saved: dict[TopicPartition, SavedPosition] = {}
 
     @property
     def topics(self) -> frozenset[str]:
-        """The topics that positions are saved of."""
+        """The topics with saved positions."""
         return frozenset(partition.topic for partition in self._saved)
 
     def save(self, buffer: PartitionBuffer, topic_id: UUID | None) -> None:

@@ -1,4 +1,4 @@
-"""Which topics or partitions an application asked for. Pure."""
+"""The subscription or manual assignment of a consumer. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyk.protocol.topics import is_topic_name
 
 
 class SubscriptionKind(Enum):
-    """How an application says what it wants to read."""
+    """The ways to choose what to read."""
 
     NONE = "nothing"
     TOPICS = "topics"
@@ -24,7 +24,7 @@ class SubscriptionKind(Enum):
 
 
 class Subscriptions:
-    """What the application wants to read: topics, topics that match a pattern, or partitions."""
+    """What a consumer reads: topics by name, topics that match a pattern, or partitions."""
 
     def __init__(self, *, excludes_internal_topics: bool) -> None:
         self.kind = SubscriptionKind.NONE
@@ -35,10 +35,10 @@ class Subscriptions:
     def subscribe(
         self, topics: Iterable[str] | None, pattern: str | re.Pattern[str] | None
     ) -> None:
-        """Want topics by name, or those whose whole name matches ``pattern``.
+        """Subscribe to topics by name, or to those whose whole name matches ``pattern``.
 
         Raises ``ValueError`` unless one of the two is given, :class:`StateError` while partitions
-        are assigned by hand, and :class:`InvalidTopicError` for a name that no topic can have.
+        are assigned by hand, and :class:`InvalidTopicError` for an invalid name.
         """
         if (topics is None) == (pattern is None):
             raise ValueError("subscribe takes either topics or a pattern")
@@ -53,13 +53,13 @@ class Subscriptions:
         self.kind, self.topics = SubscriptionKind.TOPICS, names
 
     def assign(self) -> None:
-        """Want partitions that are named one by one; raises :class:`StateError` if subscribed."""
+        """Assign partitions by hand; raise :class:`StateError` if subscribed."""
         self._check(SubscriptionKind.TOPICS, "assign")
         self._check(SubscriptionKind.PATTERN, "assign")
         self.kind = SubscriptionKind.PARTITIONS
 
     def clear(self) -> None:
-        """Want nothing."""
+        """Read nothing."""
         self.kind, self.topics, self._pattern = SubscriptionKind.NONE, frozenset(), None
 
     @property
@@ -72,10 +72,10 @@ class Subscriptions:
         return self.kind in (SubscriptionKind.TOPICS, SubscriptionKind.PATTERN)
 
     def match(self, image: MetadataImage, gone: Collection[str] = ()) -> bool:
-        """Take the topics that the pattern matches now, and return whether they changed.
+        """Find the topics that the pattern matches now, and return whether they changed.
 
-        A topic that an answer calls unknown is kept until it is ``gone``: one broker that has just
-        started must not have everything read again.
+        A topic that a response calls unknown is kept until it is ``gone``: a broker that has just
+        started must not cause everything to be read again.
         """
         if self._pattern is None:
             return False
@@ -92,7 +92,7 @@ class Subscriptions:
     def _matches(self, topic: TopicMetadata) -> bool:
         assert self._pattern is not None
         is_hidden = topic.is_internal and self._excludes_internal_topics
-        # Metadata may name what no topic can be called, and they are asked for by name later.
+        # Metadata may contain invalid names, which must not get into later requests.
         is_match = self._pattern.fullmatch(topic.name) is not None
         return is_match and not is_hidden and is_topic_name(topic.name)
 
@@ -106,8 +106,8 @@ class Subscriptions:
 def named_topics(topics: Iterable[str]) -> frozenset[str]:
     """Return the topics that an application named, one as a str or several.
 
-    Raises ``TypeError`` or :class:`InvalidTopicError` for a name that no topic can have, and
-    ``ValueError`` if there are none.
+    Raises ``TypeError`` or :class:`InvalidTopicError` for an invalid name, and ``ValueError`` for
+    an empty sequence.
     """
     given: Any = topics
     if isinstance(given, bytes) or not isinstance(given, Iterable):
@@ -119,7 +119,7 @@ def named_topics(topics: Iterable[str]) -> frozenset[str]:
 
 
 def compiled_pattern(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
-    """Return a pattern compiled; raise ``TypeError`` or ``ValueError`` if it cannot be."""
+    """Return the compiled pattern; raise ``TypeError`` or ``ValueError`` if it is invalid."""
     if not isinstance(getattr(pattern, "pattern", pattern), str):
         raise TypeError(f"pattern must be a str or re.compile(str), not {pattern!r}")
     try:
@@ -129,7 +129,8 @@ def compiled_pattern(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
 
 
 def checked_partitions(partitions: Iterable[tuple[str, int]]) -> list[TopicPartition]:
-    """Return the partitions an application named, each once; raise for what names none."""
+    """Return the partitions that an application named, without duplicates; raise if one is
+    invalid."""
     given: Any = partitions
     if isinstance(given, TopicPartition | str) or not isinstance(given, Iterable):
         raise TypeError(f"partitions must be a list of TopicPartition, not {given!r}")

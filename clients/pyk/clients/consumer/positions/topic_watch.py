@@ -1,10 +1,10 @@
-"""What keeps the topics that a consumer wants from being read. Pure.
+"""Find out why subscribed topics cannot be read. Pure.
 
 A topic may not exist, because its name is mistyped, because nobody has created it yet, or because
 it was deleted. It may be forbidden. A pattern may match nothing. None of that shows in a partition:
-it is seen in metadata only. A topic that may still appear is a warning, and shows in ``health()``.
-What somebody has to change, an authorization above all, is raised to the caller who asks for
-records, once for each answer that says so, until an answer does not.
+it is seen in metadata only. A topic that may still appear causes a warning, and shows in
+``health()``. An error that needs a change, above all a missing authorization, is raised to the
+caller that asks for records, once for each response with it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import counted
 from pyk.protocol.errors import ErrorCode
 
-# A broker that has just started knows of no topic for a moment.
+# A broker that has just started knows no topic for a moment.
 GONE_SECONDS = 5.0
 WARNING_INTERVAL_SECONDS = 60.0
 
@@ -29,22 +29,23 @@ class MissingTopics:
         self._since: dict[str, float] = {}
 
     def observe(self, topics: Iterable[str], image: MetadataImage, now: float) -> None:
-        """Take note of which of the topics an answer calls unknown."""
+        """Record which of the topics a response calls unknown."""
         found = map(image.topic, topics)
         missing = [topic.name for topic in found if topic is not None and topic.is_missing]
         self._since = {name: self._since.get(name, now) for name in missing}
 
     def gone(self, now: float) -> frozenset[str]:
-        """Return the topics that were unknown in all answers for so long that they are gone."""
+        """Return the topics that all responses have called unknown for so long that they are
+        gone."""
         return frozenset(name for name, since in self._since.items() if now - since >= GONE_SECONDS)
 
 
 class TopicWatch:
-    """What is wrong with the topics that a consumer wants."""
+    """The problems of the topics that a consumer subscribes to."""
 
     def __init__(self) -> None:
         self.errors: dict[str, KafkaError] = {}
-        """What is wrong, by topic, or by the pattern that matches none."""
+        """The errors by topic, or by the pattern that matches no topic."""
         self._missing = MissingTopics()
         self._missing_partitions: dict[str | TopicPartition, KafkaError] = {}
         self._unraised: list[KafkaError] = []
@@ -58,7 +59,7 @@ class TopicWatch:
         now: float,
         assigned: Collection[TopicPartition] = (),
     ) -> None:
-        """Look at the wanted topics in an answer; ``pattern`` is what they match, if anything."""
+        """Check the subscribed topics in a response; ``pattern`` is the subscribed one, if any."""
         self._missing.observe(topics, image, now)
         found = {name: _error(image.topic(name)) for name in topics}
         self.errors = {name: error for name, error in found.items() if error is not None}
@@ -74,11 +75,11 @@ class TopicWatch:
 
     @property
     def has_error(self) -> bool:
-        """Whether there is something to raise: what asking again does not cure by itself."""
+        """Whether there is an error to raise: one that is not retriable."""
         return bool(self._unraised)
 
     def take_error(self) -> KafkaError | None:
-        """Return what to raise to the application, once for each answer."""
+        """Return the error to raise to the application, once for each response."""
         return self._unraised.pop() if self._unraised else None
 
     def gone(self, now: float) -> frozenset[str]:
@@ -86,7 +87,7 @@ class TopicWatch:
         return self._missing.gone(now)
 
     def due_warnings(self, now: float) -> list[KafkaError]:
-        """Return what the log should say now: each thing once a minute."""
+        """Return the errors to log now: each once a minute."""
         gone = self.gone(now)
         warnings: dict[str | TopicPartition, KafkaError] = {
             name: error
@@ -101,7 +102,7 @@ class TopicWatch:
 
 
 def unavailable(partition: TopicPartition, image: MetadataImage) -> KafkaError | None:
-    """Return why a partition cannot be read as far as metadata tell, None if it can."""
+    """Return why, by the metadata, a partition cannot be read; None if it can."""
     topic = image.topic(partition.topic)
     error = _error(topic) or missing_partition(partition, image)
     if error is None and image.leader(partition) is None:

@@ -1,1 +1,1 @@
-"""What the application gets: records, their batches, their columns, and why one cannot be read."""
+"""The records that an application gets, also as Arrow tables, and the errors of unreadable ones."""

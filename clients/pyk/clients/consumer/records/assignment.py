@@ -1,8 +1,8 @@
-"""Whom a handed-out record belongs to. Pure.
+"""The assignment under which a record was handed out. Pure.
 
 A partition may go to another member and come back, all in the background, while the application
-still works on records that it got before. Those belong to an assignment that is over: somebody else
-has read on from there, so their offsets must not be committed any more, whoever asks for it.
+still works on records that it got before. Those belong to an assignment that is over: another
+member has read on from there, so no caller may commit their offsets any more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Assignment:
     """One partition from the moment it is assigned until it is taken away.
 
     Every record carries the assignment under which it was handed out. Used on the event loop only,
-    but for the reference that records hold.
+    except for the reference that records hold.
     """
 
     topic_partition: TopicPartition

@@ -1,4 +1,4 @@
-"""What an application gives to make keys and values of bytes."""
+"""The deserializers of a consumer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Deserializers:
         return self._key is not None or self._value is not None
 
     def of(self, topic: str) -> tuple[Bound, Bound]:
-        """Return what to call with the bytes of keys and values of a topic."""
+        """Return the functions to call with the bytes of keys and values of a topic."""
         bound = self._by_topic.get(topic)
         if bound is None:
             bound = self._by_topic[topic] = (_bind(self._key, topic), _bind(self._value, topic))

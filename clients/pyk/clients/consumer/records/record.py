@@ -13,8 +13,8 @@ if TYPE_CHECKING:
         """One record that was read from a partition.
 
         ``timestamp`` is in milliseconds since 1970 and ``timestamp_type`` says who set it;
-        ``leader_epoch`` is -1 where the batch has none. ``key`` and ``value`` are bytes, or what
-        the deserializers made of them, or None.
+        ``leader_epoch`` is -1 if unknown. ``key`` and ``value`` are bytes, or the results of the
+        deserializers, or None.
         """
 
         def __init__(  # noqa: PLR0917 (as the class that it describes)

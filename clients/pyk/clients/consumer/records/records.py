@@ -1,4 +1,4 @@
-"""What ``poll`` returns: a sequence of records that are made when they are looked at."""
+"""The result of ``poll``: a sequence of records that are created on access."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class ConsumerRecords(Sequence[ConsumerRecord[K, V]], Generic[K, V]):
-    """Records in the order of their partitions: those of one partition stand together.
+    """A sequence of records; those of one partition are together, in order.
 
-    A record is made when it is looked at; :meth:`to_arrow` makes none at all. With deserializers
-    the records were made by ``poll`` already, so that looking at them cannot fail.
+    A record is created on access; :meth:`to_arrow` creates none at all. With deserializers ``poll``
+    has created them already, so that access cannot fail.
     """
 
     __slots__ = ("_records", "_spans")
@@ -80,14 +80,15 @@ class ConsumerRecords(Sequence[ConsumerRecord[K, V]], Generic[K, V]):
         return {partition: self.of(partition) for partition in self.partitions()}
 
     def next_offsets(self) -> dict[TopicPartition, tuple[int, int]]:
-        """Return, for each partition, the offset behind its last record, and that one's epoch."""
+        """Return the offset after the last record of each partition, and that record's leader
+        epoch."""
         return {
             _partition_of(span): (span.next_offset, span.origin.leader_epoch)
             for span in self._spans
         }
 
     def owners(self) -> dict[TopicPartition, object]:
-        """Return, for each partition, what its last record leads back to."""
+        """Return the assignment of the last record of each partition."""
         return {_partition_of(span): span.origin.owner for span in self._spans}
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pyarrow.Table:

@@ -1,4 +1,4 @@
-"""What the application is told when a record cannot be given to it."""
+"""The errors for records that cannot be handed out."""
 
 from __future__ import annotations
 

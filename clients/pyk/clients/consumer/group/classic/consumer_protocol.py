@@ -1,4 +1,4 @@
-"""What members of a group tell each other: subscriptions and assignments, opaque to brokers.
+"""Encode what members of a group tell each other: subscriptions and assignments, opaque to brokers.
 
 Subscription and assignment begin with an int16 version. A reader that meets a higher version than
 its own reads it as its own highest and ignores the rest: later versions only add fields. User data
@@ -76,12 +76,12 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
             for topic, numbers in _numbers_by_topic(partitions)
         ]
     )
-    # Version 1 is what every client reads, and nothing in later versions differs.
+    # Every client reads version 1, and later versions do not differ.
     return encode_versioned(message, 1)
 
 
 def decode_assignment(assignment: bytes) -> frozenset[TopicPartition]:
-    """Return the partitions of this member, none for an empty answer; raise ProtocolError."""
+    """Return the partitions of this member, empty for an empty response; raise ProtocolError."""
     if not assignment:
         return frozenset()
     message = _decode(ConsumerProtocolAssignment, assignment)
@@ -94,7 +94,8 @@ def decode_assignment(assignment: bytes) -> frozenset[TopicPartition]:
 
 
 def encode_sticky_user_data(owned: Sequence[TopicPartition], generation_id: int) -> bytes:
-    """Return what an eager member, which owns nothing while it joins, says it owned before."""
+    """Return the user data in which an eager member, which gives up all before it joins, lists what
+    it owned."""
     return StickyAssignorUserData(
         previous_assignment=[
             TopicAssignment(topic=topic, partitions=partitions)

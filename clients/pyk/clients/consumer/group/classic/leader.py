@@ -1,4 +1,4 @@
-"""What the leader of a group does for all of its members: read what they want, divide, tell."""
+"""The work of a group's leader for all members: read their subscriptions, assign partitions."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def read_members(members: Iterable[JoinGroupResponseMember]) -> list[Subscriptio
 
 
 def topics_of(members: Iterable[Subscription]) -> frozenset[str]:
-    """Return what the members subscribe to, without what no topic can be called.
+    """Return the topics that the members subscribe to, without invalid names.
 
-    Other clients pass such names on, and metadata cannot be asked for with one among them.
+    Other clients pass such names on, and a metadata request with one among them fails.
     """
     topics = frozenset[str]().union(*(member.topics for member in members))
     return frozenset(filter(is_topic_name, topics))
@@ -57,7 +57,7 @@ def topics_of(members: Iterable[Subscription]) -> frozenset[str]:
 def divide(
     assignor: Assignor, layouts: Mapping[str, TopicLayout], members: Sequence[Subscription]
 ) -> list[SyncGroupRequestAssignment]:
-    """Return the assignment of each member in the form in which the coordinator passes it on."""
+    """Return the encoded assignment of each member, as the coordinator passes it on."""
     assignment = assignor.assign(layouts, members)
     return [
         SyncGroupRequestAssignment(

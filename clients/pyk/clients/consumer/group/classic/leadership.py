@@ -1,8 +1,8 @@
-"""What a member knows while it leads its group: the members, and the topics that it divides. Pure.
+"""The state of a member that leads its group: the members, and the topics that it divides. Pure.
 
 The coordinator names one member the leader, and tells it what all members subscribe to. It needs
 the layouts of their topics, some of which only other members may have asked for so far. Later it
-compares the layouts with those that it divided: where they differ, the group has to rebalance.
+compares the layouts with those that it divided: if they differ, the group has to rebalance.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Leadership:
         self._topic_layouts = TopicLayouts()
         self._skips_assignment = False
         self.divide_by = 0.0
-        """When to divide although the metadata of some topics are missing."""
+        """When to divide although the metadata of some topics is missing."""
 
     def begin(self, response: JoinGroupResponse, now: float) -> None:
         """Lead the group: learn the layouts of the topics of all members."""
@@ -45,32 +45,32 @@ class Leadership:
         self.divide_by = now + LAYOUT_SECONDS
 
     def end(self) -> None:
-        """Lead no more: another member does, or this one has left."""
+        """Stop leading, because another member leads, or this one has left."""
         self.is_leader = False
         self._members = []
         self._topic_layouts.watch(frozenset(), uses_racks=False)
 
     @property
     def needs(self) -> MetadataNeeds:
-        """The topics of all members, which are asked for until they can be read."""
+        """The topics of all members, whose metadata is requested until they can be read."""
         topics = self._topic_layouts.topics
         return MetadataNeeds(topics, self.is_leader and self._image.awaits(topics))
 
     def metadata_changed(self, image: MetadataImage, now: float) -> None:
-        """Take note of how the topics are now."""
+        """Apply new metadata of the topics."""
         self._image = image
         if self.is_leader:
             self._layouts = self._topic_layouts.observe(image, now)
 
     def can_divide(self, now: float) -> bool:
-        """Return whether all topics are known, or have been waited for long enough."""
+        """Return whether all topics are known, or the wait for them is over."""
         found = map(self._image.topic, self._topic_layouts.topics)
         return now >= self.divide_by or all(topic is not None for topic in found)
 
     def divide(self, assignor: Assignor, now: float) -> list[SyncGroupRequestAssignment]:
         """Return the assignments of all members as the topics are now.
 
-        A static leader that is back so soon that nothing has changed returns none (KIP-814).
+        Empty for a static leader that is back so soon that nothing has changed (KIP-814).
         """
         self._layouts = self._divided_layouts = self._topic_layouts.observe(self._image, now)
         if self._skips_assignment:
@@ -79,5 +79,5 @@ class Leadership:
 
     @property
     def must_divide_again(self) -> bool:
-        """Return whether the topics are not as they were when they were divided."""
+        """Return whether the topics have changed since they were divided."""
         return self.is_leader and self._layouts != self._divided_layouts

@@ -1,4 +1,4 @@
-"""Where a member of a group stands, and what the codes of its coordinator mean for it. Pure."""
+"""The states of a member of a group, and the meaning of the coordinator's error codes. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRY_AGAIN = COORDINATOR_MOVED | {
 
 
 class MemberState(Enum):
-    """Where the member stands; the diagram above shows the moves."""
+    """The state of the member; the diagram in :mod:`.membership` shows the moves."""
 
     UNSUBSCRIBED = "unsubscribed"
     JOINING = "joining"
@@ -29,7 +29,8 @@ class MemberState(Enum):
     FAILED = "failed"
 
 
-# The coordinator expects heartbeats here. While a JoinGroup or SyncGroup waits there it does not.
+# The states in which the coordinator expects heartbeats: not while a JoinGroup or SyncGroup waits
+# there.
 BEATING = frozenset({MemberState.DIVIDING, MemberState.STABLE, MemberState.REVOKING})
 JOINING = frozenset({MemberState.JOINING, MemberState.DIVIDING, MemberState.SYNCING})
 REBALANCING = JOINING | {MemberState.REVOKING}
@@ -39,5 +40,5 @@ OUTSIDE = frozenset({MemberState.UNSUBSCRIBED, MemberState.AWAY, MemberState.FAI
 def inconsistent_protocol_error(reason: str) -> InconsistentGroupProtocolError:
     """Return the error of a member that shares no assignor with its group."""
     return InconsistentGroupProtocolError(
-        f"{reason}: every member of a group needs one partition_assignment_strategy in common"
+        f"{reason}: all members of a group must have a partition_assignment_strategy in common"
     )

@@ -7,7 +7,7 @@
                                 REVOKING ◄──────────────────────────────────┴───┘
                                    while the application gives up partitions
 
-The group rebalances by everybody joining again. An *eager* member first gives up all it owns. A
+In a rebalance all members join again. An *eager* member first gives up all it owns. A
 *cooperative* one (KIP-429) joins with all it owns, gives up afterwards what went to another member,
 and joins once more, so that the other one gets it. Giving up takes until the application comes back
 for more records: only then has it finished, or dropped, what it had. Heartbeats go on meanwhile.
@@ -79,7 +79,7 @@ log = logging.getLogger(__name__)
 
 
 class ClassicMembership:
-    """One member of a group. ``chance`` gives numbers from 0 to 1 that spread retries."""
+    """One member of a group. ``chance`` returns numbers from 0 to 1 that spread retries."""
 
     def __init__(self, options: MemberOptions, chance: Callable[[], float], now: float) -> None:
         self.state = MemberState.UNSUBSCRIBED
@@ -98,7 +98,7 @@ class ClassicMembership:
         self._protocol_name = ""
         self._leadership = Leadership()
         self._sync: Send | None = None
-        """The SyncGroup that is to be sent in SYNCING."""
+        """The SyncGroup to send in SYNCING."""
         self._sent: Send | None = None
         """The request that was handed out last, and the state in which its response counts."""
         self._sent_in = self.state
@@ -133,7 +133,7 @@ class ClassicMembership:
     # -- what the owner of this member tells -------------------------------------------------------
 
     def subscribe(self, topics: frozenset[str], now: float) -> None:
-        """Want these topics from now on."""
+        """Subscribe to these topics from now on."""
         self._topics = topics
         if self.state is MemberState.UNSUBSCRIBED:
             self.state = MemberState.JOINING
@@ -143,13 +143,13 @@ class ClassicMembership:
             self._rejoin_reason = "subscription changed"
 
     def application_polled(self, now: float) -> None:
-        """Take note that the application has come for records, or waits for some."""
+        """Note that the application has asked for records, or waits for some."""
         self._absent_at = now + self._options.max_poll_interval
         if self.state is MemberState.AWAY:
             self._begin_joining(now, "application polls again after max.poll.interval.ms")
 
     def metadata_changed(self, image: MetadataImage, now: float) -> None:
-        """Take note of how the topics are now: the leader compares that with what it divided."""
+        """Apply new metadata of the topics: the leader compares it with what it divided."""
         self._leadership.metadata_changed(image, now)
 
     def retry(self, now: float) -> None:
@@ -161,7 +161,7 @@ class ClassicMembership:
     def leave(self, reason: str) -> Leave | None:
         """End the membership, and return what to send if the coordinator is to know at once.
 
-        A static member only falls silent, so that it may be back before its session ends.
+        A static member sends nothing, so that it may be back before its session ends.
         """
         request = leave(self._options, self.member_id, reason)
         self._reset_member()
@@ -205,7 +205,7 @@ class ClassicMembership:
         return None
 
     def _must_rejoin(self) -> bool:
-        # Compared here and not when layouts change, which may be while the group still syncs.
+        # Compared here, because layouts may change while the group still syncs.
         if self._leadership.must_divide_again:
             self._rejoin_reason = "partitions of subscribed topics changed"
         return self._rejoin_reason is not None
@@ -229,7 +229,8 @@ class ClassicMembership:
         return min(due, default=None)
 
     def _notice_absence(self, now: float) -> None:
-        """Leave when the application has been busy for too long: somebody else may be faster."""
+        """Leave when the application has been busy for too long, so that other members take
+        over."""
         if not self.is_absent(now):
             return
         log.warning(
@@ -281,7 +282,7 @@ class ClassicMembership:
                 self._heartbeat_answered(response, now)
 
     def request_failed(self, sent: Send, error: KafkaError, now: float) -> None:
-        """Take note that a request got no response."""
+        """Learn that a request got no response."""
         if not self._is_wanted(sent):
             return
         if not error.retriable:
@@ -414,7 +415,7 @@ class ClassicMembership:
         self._actions.append(self._revoking)
 
     def revoked(self, revoke: Revoke) -> None:
-        """Take note that the application has given up what a :class:`Revoke` named."""
+        """Learn that the application has given up the partitions of a :class:`Revoke`."""
         if revoke is not self._revoking:
             return  # they were lost meanwhile
         self._revoking = None
@@ -474,7 +475,7 @@ class ClassicMembership:
     def _try_joining_again(self, now: float, reason: str) -> None:
         self._begin_joining(now, reason)
         self._failures += 1
-        # Once at once: most often another member was only quicker.
+        # The first retry is at once: most often another member was only quicker.
         self._retry_at = now + self._delay(self._failures - 1)
 
     def _delay(self, failures: int | None = None) -> float:

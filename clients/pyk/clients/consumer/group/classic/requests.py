@@ -1,4 +1,4 @@
-"""The requests of a member, made from what it is configured with and where it stands."""
+"""Build the requests of a member from its configuration and its state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ANSWER_SECONDS = 5.0
 
 @attrs.frozen(kw_only=True)
 class MemberOptions:
-    """What a member is configured with; durations in seconds."""
+    """The configuration of a member; durations in seconds."""
 
     group_id: str
     assignors: tuple[Assignor, ...]
@@ -50,7 +50,8 @@ class MemberOptions:
 
     @property
     def is_cooperative(self) -> bool:
-        """Whether a member keeps its partitions while it rejoins: every assignor must allow it."""
+        """Whether a member keeps its partitions while it rejoins, which every assignor must
+        allow."""
         return all(
             assignor.rebalance_protocol is RebalanceProtocol.COOPERATIVE
             for assignor in self.assignors
@@ -63,11 +64,11 @@ class MemberOptions:
 
 @attrs.frozen
 class Claims:
-    """What a member tells the leader that it has, for a sticky assignment."""
+    """The partitions that a member reports to the leader, for a sticky assignment."""
 
     owned: Collection[TopicPartition]
     remembered: Collection[TopicPartition]
-    """What it had in its last generation: an eager member owns nothing when it joins."""
+    """Its partitions in the last generation: an eager member owns nothing when it joins."""
     generation_id: int
 
 
@@ -125,7 +126,7 @@ def sync(
 
 
 def heartbeat(options: MemberOptions, member_id: str, generation_id: int) -> Send:
-    """Return the action to say that the member is alive."""
+    """Return the action to send a heartbeat."""
     request = HeartbeatRequest(
         group_id=options.group_id,
         generation_id=generation_id,

@@ -1,4 +1,4 @@
-"""How long a coordinator counts a member as alive, and when it must hear of it again. Pure."""
+"""How long a coordinator counts a member as alive, and when the next heartbeat is due. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Session:
         self.heartbeat_sent(now)
 
     def extend(self, now: float) -> None:
-        """Take note that the coordinator knows that the member is alive."""
+        """Extend the session after a response of the coordinator."""
         self.ends_at = now + self._timeout
 
     def heartbeat_sent(self, now: float) -> None:

@@ -1,4 +1,4 @@
-"""What an assignor is given, and what it returns."""
+"""The interface of assignors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RebalanceProtocol(Enum):
 
 @attrs.frozen(kw_only=True)
 class Subscription:
-    """What one member told the group: its topics, and what it owned in which generation."""
+    """The subscription of one member: its topics, and its partitions with their generation."""
 
     member_id: str
     topics: frozenset[str]
@@ -60,7 +60,8 @@ class Assignor(Protocol):
         """Return whether members keep their partitions while they rejoin."""
 
     def user_data(self, owned: Sequence[TopicPartition], generation_id: int) -> bytes | None:
-        """Return what this member adds to its subscription for the leader's assignor to read."""
+        """Return the user data that this member adds to its subscription, for the leader's
+        assignor."""
 
     def assign(
         self, topics: Mapping[str, TopicLayout], members: Sequence[Subscription]

@@ -1,6 +1,6 @@
 """The layouts of the topics that the leader of a group divides. Pure.
 
-The leader has the group rebalance when a layout changes. So a layout leaves out what changes for
+The leader makes the group rebalance when a layout changes. So a layout leaves out what changes for
 other reasons: a topic is there until it was unknown for some seconds, racks count only where a
 member has one (as in Kafka, KIP-881), and a broker that is away keeps its rack.
 """
@@ -13,7 +13,7 @@ from pyk.clients.engine.metadata import MetadataImage, TopicMetadata
 
 
 class TopicLayouts:
-    """Remembers what of the metadata of the group's topics matters to its leader."""
+    """Remembers the metadata of the group's topics that matters to its leader."""
 
     def __init__(self) -> None:
         self.topics: frozenset[str] = frozenset()
@@ -22,12 +22,12 @@ class TopicLayouts:
         self._missing = MissingTopics()
 
     def watch(self, topics: frozenset[str], *, uses_racks: bool) -> None:
-        """Look at these topics from now on, and at no others."""
+        """Watch exactly these topics from now on."""
         self.topics = topics
         self._uses_racks = uses_racks
 
     def observe(self, image: MetadataImage, now: float) -> dict[str, TopicLayout]:
-        """Return the layouts of the topics that there are."""
+        """Return the layouts of the topics that exist."""
         self._missing.observe(self.topics, image, now)
         self._racks |= {node.node_id: node.rack for node in image.nodes.values() if node.rack}
         found = map(image.topic, self.topics - self._missing.gone(now))

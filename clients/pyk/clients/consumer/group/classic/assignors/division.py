@@ -1,10 +1,10 @@
-"""Divide partitions as evenly as can be while moving as little as that allows.
+"""Divide partitions as evenly as possible while moving as few as possible.
 
 1. Ownership: each member keeps what it owned, if the topic still has that partition, the member
    still subscribes, and no member claims it from a later generation. Two claims of one generation
-   cancel each other: nobody keeps it.
-2. What nobody owns goes to the subscriber with the fewest partitions, topics with few subscribers
-   first.
+   cancel each other: neither member keeps it.
+2. A partition without an owner goes to the subscriber with the fewest partitions, topics with few
+   subscribers first.
 3. While some member has at least two more than another that it can reach, partitions move towards
    that other, along the shortest chain of members where each may take over a partition of the one
    before. Every step lowers the sum of the squares of the loads, so it ends; where no chain is
@@ -37,7 +37,7 @@ def divide(
 def rightful_owners(
     topics: Mapping[str, TopicLayout], members: Sequence[Subscription], claims: Claims
 ) -> dict[TopicPartition, str]:
-    """Return who may keep each partition that somebody may keep."""
+    """Return the member that may keep each partition."""
     best: dict[TopicPartition, tuple[int, str | None]] = {}
     subscribed = {member.member_id: member.topics for member in members}
     for member_id, (generation_id, partitions) in claims.items():
@@ -58,7 +58,7 @@ def _exists(claim: TopicPartition, topics: Mapping[str, TopicLayout]) -> bool:
 
 
 class _Division:
-    """One run of the algorithm: who holds what, by topic, while it improves."""
+    """One run of the algorithm: the holder of each partition, by topic, while it improves."""
 
     def __init__(
         self, topics: Mapping[str, TopicLayout], members: Sequence[Subscription], claims: Claims
@@ -160,7 +160,7 @@ class _Division:
         self._load[member_id] += 1
 
     def _take(self, member_id: str, topic: str) -> int:
-        """Take the partition it got last: what it had before this run goes last of all."""
+        """Take the partition that it got last; those that it had before this run go last of all."""
         partitions = self._held[member_id][topic]
         partition = partitions.pop()
         if not partitions:

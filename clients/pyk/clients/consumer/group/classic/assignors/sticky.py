@@ -1,4 +1,4 @@
-"""``sticky`` and ``cooperative-sticky``: as balanced as can be, moving as little as that allows."""
+"""``sticky`` and ``cooperative-sticky``: as balanced as possible, with as few moves as possible."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class CooperativeStickyAssignor:
         for member in members:
             for partition in member.owned_partitions:
                 claimants[partition].add(member.member_id)
-        # What another member still owns is left out: it gives it up now, the next generation
-        # assigns it.
+        # Partitions that another member still owns are left out: it gives them up now, and the next
+        # generation assigns them.
         return {
             member_id: [
                 partition
