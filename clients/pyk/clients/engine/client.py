@@ -46,7 +46,7 @@ class Client(RequestPath):
 
     Its parts: ``pool`` has the connections, ``metadata_keeper`` the metadata, ``topics`` says of
     which topics, ``coordinators`` finds those of groups, ``supervisor`` owns the tasks.
-    Belongs to one event loop, on which all of it is called. Making one does nothing yet;
+    Belongs to one event loop, on which all methods are called. The constructor does nothing yet;
     :meth:`start` connects.
     """
 
@@ -93,9 +93,9 @@ class Client(RequestPath):
     # -- life --------------------------------------------------------------------------------------
 
     async def start(self, timeout: float | None = None) -> None:
-        """Connect to one of the bootstrap servers and learn of the cluster.
+        """Connect to one of the bootstrap servers and get metadata of the cluster.
 
-        Raises :class:`BootstrapError`, which says of every address how far it came, as soon as all
+        Raises :class:`BootstrapError`, which says for every address how far it came, as soon as all
         of them have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
         """
         seconds = checked_timeout(timeout)
@@ -144,7 +144,7 @@ class Client(RequestPath):
     # -- requests ----------------------------------------------------------------------------------
 
     def any_node(self) -> int:
-        """Return the node that is best asked for what every node knows."""
+        """Return the best node for a question that every node can answer."""
         return self.pool.candidates()[0]
 
     async def send(
@@ -162,7 +162,7 @@ class Client(RequestPath):
         Requests of one lane leave in the order of the calls. Raises :class:`NodeUnavailableError`
         (not connected, so certainly not applied), :class:`NodeDisconnectedError` and
         :class:`RequestTimeoutError` (look at ``.definite``), :class:`MalformedResponseError`, and
-        :class:`UnsupportedVersionError`. Who gives up waiting does not undo the request.
+        :class:`UnsupportedVersionError`. Giving up the wait does not undo the request.
         """
         self._check_usable()
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -179,15 +179,16 @@ class Client(RequestPath):
         return response
 
     async def send_to_any(self, request: Message | VersionedRequest, deadline: float) -> Any:
-        """Send a request to whichever node is best asked; raises as :meth:`send`."""
+        """Send a request to the node that is the best choice at the moment; raise as
+        :meth:`send`."""
         remaining_ms = max(1, int((deadline - self.clock.now()) * 1000))
         timeout_ms = min(self.config.request_timeout_ms, remaining_ms)
         return await self.send(self.any_node(), request, timeout_ms=timeout_ms)
 
     async def retry(self, attempt: Callable[[], Awaitable[R]], deadline: float, what: str) -> R:
-        """Return what an attempt returns, repeated after errors that pass, until the deadline.
+        """Return the result of an attempt, retrying after retriable errors until the deadline.
 
-        Raises an error that does not pass as it is, and :class:`KafkaTimeoutError` ("could not
+        Raises an error that is not retriable as it is, and :class:`KafkaTimeoutError` ("could not
         ``what`` in time") with the last one as its cause.
         """
         failures, last_error = 0, None
@@ -211,7 +212,8 @@ class Client(RequestPath):
     # -- inside ------------------------------------------------------------------------------------
 
     def _task_failed(self, name: str, error: BaseException) -> None:
-        """Refuse to go on half alive: whoever calls from now on is told."""
+        """Record the failure: every later call raises it, so the client does not go on half
+        alive."""
         self.failure = StateError(f"task {name!r} failed because of a bug in pyk: {error!r}")
         self.failure.__cause__ = error
         self.metadata_keeper.fail(self.failure)

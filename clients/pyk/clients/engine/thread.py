@@ -1,32 +1,32 @@
-"""The event loop of a blocking client, in which its asyncio twin lives, and who drives it.
+"""The event loop of a blocking client, in which its asyncio twin lives, and its threads.
 
-Two thread switches are what a blocking call costs that asks a thread to do something: one to get
-there and one to come back, each with a wait for the interpreter's lock. So a caller that waits
-drives the loop itself, in its own thread, until it has what it waits for:
+A blocking call that hands its work to another thread costs two thread switches, one there and one
+back, each with a wait for the interpreter's lock. So a caller that waits drives the loop itself, in
+its own thread, until it has what it waits for:
 
     caller     send_and_wait ─► drive: encode, write, select … read, settle │ leave
     background ── select ─────────────────── relieved ── nap ── nap ─────── nap ── select
 
-1. **One turn at a time.** Whoever runs a turn of the loop holds its lock, and lets go of it only
-   while it waits in ``select`` (:class:`~pyk.clients.engine.turns.Turns`).
+1. **One turn at a time.** The thread that runs a turn of the loop holds its lock, and releases it
+   only while it waits in ``select`` (:class:`~pyk.clients.engine.turns.Turns`).
 2. **One driver.** :class:`~pyk.clients.engine.baton.Baton` says who it is, and changes under that
    lock only. The background thread drives while no caller waits, and while several do: they sleep,
    and each is woken when it has what it waits for. The only caller that waits drives.
-3. **Taking over needs nobody's help.** The background thread in ``select`` does not hold the lock.
+3. **Taking over needs no help.** The background thread in ``select`` does not hold the lock.
    It finds out when an event wakes it, leaves the event to the caller, and naps; also if the caller
    has just left, for it is likely to come back for that event. It naps on as long as
    callers come and go.
-4. **Nothing is left lying.** Whoever gives the loop work from outside wakes the thread in
-   ``select`` (:meth:`SharedLoop.poke`) or, if nobody is there, the background thread. A caller
+4. **No work is forgotten.** A thread that gives the loop work from outside wakes the thread in
+   ``select`` (:meth:`SharedLoop.poke`) or, if no thread is there, the background thread. A caller
    that leaves does the same if it leaves something that is ready, or others who wait. Timers
-   end a nap; what is under way although nobody waits for it is found at the end of one. So is
+   end a nap; work in progress that no caller waits for is found at the end of one. So is
    what may wait until the caller comes back (:meth:`LoopThread.leave`), if it does not.
 5. **A visit** runs one function between two turns, in the thread that asks for it, if the loop is
-   at rest at this moment, else soon in the loop. Only the function runs, no callback of the
+   at rest at this moment, otherwise soon in the loop. Only the function runs, no callback of the
    application: it may be called while the application holds locks of its own.
 6. **A thread that must not run callbacks** of the application, because it is inside ``send``, waits
    aside: it sleeps, and the background thread drives.
-7. **Nobody is interrupted.** Handlers of signals wait until the main thread is out of the loop
+7. **No turn is interrupted.** Handlers of signals wait until the main thread is out of the loop
    (:class:`~pyk.clients.engine.deferred_signals.DeferredSignals`). What a callback raises is
    logged, and never surfaces in the caller that happened to drive.
 8. **A thread that runs an event loop of its own** does not drive this one; it sleeps.
@@ -59,14 +59,14 @@ log = logging.getLogger(__name__)
 
 # How long a call that was interrupted may take to clean up before its caller goes on without it.
 CLEAN_UP_SECONDS = 1.0
-# The same for one whose time is over: its caller wants to be back.
+# The same for a call whose timeout is over: its caller wants to return.
 LATE_SECONDS = 0.2
 
 
 class LoopThread:
     """An event loop, the ways to call into it and to wait for it, and a thread for the rest.
 
-    Any thread may call, but not from within the loop: it would wait for itself. The background
+    Any thread may call, except from within the loop, which would wait for itself. The background
     thread is a daemon, so a program that forgot to close a client still ends.
     """
 
@@ -83,7 +83,7 @@ class LoopThread:
         self._last_task: asyncio.Task[object] | None = None
         self._is_closed = False
         self._failure: BaseException | None = None
-        """What ended the loop, if nobody closed it."""
+        """Why the loop ended, if it was not closed."""
         self._calls: dict[Call[Any], None] = {}
         self._drivers = LoopDrivers(self._fail)
 
@@ -96,7 +96,7 @@ class LoopThread:
         return self._drivers.is_here()
 
     def check_caller(self) -> None:
-        """Raise :class:`StateError` inside of the loop, which would wait for itself."""
+        """Raise :class:`StateError` inside the loop, which would wait for itself."""
         if self.is_here():
             raise StateError(
                 f"a blocking {self._name} cannot be called from its own event loop (from a "
@@ -127,7 +127,7 @@ class LoopThread:
             if not is_late or call.ended_by_itself:
                 return call.result()
         except asyncio.CancelledError:
-            raise self._closed("was closed while a call was under way") from None
+            raise self._closed("was closed while a call was in progress") from None
         except BaseException:
             if not call.waiter.is_set:
                 self._give_up(call, CLEAN_UP_SECONDS, True)  # Ctrl-C can come anywhere above
@@ -141,7 +141,7 @@ class LoopThread:
         )
 
     def post(self, function: Callable[[], object]) -> bool:
-        """Have a function called in the loop; return False if nobody will do so."""
+        """Call a function in the loop, soon; return False if the loop has ended."""
         if self.guard.is_forked:
             return False
         try:
@@ -170,7 +170,7 @@ class LoopThread:
                     self._post(visit)
 
     def wait_aside(self, waiter: Waiter, timeout: float | None = None) -> bool:
-        """Wait like ``waiter.wait``, but leave it to other threads to drive the loop meanwhile.
+        """Wait like ``waiter.wait``, but let other threads drive the loop meanwhile.
 
         No callback of the application runs in this thread, which may hold locks that they take.
         """
@@ -178,7 +178,7 @@ class LoopThread:
         return waiter.is_set or self._drivers.wait(waiter, timeout, None, False)
 
     def leave(self, function: Callable[[], object], waiter: Waiter) -> bool:
-        """Leave a function of the engine to whoever runs the next turn; on the loop only.
+        """Leave a function of the engine to the thread that runs the next turn; on the loop only.
 
         For what may wait until the thread is back that waits for ``waiter``, which is set. Returns
         False, and nothing has happened, if that thread does not drive.
@@ -186,11 +186,11 @@ class LoopThread:
         return self._drivers.leave(function, waiter)
 
     def new_waiter(self) -> Waiter:
-        """Return what a thread can wait for, driving the loop meanwhile."""
+        """Return a waiter for a thread, which drives the loop meanwhile."""
         return DrivingWaiter(self._drivers, self.guard)
 
     def new_future(self) -> tuple[asyncio.Future[None], Callable[[], None]]:
-        """Return a future of the running loop, and what settles it from this one."""
+        """Return a future of the running loop, and a function that settles it from this one."""
         return new_future(self.loop)
 
     def raise_soon(self, error: BaseException) -> None:
@@ -200,7 +200,7 @@ class LoopThread:
     def close(self, timeout: float = 5.0) -> None:
         """Cancel what runs in the loop and end the thread; returns within ``timeout`` seconds.
 
-        Closing twice is fine, and so is closing from within the loop, which ends by itself.
+        It may be closed twice, and from within the loop, which then ends by itself.
         """
         if self.guard.is_forked:
             return  # thread and locks are the parent's
@@ -255,7 +255,7 @@ class LoopThread:
         return error
 
     def _post(self, function: Callable[[], object]) -> None:
-        """Give the loop work, and wake whoever is to do it."""
+        """Give the loop work, and wake the thread that will do it."""
         # Inside the lock, so that it is queued before the loop is told to end.
         with self._state:
             if self._is_closed or self.loop is None:
@@ -313,7 +313,7 @@ class LoopThread:
             self._end(loop)
 
     def _end(self, loop: SharedLoop) -> None:
-        """Cancel what runs in the loop, and close it. Whoever waits for a call is told."""
+        """Cancel what runs in the loop, and close it; callers that wait get an error."""
         loop.turns.hold(True)
         try:
             if self.at_end is not None:

@@ -54,11 +54,11 @@ class TopicsInUse:
         self._interest.wants_all = enabled
 
     async def find(self, name: str, deadline: float) -> TopicMetadata:
-        """Return a topic that exists, from memory or by asking until the deadline.
+        """Return the metadata of a topic that exists, from memory or by asking until the deadline.
 
-        Raises what a broker answers to this call where asking again is of no use, and otherwise
-        :class:`KafkaTimeoutError` that names the last answer. An error that was answered to an
-        earlier call is asked about again, with backoff: what was denied may be granted by now.
+        Raises the broker's error to this call if it is not retriable, otherwise
+        :class:`KafkaTimeoutError` that names the last error. After an error of an earlier call it
+        asks again, with backoff: what was denied may be granted by now.
         """
         keeper = self._keeper
         with self.using([name]):

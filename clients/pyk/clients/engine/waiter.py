@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class Waiter:
-    """Something that one thread waits for, and any thread may set.
+    """A flag that one thread waits for, and any thread may set.
 
     The wait can be ended by Ctrl-C. What is set stays set until :meth:`clear`. The handler of a
     signal, or the collector, may set it too, in the thread that waits and in the middle of it: so
@@ -37,11 +37,11 @@ class Waiter:
         if bell is not None:
             try:  # noqa: SIM105 - `suppress` is Python, and this runs per message
                 bell.release()
-            except RuntimeError:  # somebody else was faster
+            except RuntimeError:  # another thread was faster
                 pass
 
     def clear(self) -> None:
-        """Let the next wait wait again."""
+        """Reset it, so that the next wait blocks again."""
         self.is_set = False
 
     def wait(self, timeout: float | None = None, begin: Callable[[], object] | None = None) -> bool:
@@ -58,7 +58,7 @@ class Waiter:
         bell = threading.Lock()
         bell.acquire()
         self._bell = bell
-        if not self.is_set:  # looked at after the bell is there: whoever sets it now rings
+        if not self.is_set:  # checked once the bell exists: a thread that sets it from now on rings
             bell.acquire(timeout=-1 if timeout is None else max(0.0, min(timeout, LONGEST)))
         self._bell = None
         return self.is_set
@@ -77,11 +77,11 @@ class Drivers(Protocol):
         """Wait for ``waiter``, once ``begin`` was called; return whether it is set."""
 
     def was_set(self, waiter: Waiter) -> None:
-        """Have the thread notice that waits for ``waiter`` by driving the loop."""
+        """Tell the thread that waits for ``waiter`` by driving the loop."""
 
 
 class DrivingWaiter(Waiter):
-    """Waited for by driving a loop, if nobody else does.
+    """A waiter that drives a loop meanwhile, if no other thread does.
 
     What a wait begins with may visit the loop, which the thread holds already where it is to drive:
     a visit, and the wait for what follows from it, enter the loop once.
@@ -107,23 +107,24 @@ class DrivingWaiter(Waiter):
 
 
 class Engine(Protocol):
-    """The event loop that settles something, as threads see it that wait for that."""
+    """The event loop that settles an outcome, as waiting threads see it."""
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
         """The loop, None before it was started."""
 
     def is_here(self) -> bool:
-        """Say whether this code runs on the loop, which must not wait for itself."""
+        """Return whether this code runs on the loop, which must not wait for itself."""
 
     def new_waiter(self) -> Waiter:
-        """Return what a thread can wait for."""
+        """Return a waiter for a thread."""
 
     def new_future(self) -> tuple[asyncio.Future[None], Callable[[], None]]:
-        """Return a future of the running loop, and what settles it from this engine's loop."""
+        """Return a future of the running loop, and a function that settles it from this engine's
+        loop."""
 
     def post(self, function: Callable[[], object]) -> bool:
-        """Have a function called in the loop; return False if that has ended."""
+        """Call a function in the loop, soon; return False if the loop has ended."""
 
     def raise_soon(self, error: BaseException) -> None:
         """Raise an error out of the running loop, after the work that it is busy with."""
@@ -133,7 +134,7 @@ class LoopOfCaller:
     """The loop of an asyncio client: other threads can only wait for it."""
 
     running = staticmethod(asyncio._get_running_loop)
-    """Return the event loop that runs in this thread, None if there is none."""
+    """Return the event loop that runs in this thread, None if no loop runs."""
 
     def __init__(self, guard: ForkGuard) -> None:
         self.loop: asyncio.AbstractEventLoop | None = None
@@ -141,7 +142,7 @@ class LoopOfCaller:
         self._thread = 0
 
     def start(self) -> None:
-        """Take note of the running loop."""
+        """Remember the running loop."""
         self.loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
 
@@ -170,7 +171,7 @@ class LoopOfCaller:
 def new_future(
     engine_loop: asyncio.AbstractEventLoop | None,
 ) -> tuple[asyncio.Future[None], Callable[[], None]]:
-    """Return a future of the running loop, and what settles it from ``engine_loop``."""
+    """Return a future of the running loop, and a function that settles it from ``engine_loop``."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[None] = loop.create_future()
     if loop is engine_loop:
@@ -179,7 +180,7 @@ def new_future(
 
 
 def _settle(future: asyncio.Future[None]) -> None:
-    if not future.done():  # cancelled: the waiter gave up, what it waited for goes on
+    if not future.done():  # cancelled: the waiter gave up, but the work goes on
         future.set_result(None)
 
 

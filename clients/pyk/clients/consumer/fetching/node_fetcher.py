@@ -1,8 +1,8 @@
-"""Fetch from one node: one request under way, the next as soon as it is answered.
+"""Fetch from one node: one request in flight, the next as soon as it is answered.
 
-An answer's bytes go into the partitions' buffers as they are. Where the node has more, the next
-request leaves before anybody looks into them. Where it has not, an application that waits goes on
-first: nothing could answer the next request yet, and what it takes to send one delays the records.
+The bytes of a response go into the partitions' buffers as they are. If the node has more, the next
+request leaves before they are read. If it has not, a waiting application goes on first: the next
+request could not be answered yet, and sending it would delay the records.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LANE: Lane = "fetch"
 FIRST_VERSION = 4
 VERSIONS = VersionRange(FIRST_VERSION, LAST_VERSION)
 VERSIONS_WITH_NAMES = VersionRange(FIRST_VERSION, LAST_VERSION_WITH_TOPIC_NAMES)
-# How many answers in a row may be empty before their time is looked at.
+# How many responses in a row may be empty before their timing is checked.
 EMPTY_ANSWERS_ALLOWED = 3
 
 
@@ -78,13 +78,13 @@ class NodeFetcher:
         self._doubts_session = False
         self.is_running = False
         self._has_more = False
-        """Whether the node had more records than its last answer brought."""
+        """Whether the node had more records than its last response brought."""
         self.answers = 0
         """How many fetches the node has answered."""
         self.partition_count = 0
         """How many partitions the last request was for."""
         self.plan_under_way: NodePlan | None = None
-        """What the request under way asks for, None while there is none."""
+        """The request in flight, None if there is none."""
         self._failures = 0
         self._retry_at = 0.0
         self._turn = 0
@@ -95,11 +95,11 @@ class NodeFetcher:
         self._doubts_session = True
 
     def waits_until(self) -> float:
-        """Return when the node may be asked again: after a failure, or as it asked for patience."""
+        """Return when the node may be asked again, after a failure or a throttle."""
         return max(self._retry_at, self._client.throttled_until(self._node_id, LANE))
 
     def start(self, node_plan: NodePlan) -> None:
-        """Fetch what is planned, unless a request is under way or waits for its time."""
+        """Fetch what is planned, unless a request is in flight or waits for its time."""
         if self.is_running:
             return
         now = self._now()
@@ -109,7 +109,7 @@ class NodeFetcher:
             self._send(node_plan, now)
 
     def _go_on(self, now: float) -> None:
-        """Fetch what there is to fetch now, or once it is time; end if there is nothing."""
+        """Fetch what is due, now or at its time; stop if there is nothing."""
         self.is_running = False
         self.plan_under_way = None
         if self._client.is_closed:
@@ -121,25 +121,25 @@ class NodeFetcher:
             return
         node_plan = self._plan(now)
         if node_plan is None and not self._buffer.wants_room:
-            # Room that was made before the application knew to tell of it is seen by a second look.
+            # A second look sees room that was made before the application knew to report it.
             self._buffer.wants_room = True
             node_plan = self._plan(now)
         if node_plan is not None:
             self._send(node_plan, now)
 
     def go_on(self) -> None:
-        """Fetch what there is to fetch now: what others call, later or after records."""
+        """Fetch what is due now: the function that is called later, or after records."""
         try:
             self._go_on(self._now())
         except Exception as mistake:
             self._break_off(mistake)
 
     def _break_off(self, mistake: Exception) -> None:
-        """Fail as a task does, which none of this is, since tasks are dear."""
+        """Report an exception as a task would; this is not a task, because tasks are expensive."""
         self._client.supervisor.failed(f"fetch from node {self._node_id}", mistake)
 
     def _plan(self, now: float) -> NodePlan | None:
-        """Return what to fetch, None if there is nothing, or no room."""
+        """Return what to fetch, None if there is nothing to fetch, or no room."""
         self._positions.follow(self._client.metadata)
         node_plan = plan(self._positions, self._memory, now, self._node_id).get(self._node_id)
         return node_plan if node_plan is not None and node_plan.wanted else None
@@ -157,7 +157,7 @@ class NodeFetcher:
             answer.set_exception(error)
 
     def answered(self, answer: FetchAnswer, response: FetchResponse) -> None:
-        """Take an answer, in the turn of the loop that received it, and fetch on."""
+        """Take a response, in the turn of the loop that received it, and fetch on."""
         try:
             now = self._now()
             self._take(answer.node_plan, response, now)
@@ -172,14 +172,14 @@ class NodeFetcher:
             self._break_off(mistake)
 
     def failed(self, answer: FetchAnswer, error: Exception) -> None:
-        """Take note that there is no answer, and fetch again later."""
+        """Learn that a request failed, and fetch again later."""
         if self._client.is_closed:
             return
         try:
             if not isinstance(error, KafkaError):
                 raise error
             self._request_failed(answer.node_plan, error, self._now())
-            # Not at once: it is the connection that tells, in the middle of its own work.
+            # Not at once: the connection calls this in the middle of its own work.
             asyncio.get_running_loop().call_soon(self.go_on)
         except Exception as mistake:
             self._break_off(mistake)
@@ -196,18 +196,18 @@ class NodeFetcher:
     def _hurried_wait_ms(self) -> int:
         """Return how long the node may wait for records where partitions are left out for now.
 
-        A request that waits holds them up. So it waits about as long as they have been left out
-        already; and after empty answers that came too soon, the next request waits here as long.
+        A waiting request delays them. So it waits about as long as they have been left out already;
+        and after empty responses that came too soon, the next request is delayed here as long.
         """
         return min(self._max_wait_ms, 1 << min(self._empty_answers, 16))
 
     def _slow_down(self, answer: FetchAnswer, now: float) -> None:
-        """Do not hammer a node that answers with nothing, and sooner than it was asked to."""
+        """Slow down for a node that returns nothing sooner than it was asked to."""
         if (now - answer.sent_at) * 2000 < answer.max_wait_ms:
             self._retry_at = max(self._retry_at, now + self._hurried_wait_ms() / 1000)
 
     def _request_failed(self, node_plan: NodePlan, error: KafkaError, now: float) -> None:
-        """Ask again after a while, and another node if metadata then say so."""
+        """Ask again after a while, and another node if metadata then names one."""
         self._session.reset()
         self._failures += 1
         delay = self._client.retry_backoff.delay(self._failures, self._client.random.random())
@@ -234,7 +234,7 @@ class NodeFetcher:
         self._failures = 0
         self.answers += 1
         leaders: dict[TopicPartition, tuple[int, int]] = {}
-        # What was not asked for, or comes twice, is not taken.
+        # Partitions that were not requested, or come twice, are ignored.
         expected = node_plan.wanted.copy()
         has_records = self._has_more = False
         for topic in response.responses:
@@ -258,7 +258,7 @@ class NodeFetcher:
                 self._take_partition(assigned, asked, data, now)
         self._empty_answers = 0 if has_records else self._empty_answers + 1
         if leaders:
-            # Those that are news are asked at once, as any new leader is (KIP-951).
+            # New leaders are asked at once (KIP-951).
             self._client.metadata_keeper.update_leaders(leaders, response.node_endpoints)
 
     def _take_partition(
@@ -341,7 +341,7 @@ class NodeFetcher:
 
 
 class FetchAnswer:
-    """Waits for the outcome of one fetch, as a future would."""
+    """Takes the outcome of one fetch, instead of a future."""
 
     _fetcher: NodeFetcher
     node_plan: NodePlan
@@ -364,7 +364,7 @@ class FetchAnswer:
 def _new_answer(
     fetcher: NodeFetcher, node_plan: NodePlan, max_wait_ms: int, sent_at: float
 ) -> FetchAnswer:
-    """Return what waits for the outcome; compiled, no arguments are parsed on the way."""
+    """Return the waiter for the outcome; compiled, no arguments are parsed on the way."""
     answer = FetchAnswer.__new__(FetchAnswer)
     answer._fetcher = fetcher
     answer.node_plan = node_plan

@@ -1,4 +1,4 @@
-"""All of a producer but ``send``: it lives on one event loop, the caller's or a thread's."""
+"""A producer except for ``send``: it lives on one event loop, the caller's or a thread's."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from pyk.clients.wording import because, counted
 from pyk.protocol.records import Compression, UnsupportedCompressionError
 from pyk.protocol.records.builder import BatchFormat
 
-# For ending tasks and connections, once nothing is left to send.
+# How long ending tasks and connections may take, once nothing is left to send.
 CLOSE_SECONDS = 5.0
 LEAST_CLOSE_SECONDS = 0.25
 RECORDS = "records"
@@ -57,10 +57,10 @@ log = logging.getLogger(__name__)
 
 
 class ProducerCore:
-    """Client, accumulator and sender of one producer, put together.
+    """The client, accumulator and sender of one producer.
 
-    ``thread`` drives the loop where ``send`` runs on other threads than that; None where all is
-    called on the caller's loop.
+    ``thread`` drives the loop if ``send`` runs on other threads; None if everything is called on
+    the caller's loop.
     """
 
     def __init__(
@@ -103,13 +103,13 @@ class ProducerCore:
     # -- life --------------------------------------------------------------------------------------
 
     async def start(self, timeout: float | None = None) -> None:
-        """Connect; raises :class:`BootstrapError` if no server leads to the cluster."""
+        """Connect; raise :class:`BootstrapError` if no server leads to the cluster."""
         try:
             async with asyncio.timeout(timeout):
                 await self._starting.acquire()
         except TimeoutError:
             raise KafkaTimeoutError(
-                f"not connected within {timeout:g} s: another call is still trying to"
+                f"not connected within {timeout:g} s: another call is still connecting"
             ) from None
         try:
             await self._start(timeout)
@@ -149,8 +149,8 @@ class ProducerCore:
     async def close(self, timeout: float | None = None, reason: str = CLOSED) -> None:
         """Accept nothing more, deliver what was accepted, end all connections.
 
-        What is not settled after ``timeout`` seconds is given up, and its deliveries say so.
-        ``reason`` is what later calls are told. A second call waits for the first.
+        Records that are not settled after ``timeout`` seconds fail, and their deliveries say so.
+        Later calls raise ``reason``. A second call waits for the first.
         """
         if self.client.guard.is_forked:
             return
@@ -185,13 +185,13 @@ class ProducerCore:
             self.accumulator.refuse(ClosedError(reason))
 
     def end(self, reason: str = "the producer was closed before this was acknowledged") -> None:
-        """Accept nothing more, and give up what is not settled. On the loop, or after its end."""
+        """Accept nothing more, and fail what is not settled. On the loop, or after its end."""
         self.is_closed = True
         self.refuse(reason)
         self._sender.stop(ClosedError(reason))
 
     def abort(self) -> None:
-        """End at once, with the loop. Where :meth:`close` got through, nothing is left to do."""
+        """End at once, with the loop. After :meth:`close` there is nothing left to do."""
         self.end()
         self.client.abort()
 
@@ -209,7 +209,7 @@ class ProducerCore:
             raise
 
     def warn_unclosed(self) -> None:
-        """Warn, once, of a producer that nobody closed."""
+        """Warn, once, of a producer that was not closed."""
         if self._is_told or self.is_closed or not self._is_started or self.client.guard.is_forked:
             return
         self._is_told = True
@@ -303,7 +303,7 @@ class ProducerCore:
     # -- room --------------------------------------------------------------------------------------
 
     async def wait(self, step: Wait) -> None:
-        """Wait for what a step needs; whoever requested room cancels it."""
+        """Wait for what a step needs; the caller that requested room cancels it."""
         if isinstance(step, MetadataWait):
             await self.find(step)
             return
@@ -375,14 +375,14 @@ class ProducerCore:
         )
 
     def _why_unsent(self, partition: TopicPartition) -> str:
-        """Say what keeps the batches of a partition from being sent."""
+        """Return the reason why the batches of a partition are not sent."""
         error = self._sender.identity.error
         if error is not None:
-            return f"no broker has given out a producer id: {error}"
+            return f"no broker has returned a producer id: {error}"
         leader = self.client.metadata.leader(partition)
         if leader is None:
             error = self.client.metadata_keeper.last_error
-            return f"{partition} has no leader that is known{because(error)}"
+            return f"{partition} has no known leader{because(error)}"
         unreachable = self.client.pool.unreachable(leader)
         if unreachable is not None:
             return str(unreachable.error)
