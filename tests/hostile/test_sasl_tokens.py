@@ -207,7 +207,7 @@ MALFORMED_CLIENT_FIRST: MalformedTokens = {
     "a mandatory extension behind the username": (b"n,,n=user,m=must,r=abc", "must be known"),
     "a mandatory extension at the end, which Kafka ignores": (
         b"n,,n=user,r=abc,m=must",
-        "means something else",
+        "has a reserved name",
     ),
     "no username": (b"n,,r=abc", "n= is not where"),
     "an empty username": (b"n,,n=,r=abc", "username is empty"),
@@ -223,7 +223,7 @@ MALFORMED_CLIENT_FIRST: MalformedTokens = {
     "a badly escaped authorization id": (b"n,a=a=b,n=user,r=abc", "neither =2C nor =3D"),
     "a NUL in the username": (b"n,,n=us\0er,r=abc", "username is empty, or not ASCII"),
     "a username that is not ASCII": ("n,,n=j\u00fcrgen,r=abc".encode(), "not all of it is ASCII"),
-    "a second username, which Kafka ignores": (b"n,,n=user,r=abc,n=admin", "means something else"),
+    "a second username, which Kafka ignores": (b"n,,n=user,r=abc,n=admin", "has a reserved name"),
     "a comma at the end": (FIRST + b",", "not made of letters"),
     "an extension without a value": (FIRST + b",ext", "an extension is empty"),
     "an extension with an empty value": (FIRST + b",ext=", "an extension is empty"),
@@ -290,15 +290,15 @@ MALFORMED_SERVER_FIRST: MalformedTokens = {
     ),
     "the nonce of another client": (
         server_first_token(nonce="abcdef"),
-        "nonce is not the client's",
+        "the nonce does not extend that of the client",
     ),
     "the client's nonce in lower case": (
         server_first_token(nonce=NONCE.lower()),
-        "nonce is not the client's",
+        "the nonce does not extend that of the client",
     ),
     "a nonce without the server's part, which Kafka accepts": (
         server_first_token(nonce=scram.CLIENT_FIRST.nonce),
-        "nonce is not the client's",
+        "the nonce does not extend that of the client",
     ),
     "an error instead of a challenge": (b"e=other-error", "r= is not where"),
     "an extension without a value": (scram.ANSWER + b",ext", "an extension is empty"),
@@ -318,12 +318,12 @@ MALFORMED_CLIENT_FINAL: MalformedTokens = {
     "an extension behind the proof": (UNPROVEN + b",p=AAAA,ext=value", "p= is not where"),
     "two proofs, of which Kafka uses the last": (
         UNPROVEN + b",p=AAAA,p=BBBB",
-        "means something else",
+        "has a reserved name",
     ),
     "a mandatory extension": (b"m=must," + UNPROVEN + b",p=AAAA", "must be known"),
     "a mandatory extension behind the nonce, which Kafka ignores": (
         UNPROVEN + b",m=must,p=AAAA",
-        "means something else",
+        "has a reserved name",
     ),
     "another channel binding, which Kafka does not check": (
         f"c=eSws,r={NONCE},p=AAAA".encode(),
@@ -339,9 +339,9 @@ MALFORMED_CLIENT_FINAL: MalformedTokens = {
     ),
     "a nonce without the server's part": (
         f"c=biws,r={scram.CLIENT_FIRST.nonce},p=AAAA".encode(),
-        "nonce is not the server's",
+        "the nonce is not that of the server",
     ),
-    "a longer nonce": (f"c=biws,r={NONCE}x,p=AAAA".encode(), "nonce is not the server's"),
+    "a longer nonce": (f"c=biws,r={NONCE}x,p=AAAA".encode(), "the nonce is not that of the server"),
 }
 
 
@@ -355,11 +355,11 @@ MALFORMED_SERVER_FINAL: MalformedTokens = {
     "an empty signature, which Kafka refuses later": (b"v=", "signature is empty"),
     "a signature that is not base64": (b"v=1=23", "signature is not base64"),
     "an extension before the signature": (b"ext=value,v=AAAA", "v= is not where"),
-    "two signatures, of which Kafka uses the first": (b"v=AAAA,v=BBBB", "means something else"),
+    "two signatures, of which Kafka uses the first": (b"v=AAAA,v=BBBB", "has a reserved name"),
     "an empty error": (b"e=", "error is empty"),
     "a signature and an error, which Kafka reads as a signature": (
         b"v=AAAA,e=other-error",
-        "means something else",
+        "has a reserved name",
     ),
     "an extension with a digit in its name": (b"v=AAAA,ext1=value", "not made of letters"),
 }

@@ -217,7 +217,7 @@ async def test_an_unsubscribe_that_is_cancelled_while_it_leaves_reads_nothing_mo
                 await asyncio.wait({unsubscribing})
 
                 assert consumer.assignment() == set()
-                with pytest.raises(StateError, match="subscribe or assign first"):
+                with pytest.raises(StateError, match="nothing to read: call subscribe"):
                     await consumer.poll(0.1)
                 await asyncio.sleep(2)
             await produce(cluster, "orders", 10, partitions=2)

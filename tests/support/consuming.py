@@ -89,7 +89,7 @@ async def eventually_polled(
     """Poll a consumer until a condition holds; fail if it does not come to."""
     deadline = current_clock().now() + timeout
     while not condition():
-        assert current_clock().now() < deadline, "it did not come to pass"
+        assert current_clock().now() < deadline, "the condition did not become true"
         await consumer.poll(0.2)
 
 

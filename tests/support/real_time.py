@@ -29,7 +29,7 @@ def eventually(condition: Callable[[], bool], timeout: float = 45) -> None:
     """Return once a condition holds; fail if it does not come to."""
     deadline = time.monotonic() + timeout
     while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
+        assert time.monotonic() < deadline, "the condition did not become true"
         time.sleep(0.02)
 
 

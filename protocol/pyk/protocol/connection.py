@@ -3,10 +3,10 @@
 The protocol has one rule of order: responses come in the order of their requests. A client keeps
 a queue of what is in flight and matches each response with its head; a server keeps a queue of what
 it was asked and holds back a response until those before it are ready. A Produce with acks 0 is
-never answered, and so stands in nobody's way.
+never answered, and so delays no other.
 
-Everything raised here that is a ``ProtocolError`` means that the two sides no longer agree on where
-they are: close the connection.
+Every ``ProtocolError`` raised here means that the two sides no longer agree on their position in
+the stream: close the connection.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _API_VERSIONS = ApiKey.API_VERSIONS
 
 
 class CorrelationError(ProtocolError):
-    """A response to something else than the oldest request that waits for one."""
+    """A response to a request that is not the oldest one in flight."""
 
 
 class RequestError(ProtocolError):
@@ -63,7 +63,7 @@ class UnsupportedRequestError(RequestError):
 
 
 class InvalidRequestError(RequestError):
-    """A body that is not the request which the header announces."""
+    """A body that is not the request that the header announces."""
 
 
 class OutgoingRequest(Protocol):
@@ -77,7 +77,7 @@ class OutgoingRequest(Protocol):
 
 
 class SelfCodedRequest:
-    """A request that is no message: it knows a faster way than the codec to write and to read.
+    """A request that encodes itself and decodes its response, faster than the codec.
 
     ``is_answered`` is False for one that gets no response.
     """
@@ -328,7 +328,7 @@ class ServerConnection:
         response that its version cannot carry; another one can then be given.
         """
         if request._parts is not None:
-            raise RuntimeError(f"{request.api_key.api_name} has been responded to already")
+            raise RuntimeError(f"{request.api_key.api_name} has been answered already")
         request._parts = self._response_frame(request, response)
         ready: list[Any] = []
         while self._unanswered and self._unanswered[0]._parts is not None:
@@ -364,7 +364,7 @@ class ServerConnection:
             return []
         if not isinstance(response, response_class(request.api_key)):
             what = type(response).__name__
-            raise TypeError(f"{what} is no response to {request.api_key.api_name}")
+            raise TypeError(f"{what} is not a response to {request.api_key.api_name}")
         header = ResponseHeader(correlation_id=request.header.correlation_id)
         version = request.response_version
         header_version = response_header_version(request.api_key, version)

@@ -78,12 +78,12 @@ class ErrorCode(IntEnum):
 
     @property
     def application_recoverable(self) -> bool:
-        """This member or producer is done for; a new one can take over."""
+        """This member or producer cannot go on; a new one can take over."""
         return ErrorFact.APPLICATION_RECOVERABLE in self.facts
 
     @property
     def invalid_configuration(self) -> bool:
-        """Nothing changes until somebody changes a setting."""
+        """The request fails until a configuration is changed."""
         return ErrorFact.INVALID_CONFIGURATION in self.facts
 
     @property
@@ -93,7 +93,7 @@ class ErrorCode(IntEnum):
 
     @property
     def authentication(self) -> bool:
-        """The broker does not believe who we are."""
+        """The broker did not authenticate the client."""
         return ErrorFact.AUTHENTICATION in self.facts
 
     UNKNOWN_SERVER_ERROR = -1
@@ -241,7 +241,7 @@ class ProtocolError(Exception):
 
 
 class MalformedMessageError(ProtocolError):
-    """Bytes that are not the message they should be; the text says where."""
+    """Bytes that are not a valid message of the expected kind; the text says where."""
 
 
 class UnsupportedVersionError(ProtocolError, ValueError):

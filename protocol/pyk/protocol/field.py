@@ -1,4 +1,4 @@
-"""What the codec knows of one field of a struct, whatever struct that is."""
+"""The description of one field of a struct, for the codec."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class FinalizedFeatures:
         return self.levels.get(name, 0)
 
     def newer(self, told: FinalizedFeatures) -> FinalizedFeatures:
-        """Return what is newer; brokers hear of a change one after the other."""
+        """Return the newer of the two; brokers learn of a change one after the other."""
         return told if told.epoch > self.epoch else self
 
 
@@ -92,7 +92,7 @@ class PeerVersions:
     ) -> int:
         """Return the highest version of a request that both sides know and ``within`` allows.
 
-        Raises UnsupportedVersionError if there is none. ``transaction_version`` is the level that
+        Raises UnsupportedVersionError if no version fits. ``transaction_version`` is the level that
         the sender's transaction began with, None for what this broker said. ``is_transactional``
         tells that a Produce belongs to a transaction; the other requests of transactions always do.
         """

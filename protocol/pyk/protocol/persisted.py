@@ -54,7 +54,7 @@ def decode_versioned(cls: type[M], data: bytes | memoryview, *, accept_newer: bo
 
     With ``accept_newer`` a version higher than pyk knows is read as the highest known one and what
     is left over ignored, which is how the consumer protocol and control records grow; without, it
-    raises UnsupportedVersionError. Bytes that are no such message raise MalformedMessageError.
+    raises UnsupportedVersionError. Bytes that are not such a message raise MalformedMessageError.
     """
     version = _int16(cls.__name__, data)
     if accept_newer and version > cls.versions.highest:
@@ -119,7 +119,8 @@ def read_metadata_frame(data: bytes | memoryview) -> tuple[int, int, int]:
 
 
 def decode_sticky_user_data(data: bytes | memoryview) -> StickyAssignorUserData:
-    """Return what a member of a ``sticky`` group had, nothing if ``data`` is no such thing.
+    """Return the partitions that a member of a ``sticky`` group had, none if ``data`` is in no
+    known format.
 
     The format does not tell its version: what is not version 1 may be version 0.
     """
@@ -143,5 +144,5 @@ def _record_class(topic: str, kind: MessageKind, record_type: int) -> type[Messa
 
 def _int16(what: str, data: bytes | memoryview) -> int:
     if len(data) < 2:
-        raise MalformedMessageError(f"{what}: {len(data)} bytes, too short for the int16 in front")
+        raise MalformedMessageError(f"{what}: {len(data)} bytes, too short for the leading int16")
     return int(_INT16.unpack_from(data)[0])

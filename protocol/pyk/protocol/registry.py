@@ -142,7 +142,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 def message_class(name: str) -> type[Message]:
     """Return the class of a message by Kafka's name, such as ``FetchRequest``.
 
-    Raises UnknownMessageError if there is none.
+    Raises UnknownMessageError for an unknown name.
     """
     module = _MODULE_OF.get(name) or snake_case(re.sub("(Request|Response)$", "", name))
     path = f"{__package__}.messages.{module}"
@@ -155,12 +155,14 @@ def message_class(name: str) -> type[Message]:
 
 
 def request_class(api_key: ApiKey) -> type[Message]:
-    """Return the class of the request of an API; raise UnknownMessageError if there is none."""
+    """Return the class of the request of an API; raise UnknownMessageError if pyk has no such
+    class."""
     return _class_of(api_key, "Request")
 
 
 def response_class(api_key: ApiKey) -> type[Message]:
-    """Return the class of the response of an API; raise UnknownMessageError if there is none."""
+    """Return the class of the response of an API; raise UnknownMessageError if pyk has no such
+    class."""
     return _class_of(api_key, "Response")
 
 

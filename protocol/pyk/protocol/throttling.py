@@ -1,4 +1,4 @@
-"""After which responses a client has to be patient (KIP-219).
+"""Decide after which responses a client has to wait (KIP-219).
 
 A client that used up its quota is told so by ``throttle_time_ms``. A broker before 2.0 held the
 response back for that time, and when it comes there is nothing left to wait for. A later one

@@ -1,4 +1,4 @@
-"""What names a partition, and which names a topic may have."""
+"""The name of a partition, and the rules for topic names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TopicPartition(NamedTuple):
 
 
 def topic_name_error(name: str) -> str | None:
-    """Return why no topic can have ``name``, in Kafka's words; None if one can.
+    """Return why ``name`` is invalid, in Kafka's words; None if it is valid.
 
     The rule is that of Kafka's ``Topic.validate``, the same on every broker.
     """

@@ -14,7 +14,7 @@ __all__ = ["AsyncCluster", "Cluster"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the clusters when they are asked for: parts of the broker are used without them."""
+    """Import the clusters on first use: parts of the broker are used without them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.cluster"), name)

@@ -1,9 +1,9 @@
 """One node: broker and controller in one, and its life from start to end.
 
 A start replays: the metadata log gives the image, the image says which logs there are, the logs of
-internal topics give the shards. After a clean shutdown the other logs are opened when somebody uses
-them. Then the port is opened and the broker registers, which lets clients see it. From then on
-whatever is committed to the metadata log is followed, see :mod:`.metadata_follower`.
+internal topics give the shards. After a clean shutdown the other logs are opened on first use. Then
+the port is opened and the broker registers, which lets clients see it. From then on all records
+committed to the metadata log are followed, see :mod:`.metadata_follower`.
 """
 
 from __future__ import annotations

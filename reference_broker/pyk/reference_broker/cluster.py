@@ -25,8 +25,8 @@ from .faults import FaultRules
 
 R = TypeVar("R")
 
-# What Kafka's own quick-start configuration sets: a single node cannot have three replicas, and
-# nobody who develops wants to wait three seconds for members that will not come.
+# As in Kafka's quick-start configuration: a single node cannot have three replicas, and waiting
+# three seconds for members that will not come slows development.
 QUICK_START_CONFIG = {
     "offsets.topic.replication.factor": "1",
     "group.initial.rebalance.delay.ms": "0",
@@ -183,7 +183,7 @@ class AsyncCluster:
 
     def _take(self, node: int) -> Broker:
         if node not in self._brokers:
-            raise RuntimeError(f"node {node} does not run")
+            raise RuntimeError(f"node {node} is not running")
         return self._brokers.pop(node)
 
 

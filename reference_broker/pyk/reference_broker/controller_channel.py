@@ -1,4 +1,4 @@
-"""How a broker talks to the controller: by Kafka's requests, wherever the controller is.
+"""The channel from a broker to the controller: Kafka's requests, wherever the controller is.
 
 The controller of a one-node cluster runs in the same process. The channel to it takes and gives the
 same messages as a connection would: nothing but requests reaches the controller, and nothing but

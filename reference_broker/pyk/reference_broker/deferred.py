@@ -15,8 +15,8 @@ R = TypeVar("R")
 class Deferred(Generic[T]):
     """A value that comes later, at most once.
 
-    Belongs to one event loop and knows nothing of it: listeners are called at once, by whoever
-    completes the value.
+    Belongs to one event loop and knows nothing of it: listeners are called at once, inside
+    :meth:`complete`.
     """
 
     __slots__ = ("_is_abandoned", "_listeners", "_on_abandoned", "_values")
@@ -29,11 +29,11 @@ class Deferred(Generic[T]):
 
     @property
     def is_done(self) -> bool:
-        """Return whether the value is there, or will never be wanted."""
+        """Return whether the value has come, or was abandoned."""
         return bool(self._values) or self._is_abandoned
 
     def complete(self, value: T) -> bool:
-        """Hand the value to all listeners; return False if that happened before."""
+        """Hand the value to all listeners; return False if that was done before."""
         if self.is_done:
             return False
         self._values = (value,)

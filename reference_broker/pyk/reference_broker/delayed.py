@@ -1,10 +1,10 @@
 """Delayed operations: requests that wait for partitions to move, with a deadline.
 
 A produce with acks=all waits until the high watermarks have passed its batches, a fetch until there
-is enough to read. Each waits under the keys of all partitions it cares about. Whoever moves a
-partition checks its key, and what can be answered is answered at once; at the deadline the rest is
-answered with what there is. A bug in one operation affects neither the others nor whoever moved the
-partition.
+is enough to read. Each waits under the keys of all partitions it cares about. When a partition
+moves, its key is checked, and every request that can be answered is answered at once; at the
+deadline the rest is answered with what is available. A bug in one operation does not affect the
+others, or the code that moved the partition.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class DelayedOperation(Protocol):
     """One waiting request."""
 
     def try_complete(self) -> bool:
-        """Answer if everything is there that the request waits for; return whether it was."""
+        """Answer if everything that the request waits for is available; return whether it was."""
 
     def expire(self) -> None:
-        """Answer with what there is."""
+        """Answer with what is available."""
 
     def fail(self) -> None:
         """Answer that the server failed, after an unexpected error."""

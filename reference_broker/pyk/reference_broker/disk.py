@@ -40,7 +40,7 @@ class DiskThreads:
         )
 
     async def wait(self) -> None:
-        """Return when all that was begun is done."""
+        """Wait until all work that was begun is done."""
         await self._is_idle.wait()
 
     async def close(self) -> None:
@@ -70,5 +70,5 @@ class ImmediateDisk(InlineDisk):
 
 
 def disk_for(filesystem: FileSystem) -> DiskThreads | ImmediateDisk:
-    """Return threads for a file system that waits for a device, else none."""
+    """Return a disk with threads if the file system waits for a device, otherwise one without."""
     return DiskThreads() if filesystem.waits_for_device else ImmediateDisk()

@@ -67,7 +67,7 @@ class RequestLog:
 
 
 class FaultServices(Protocol):
-    """What the fault injector uses of its broker."""
+    """The services that the fault injector uses."""
 
     @property
     def node_id(self) -> int: ...

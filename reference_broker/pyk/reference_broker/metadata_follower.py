@@ -7,8 +7,8 @@ forget offsets, configure) may fail, so each is a *step* with a name. A step loo
 it is and brings one thing in line with it. So it can be repeated at any time, and is repeated until
 it succeeds.
 
-A start after a clean shutdown has nothing to repair, so most logs are opened when somebody uses
-them, or when the maintenance needs all of them.
+A start after a clean shutdown has nothing to repair, so most logs are opened on first use, or when
+the maintenance needs all of them.
 
 A topic of thousands of partitions is thousands of changes. A turn of the loop follows only some of
 them, so that clients are served in between. Partitions that are not open yet answer with an error
@@ -114,7 +114,7 @@ class MetadataFollower:
         return topic_id in (None, topic.topic_id)
 
     def follow_unused(self, then: Callable[[], None]) -> None:
-        """Follow the partitions that nobody has used yet, in turns, and call ``then`` after them.
+        """Follow the partitions that were not used yet, in turns, and call ``then`` after them.
 
         One that fails is tried again later, and delays nothing else.
         """

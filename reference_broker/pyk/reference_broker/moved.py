@@ -1,8 +1,8 @@
 """Partitions that moved, until the requests that wait for them are checked. Pure.
 
-Whoever moves a partition may be in the middle of a decision, so waiting requests are not answered
-there and then. They are checked when the requests at hand are handled and answered, in the same
-turn of the event loop; in its next turn if something other than a request moved a partition.
+A partition may move in the middle of a decision, so waiting requests are not answered at that
+point. They are checked when the requests at hand are handled and answered, in the same turn of the
+event loop; in its next turn if something other than a request moved a partition.
 """
 
 from __future__ import annotations

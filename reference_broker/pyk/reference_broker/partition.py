@@ -1,4 +1,4 @@
-"""One partition on this broker: who leads it, and how far its records may be read.
+"""One partition on this broker: its leader, its high watermark, and reads and appends.
 
 The leader appends; the high watermark is the offset up to which all replicas in sync have the
 records, and consumers read only up to there. With one replica it follows the log's safe offset:
@@ -123,7 +123,7 @@ class Partition:
         self._notify()
 
     def resign(self, leader_id: int, leader_epoch: int) -> None:
-        """Stop leading: ``leader_id`` leads now, nobody if it is -1."""
+        """Stop leading: ``leader_id`` leads now, no broker if it is -1."""
         self.leader_id, self.leader_epoch = leader_id, leader_epoch
         self._notify()
 

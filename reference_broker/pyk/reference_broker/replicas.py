@@ -38,7 +38,7 @@ class Replicas:
         self._unopened: dict[tuple[str, int], Callable[[TopicPartition], None]] = {}
 
     def get(self, topic: str, number: int) -> Partition:
-        """Return a partition of this broker; raise :class:`ApiError` if it holds none."""
+        """Return a partition of this broker; raise :class:`ApiError` if it does not hold it."""
         partition = self._partitions.get((topic, number))
         if partition is not None:
             return partition
@@ -53,7 +53,7 @@ class Replicas:
         raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "This partition is being opened.")
 
     def find(self, name: TopicPartition) -> Partition | None:
-        """Return a partition of this broker, None if it has none of that name."""
+        """Return a partition of this broker, None if it does not hold it."""
         return self._partitions.get((name.topic, name.partition))
 
     def of_topic(self, topic: str) -> list[Partition]:
@@ -68,7 +68,7 @@ class Replicas:
         self._unopened.update(dict.fromkeys(names, follow))
 
     def unopened(self) -> list[TopicPartition]:
-        """Return the partitions that nobody has used yet."""
+        """Return the partitions that were not used yet."""
         return [TopicPartition(*name) for name in self._unopened]
 
     def follow(self, name: TopicPartition, when_free: Callable[[], None]) -> bool:

@@ -1,4 +1,4 @@
-"""What a running broker offers to those that handle its requests."""
+"""The services of a running broker for its handlers."""
 
 from __future__ import annotations
 

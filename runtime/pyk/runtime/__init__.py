@@ -1,1 +1,1 @@
-"""What every part of pyk stands on: clock, network, file system, timers, tasks."""
+"""The base of all parts of pyk: clock, network, file system, timers, tasks."""

@@ -139,7 +139,7 @@ def _together(of_bases: Fields, own: Fields) -> Fields:
 
 
 def _check_order(cls: type, everything: Fields) -> None:
-    """Raise ``TypeError`` if what must be given comes behind what need not be."""
+    """Raise ``TypeError`` if a required field follows an optional one."""
     has_default = False
     for each in everything:
         if each.default is not _MISSING or each.factory is not None:

@@ -1,4 +1,4 @@
-"""Who owns the tasks of a client, or of a server."""
+"""Own the tasks of a client, or of a server."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ GRACE_SECONDS = 0.1
 
 
 class Supervisor:
-    """Owns every task of its owner: starts it, hears of its failure, ends it with the owner.
+    """Owns the tasks of a client or server: starts them, handles their failures, ends them.
 
     A task that fails has met a bug in pyk, not a fault of the cluster: it is logged with its
-    traceback, and ``on_failure`` is called, so that nobody waits for what will not come.
-    ``closed_error`` makes what is raised when something is to be started after the end.
+    traceback, and ``on_failure`` is called, so that no caller waits for ever. ``closed_error``
+    makes the error for tasks that are started after the end.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Supervisor:
         self.failed(task.get_name(), error)
 
     def failed(self, name: str, error: BaseException) -> None:
-        """Tell of the failure of a task, or of a callback that does the work of one."""
+        """Report the failure of a task, or of a callback that does the work of one."""
         log.error("Task %s failed", name, exc_info=error)
         if self._on_failure is not None:
             self._on_failure(name, error)

@@ -1,4 +1,4 @@
-"""What is due when: a queue of named deadlines. Pure; a driver sleeps until the next one."""
+"""A queue of named deadlines. Pure; a driver sleeps until the next one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyk.runtime import slotted
 
 @slotted.frozen
 class Moment:
-    """Now, on both clocks."""
+    """The present time, on both clocks."""
 
     now: float
     """Monotonic seconds: the scale of deadlines."""

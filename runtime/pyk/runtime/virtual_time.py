@@ -1,4 +1,4 @@
-"""Run asyncio code in virtual time: when everybody waits, the clock jumps to the next timer."""
+"""Run asyncio code in virtual time: when all tasks wait, the clock jumps to the next timer."""
 
 from __future__ import annotations
 
@@ -132,10 +132,10 @@ def current_clock() -> VirtualClock:
 
 
 async def eventually(condition: Callable[[], bool], timeout: float = 60) -> None:
-    """Return once a condition holds; fail if it does not come to."""
+    """Wait until a condition holds; fail if that never happens."""
     deadline = current_clock().now() + timeout
     while not condition():
-        assert current_clock().now() < deadline, "it did not come to pass"
+        assert current_clock().now() < deadline, "the condition did not become true"
         await asyncio.sleep(0.05)
 
 

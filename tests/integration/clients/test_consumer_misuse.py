@@ -36,9 +36,9 @@ def consumer(cluster: Cluster) -> Iterator[Consumer[Any, Any]]:
 def test_reading_without_a_subscription_raises(
     consumer: Consumer[Any, Any],
 ) -> None:
-    with pytest.raises(StateError, match="subscribe or assign first"):
+    with pytest.raises(StateError, match="nothing to read: call subscribe"):
         consumer.poll(timeout=5)
-    with pytest.raises(StateError, match="subscribe or assign first"):
+    with pytest.raises(StateError, match="nothing to read: call subscribe"):
         next(iter(consumer))
 
 
@@ -48,7 +48,7 @@ async def read_nothing(bootstrap: str) -> None:
 
 
 def test_reading_without_a_subscription_raises_in_asyncio(cluster: Cluster) -> None:
-    with pytest.raises(StateError, match="subscribe or assign first"):
+    with pytest.raises(StateError, match="nothing to read: call subscribe"):
         asyncio.run(read_nothing(cluster.bootstrap))
 
 

@@ -96,7 +96,7 @@ def test_a_node_that_does_not_run_cannot_be_stopped_or_killed() -> None:
     with Cluster() as cluster:
         cluster.stop(0)
 
-        with pytest.raises(RuntimeError, match="node 0 does not run"):
+        with pytest.raises(RuntimeError, match="node 0 is not running"):
             cluster.kill(0)
 
 

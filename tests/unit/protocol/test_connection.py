@@ -198,10 +198,10 @@ def test_a_request_is_responded_to_once_and_by_its_own_kind(
 ) -> None:
     request = arrive(server, client.send(HeartbeatRequest(), 4))
 
-    with pytest.raises(TypeError, match="MetadataResponse is no response to Heartbeat"):
+    with pytest.raises(TypeError, match="MetadataResponse is not a response to Heartbeat"):
         server.respond(request, MetadataResponse())
     server.respond(request, HeartbeatResponse())
-    with pytest.raises(RuntimeError, match="responded to already"):
+    with pytest.raises(RuntimeError, match="answered already"):
         server.respond(request, HeartbeatResponse())
 
 

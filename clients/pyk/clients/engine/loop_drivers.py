@@ -78,7 +78,8 @@ class LoopDrivers:
     # -- giving work -------------------------------------------------------------------------------
 
     def call_here(self, function: Callable[[], object]) -> None:
-        """Call a function in the loop, which this thread holds: now if it is at rest, else soon."""
+        """Call a function in the loop, which this thread holds: now if it is at rest, otherwise
+        soon."""
         if self._is_at_rest:
             self._is_at_rest = False  # the function may call a log handler that calls here, too
             try:

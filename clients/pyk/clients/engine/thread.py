@@ -151,7 +151,8 @@ class LoopThread:
         return True
 
     def visit(self, function: Callable[[], object]) -> None:
-        """Call a function of the engine now, in this thread, if the loop is at rest; else soon.
+        """Call a function of the engine now, in this thread, if the loop is at rest; otherwise
+        soon.
 
         It must neither wait nor call the application. Nothing happens once the loop has ended.
         """
@@ -264,7 +265,7 @@ class LoopThread:
         self._drivers.wake()
 
     def _run_in_loop(self, function: Callable[[], object]) -> None:
-        """Call a function in the loop: at once if this thread holds it, else soon."""
+        """Call a function in the loop: at once if this thread holds it, otherwise soon."""
         if self.is_here():
             function()
         else:

@@ -1,4 +1,4 @@
-"""What generated code calls: varints, tags, arrays of numbers, and the words for bad bytes."""
+"""Functions that generated code calls: varints, tags, arrays of numbers, errors for bad bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_PREPARED = 64  # lengths of number arrays whose struct is kept
 
 
 class BadBytesError(ValueError):
-    """Bytes that the decoder at work cannot accept; it adds which message and where."""
+    """Bytes that the running decoder cannot accept; it adds which message and where."""
 
 
 FAULTS = (BadBytesError, IndexError, StructError, UnicodeDecodeError)
@@ -52,7 +52,7 @@ UNPACK_NUMBERS = {number: NumberArrays(number, "unpack_from") for number in _NUM
 
 
 def bytes_of(view: memoryview) -> bytes | bytearray:
-    """Return what ``view`` shows: what it stands on, if that is all of it, else a copy."""
+    """Return what ``view`` shows: what it stands on, if that is all of it, otherwise a copy."""
     base = view.obj
     if isinstance(base, bytes | bytearray) and len(base) == len(view) and view.c_contiguous:
         return base
@@ -180,7 +180,7 @@ def bad_count(field: str, count: int, left: int) -> BadBytesError:
 
 
 def bad_marker(field: str, marker: int) -> BadBytesError:
-    """Return the error for a byte before a nullable struct that says neither null nor present."""
+    """Return the error for an invalid marker byte before a nullable struct."""
     return BadBytesError(f"{field} has marker {marker}, neither null nor present")
 
 

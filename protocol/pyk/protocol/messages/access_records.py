@@ -1,4 +1,4 @@
-"""Records of ``__cluster_metadata`` about who may come in, do what, and how much."""
+"""Records of ``__cluster_metadata`` about credentials, access rules and quotas."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AccessControlEntryRecord(Message):
     """2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
     resource_name: str = string()
     pattern_type: int = int8()
-    """3: the very name, ``*`` being any; 4: any name that begins so."""
+    """3: exactly this name, ``*`` for any; 4: any name with this prefix."""
     principal: str = string()
     host: str = string()
     operation: int = int8()
@@ -85,7 +85,7 @@ class DelegationTokenRecord(Message):
     renewers: list[str] = array(string)
     issue_timestamp: int = int64()
     max_timestamp: int = int64()
-    """Nobody can renew it beyond; milliseconds since the epoch, like the other times."""
+    """The latest time to which it can be renewed; milliseconds since the epoch, like all times."""
     expiration_timestamp: int = int64()
     token_id: str = string()
 

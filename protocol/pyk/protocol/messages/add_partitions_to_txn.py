@@ -79,7 +79,7 @@ class AddPartitionsToTxnTopicResult(Struct):
 
 @struct
 class AddPartitionsToTxnResult(Struct):
-    """What became of one transaction's partitions."""
+    """The outcome for the partitions of one transaction."""
 
     transactional_id: str = string()
     topic_results: list[AddPartitionsToTxnTopicResult] = array(AddPartitionsToTxnTopicResult)

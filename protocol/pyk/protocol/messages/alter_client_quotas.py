@@ -34,7 +34,7 @@ class OpData(Struct):
 
     key: str = string()
     value: float = float64()
-    """Of no meaning with ``remove``."""
+    """Ignored with ``remove``."""
     remove: bool = boolean()
 
 
@@ -52,7 +52,7 @@ class AlterClientQuotasRequest(Message):
 
     entries: list[RequestEntryData] = array(RequestEntryData)
     validate_only: bool = boolean()
-    """Only say what would happen."""
+    """Only validate the request."""
 
 
 @struct

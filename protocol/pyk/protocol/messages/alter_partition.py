@@ -39,7 +39,7 @@ class RequestPartitionData(Struct):
     new_isr_with_epochs: list[BrokerState] = array(BrokerState, versions="3+")
     """The same; the controller refuses a broker that has restarted meanwhile (KIP-903)."""
     leader_recovery_state: int = int8(versions="1+")
-    """1 while the leader recovers from an unclean election, else 0 (KIP-704)."""
+    """1 while the leader recovers from an unclean election, otherwise 0 (KIP-704)."""
     partition_epoch: int = int32()
     """As the leader knows it; the change is refused if another one came first."""
 

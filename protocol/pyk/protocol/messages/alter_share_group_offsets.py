@@ -1,4 +1,4 @@
-"""AlterShareGroupOffsets: set where an empty share group goes on (KIP-932)."""
+"""AlterShareGroupOffsets: set the start offsets of an empty share group (KIP-932)."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class LeaderEndpoint(Struct):
 
 @request(ApiKey.BEGIN_QUORUM_EPOCH, versions="0-1", flexible="1+")
 class BeginQuorumEpochRequest(Message):
-    """Tell a voter that an election has been won, until it has taken note of it.
+    """Tell a voter that an election has been won, until it has acknowledged that.
 
     Voters fetch from the leader from then on; observers find it by themselves.
     """

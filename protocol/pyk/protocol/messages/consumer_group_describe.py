@@ -90,7 +90,7 @@ class DescribedGroup(Struct):
 
 @response(ApiKey.CONSUMER_GROUP_DESCRIBE, versions="0-1", flexible="0+")
 class ConsumerGroupDescribeResponse(Message):
-    """Describe groups; one that is no consumer group has GROUP_ID_NOT_FOUND."""
+    """Describe groups; a group of another kind has GROUP_ID_NOT_FOUND."""
 
     throttle_time_ms: int = int32()
     groups: list[DescribedGroup] = array(DescribedGroup)

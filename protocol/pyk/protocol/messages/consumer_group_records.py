@@ -78,7 +78,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
 
 @coordinator_key(5)
 class ConsumerGroupMemberMetadataKey(Message):
-    """Key of what a member has said of itself."""
+    """Key of the description that a member gave of itself."""
 
     group_id: str = string()
     member_id: str = string()

@@ -20,7 +20,7 @@ from pyk.protocol.schema import (
 
 @struct
 class CreatableRenewers(Struct):
-    """Somebody else who may renew the token."""
+    """Another principal that may renew the token."""
 
     principal_type: str = string()
     """No other than ``User`` is known."""
@@ -35,7 +35,7 @@ class CreateDelegationTokenRequest(Message):
     """
 
     owner_principal_type: str | None = string(versions="3+", nullable="3+")
-    """With the name, for whom the token is (KIP-373); None or empty for the one who asks."""
+    """With the name, the owner of the token (KIP-373); None or empty for the requester."""
     owner_principal_name: str | None = string(versions="3+", nullable="3+")
     renewers: list[CreatableRenewers] = array(CreatableRenewers)
     max_lifetime_ms: int = int64()

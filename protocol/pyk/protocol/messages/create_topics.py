@@ -1,4 +1,4 @@
-"""CreateTopics: make topics."""
+"""CreateTopics: create topics."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CreatableTopicConfig(Struct):
 
 @struct
 class CreatableTopic(Struct):
-    """A topic to make."""
+    """A topic to create."""
 
     name: str = string()
     num_partitions: int = int32()
@@ -52,13 +52,13 @@ class CreatableTopic(Struct):
 
 @request(ApiKey.CREATE_TOPICS, versions="0-7", flexible="5+")
 class CreateTopicsRequest(Message):
-    """Make topics, with partitions spread by the controller or assigned by hand."""
+    """Create topics, with partitions spread by the controller or assigned by hand."""
 
     topics: list[CreatableTopic] = array(CreatableTopic)
     timeout_ms: int = int32(default=60000)
-    """How long to wait until the topics are there."""
+    """How long to wait until the topics exist."""
     validate_only: bool = boolean(versions="1+")
-    """Only say what would happen."""
+    """Only validate the request."""
 
 
 @struct
@@ -76,7 +76,7 @@ class CreatableTopicConfigs(Struct):
 
 @struct
 class CreatableTopicResult(Struct):
-    """Whether one topic was made, and what came out."""
+    """Whether one topic was created, and its properties."""
 
     name: str = string()
     topic_id: UUID = uuid(versions="7+", ignorable=True)
@@ -93,7 +93,7 @@ class CreatableTopicResult(Struct):
 
 @response(ApiKey.CREATE_TOPICS, versions="0-7", flexible="5+")
 class CreateTopicsResponse(Message):
-    """Say which topics were made."""
+    """Say which topics were created."""
 
     throttle_time_ms: int = int32(versions="2+", ignorable=True)
     topics: list[CreatableTopicResult] = array(CreatableTopicResult)

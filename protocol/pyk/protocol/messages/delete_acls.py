@@ -1,4 +1,4 @@
-"""DeleteAcls: take rules out of the authorizer (KIP-140)."""
+"""DeleteAcls: remove rules from the authorizer (KIP-140)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from pyk.protocol.schema import (
 
 @struct
 class DeleteAclsFilter(Struct):
-    """What the rules to take out have in common."""
+    """A filter for the rules to remove."""
 
     resource_type_filter: int = int8()
-    """1 any, else as in the response."""
+    """1 any; otherwise as in the response."""
     resource_name_filter: str | None = string(nullable="0+")
     """None means any name."""
     pattern_type_filter: int = int8(versions="1+", default=3)
@@ -32,21 +32,21 @@ class DeleteAclsFilter(Struct):
     host_filter: str | None = string(nullable="0+")
     """None means any."""
     operation: int = int8()
-    """1 any, else as in the response."""
+    """1 any; otherwise as in the response."""
     permission_type: int = int8()
     """1 any, 2 deny, 3 allow."""
 
 
 @request(ApiKey.DELETE_ACLS, versions="0-3", flexible="2+")
 class DeleteAclsRequest(Message):
-    """Ask the controller, directly or through a broker, to take out rules that match."""
+    """Ask the controller, directly or through a broker, to remove the rules that match."""
 
     filters: list[DeleteAclsFilter] = array(DeleteAclsFilter)
 
 
 @struct
 class DeleteAclsMatchingAcl(Struct):
-    """A rule that matched, and whether it is out."""
+    """A rule that matched, and whether it was removed."""
 
     error_code: int = int16()
     error_message: str | None = string(nullable="0+")
@@ -78,7 +78,7 @@ class DeleteAclsFilterResult(Struct):
 
 @response(ApiKey.DELETE_ACLS, versions="0-3", flexible="2+")
 class DeleteAclsResponse(Message):
-    """Say which rules are out, for each filter in the order of the request."""
+    """Say which rules were removed, for each filter in the order of the request."""
 
     throttle_time_ms: int = int32()
     filter_results: list[DeleteAclsFilterResult] = array(DeleteAclsFilterResult)

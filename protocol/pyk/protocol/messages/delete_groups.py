@@ -25,7 +25,7 @@ class DeleteGroupsRequest(Message):
 
 @struct
 class DeletableGroupResult(Struct):
-    """Whether one group is gone."""
+    """Whether one group was deleted."""
 
     group_id: str = string()
     error_code: int = int16()
@@ -34,7 +34,7 @@ class DeletableGroupResult(Struct):
 
 @response(ApiKey.DELETE_GROUPS, versions="0-3", flexible="2+")
 class DeleteGroupsResponse(Message):
-    """Say which groups are gone."""
+    """Say which groups were deleted."""
 
     throttle_time_ms: int = int32()
     results: list[DeletableGroupResult] = array(DeletableGroupResult)

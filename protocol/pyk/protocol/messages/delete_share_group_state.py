@@ -36,7 +36,7 @@ class DeleteStateData(Struct):
 
 @request(ApiKey.DELETE_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class DeleteShareGroupStateRequest(Message):
-    """Forget how far deliveries of a share group have come.
+    """Delete the delivery state of a share group.
 
     The group coordinator sends it to the share coordinator when the group, or its offsets of a
     topic, are deleted.

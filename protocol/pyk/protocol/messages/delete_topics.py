@@ -1,4 +1,4 @@
-"""DeleteTopics: remove topics and their data."""
+"""DeleteTopics: delete topics and their data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pyk.protocol.schema import (
 
 @struct
 class DeleteTopicState(Struct):
-    """A topic to remove, by name or by id."""
+    """A topic to delete, by name or by id."""
 
     name: str | None = string(nullable="6+", default=None)
     topic_id: UUID = uuid()
@@ -29,7 +29,7 @@ class DeleteTopicState(Struct):
 
 @request(ApiKey.DELETE_TOPICS, versions="0-6", flexible="4+")
 class DeleteTopicsRequest(Message):
-    """Remove topics."""
+    """Delete topics."""
 
     topics: list[DeleteTopicState] = array(DeleteTopicState, versions="6+")
     topic_names: list[str] = array(string, versions="0-5", ignorable=True)
@@ -38,7 +38,7 @@ class DeleteTopicsRequest(Message):
 
 @struct
 class DeletableTopicResult(Struct):
-    """Whether one topic is gone."""
+    """Whether one topic was deleted."""
 
     name: str | None = string(nullable="6+")
     topic_id: UUID = uuid(versions="6+", ignorable=True)
@@ -48,7 +48,7 @@ class DeletableTopicResult(Struct):
 
 @response(ApiKey.DELETE_TOPICS, versions="0-6", flexible="4+")
 class DeleteTopicsResponse(Message):
-    """Say which topics are gone."""
+    """Say which topics were deleted."""
 
     throttle_time_ms: int = int32(versions="1+", ignorable=True)
     responses: list[DeletableTopicResult] = array(DeletableTopicResult)

@@ -22,7 +22,7 @@ class DescribeAclsRequest(Message):
     """Ask any broker for the rules that match."""
 
     resource_type_filter: int = int8()
-    """1 any, else as in the response."""
+    """1 any; otherwise as in the response."""
     resource_name_filter: str | None = string(nullable="0+")
     """None means any name."""
     pattern_type_filter: int = int8(versions="1+", default=3)
@@ -32,7 +32,7 @@ class DescribeAclsRequest(Message):
     host_filter: str | None = string(nullable="0+")
     """None means any."""
     operation: int = int8()
-    """1 any, else as in the response."""
+    """1 any; otherwise as in the response."""
     permission_type: int = int8()
     """1 any, 2 deny, 3 allow."""
 

@@ -38,7 +38,7 @@ class DescribeDelegationTokenRequest(Message):
 
 @struct
 class DescribedDelegationTokenRenewer(Struct):
-    """Somebody other than the owner who may renew the token."""
+    """A principal besides the owner that may renew the token."""
 
     principal_type: str = string()
     principal_name: str = string()
@@ -52,7 +52,7 @@ class DescribedDelegationToken(Struct):
     """With the name, the owner."""
     principal_name: str = string()
     token_requester_principal_type: str = string(versions="3+")
-    """With the name, who asked for it on behalf of the owner (KIP-373)."""
+    """With the name, the requester on behalf of the owner (KIP-373)."""
     token_requester_principal_name: str = string(versions="3+")
     issue_timestamp: int = int64()
     expiry_timestamp: int = int64()

@@ -1,4 +1,4 @@
-"""DescribeShareGroupOffsets: how far share groups have come (KIP-932)."""
+"""DescribeShareGroupOffsets: the offsets of share groups (KIP-932)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
 
     partition_index: int = int32()
     start_offset: int = int64()
-    """Everything before it is done with, some records after it may be; -1 if there is none."""
+    """All records before it are finished, and maybe some after it; -1 if unknown."""
     leader_epoch: int = int32()
     lag: int = int64(versions="1+", default=-1, ignorable=True)
     """How many records await delivery or its end (KIP-1226); -1 unknown."""

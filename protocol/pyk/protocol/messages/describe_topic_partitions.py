@@ -48,7 +48,7 @@ class DescribeTopicPartitionsRequest(Message):
 
 @struct
 class DescribeTopicPartitionsResponsePartition(Struct):
-    """Who leads a partition, who keeps copies, and who could lead if none is in sync."""
+    """The leader and replicas of a partition, and those that could lead if none is in sync."""
 
     error_code: int = int16()
     partition_index: int = int32()

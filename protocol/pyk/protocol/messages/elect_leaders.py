@@ -40,7 +40,7 @@ class ElectLeadersRequest(Message):
 
 @struct
 class PartitionResult(Struct):
-    """What became of one partition."""
+    """The outcome for one partition."""
 
     partition_id: int = int32()
     error_code: int = int16()
@@ -50,7 +50,7 @@ class PartitionResult(Struct):
 
 @struct
 class ReplicaElectionResult(Struct):
-    """What became of partitions of one topic."""
+    """The outcome for partitions of one topic."""
 
     topic: str = string()
     partition_result: list[PartitionResult] = array(PartitionResult)

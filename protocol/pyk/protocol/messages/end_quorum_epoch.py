@@ -60,7 +60,7 @@ class LeaderEndpoint(Struct):
 
 @request(ApiKey.END_QUORUM_EPOCH, versions="0-1", flexible="1+")
 class EndQuorumEpochRequest(Message):
-    """Tell voters to elect another leader at once, without waiting for a time-out.
+    """Tell voters to elect another leader at once, without waiting for a timeout.
 
     Sent by a leader that shuts down or that was removed from the voters.
     """

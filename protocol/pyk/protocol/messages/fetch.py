@@ -92,7 +92,7 @@ class FetchRequest(Message):
     session_id: int = int32(versions="7+", ignorable=True)
     """0 to open a session or to do without one."""
     session_epoch: int = int32(versions="7+", default=-1, ignorable=True)
-    """0 opens a session, -1 closes it or does without; else it counts the requests of the
+    """0 opens a session, -1 closes it or does without; otherwise it counts the requests of the
     session."""
     topics: list[FetchTopic] = array(FetchTopic)
     forgotten_topics_data: list[ForgottenTopic] = array(ForgottenTopic, versions="7+")
@@ -134,7 +134,7 @@ class AbortedTransaction(Struct):
 
 @struct
 class PartitionData(Struct):
-    """What one partition had to give."""
+    """The records of one partition."""
 
     partition_index: int = int32()
     error_code: int = int16()
@@ -157,7 +157,7 @@ class PartitionData(Struct):
 
 @struct
 class FetchableTopicResponse(Struct):
-    """What the partitions of one topic had to give."""
+    """The records of the partitions of one topic."""
 
     topic: str = string(versions="0-12", ignorable=True)
     topic_id: UUID = uuid(versions="13+", ignorable=True)

@@ -1,4 +1,4 @@
-"""FindCoordinator: which broker looks after a group, a transactional id or a share group."""
+"""FindCoordinator: the coordinator of a group, a transactional id or a share group."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pyk.protocol.schema import (
 
 @request(ApiKey.FIND_COORDINATOR, versions="0-6", flexible="3+")
 class FindCoordinatorRequest(Message):
-    """Ask any broker who coordinates these keys."""
+    """Ask any broker for the coordinators of these keys."""
 
     key: str = string(versions="0-3")
     key_type: int = int8(versions="1+")

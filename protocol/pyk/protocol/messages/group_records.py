@@ -71,7 +71,7 @@ class OffsetCommitKey(Message):
 
 @coordinator_value(1, versions="0-4", flexible="4+")
 class OffsetCommitValue(Message):
-    """How far the group has come in one partition. A record without value deletes it."""
+    """The committed offset of one partition. A record without value deletes it."""
 
     offset: int = int64()
     leader_epoch: int = int32(versions="3+", default=-1, ignorable=True)

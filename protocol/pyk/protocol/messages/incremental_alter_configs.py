@@ -24,7 +24,7 @@ class AlterableConfig(Struct):
 
     name: str = string()
     config_operation: int = int8()
-    """0 set, 1 delete, 2 append to a list, 3 take out of a list."""
+    """0 set, 1 delete, 2 append to a list, 3 remove from a list."""
     value: str | None = string(nullable="0+", secret=True)
 
 

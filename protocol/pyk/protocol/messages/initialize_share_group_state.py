@@ -41,7 +41,7 @@ class InitializeStateData(Struct):
 
 @request(ApiKey.INITIALIZE_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class InitializeShareGroupStateRequest(Message):
-    """Begin, or begin anew, the state of partitions that a share group reads.
+    """Begin, or begin again, the state of partitions that a share group reads.
 
     The group coordinator sends it to the share coordinator when a group gets new partitions and
     when an admin client alters its offsets.

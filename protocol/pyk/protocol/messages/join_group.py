@@ -59,7 +59,7 @@ class JoinGroupResponseMember(Struct):
 
 @response(ApiKey.JOIN_GROUP, versions="0-9", flexible="6+")
 class JoinGroupResponse(Message):
-    """Tell a member its generation, and the leader who is in it."""
+    """Tell a member its generation, and the leader who its members are."""
 
     throttle_time_ms: int = int32(versions="2+", ignorable=True)
     error_code: int = int16()

@@ -41,8 +41,8 @@ class LeaderAndIsrPartitionState(Struct):
     adding_replicas: list[int] = array(int32, versions="3+", ignorable=True)
     removing_replicas: list[int] = array(int32, versions="3+", ignorable=True)
     is_new: bool = boolean(versions="1+", ignorable=True)
-    """The broker is to make the replica. Else it has it already, or the directory has failed in
-    which it lies."""
+    """The broker is to make the replica. Otherwise it has it already, or the directory has failed
+    in which it lies."""
     leader_recovery_state: int = int8(versions="6+")
     """1 after an unclean election, until the leader has recovered (KIP-704)."""
 

@@ -50,5 +50,5 @@ class ListTransactionsResponse(Message):
     throttle_time_ms: int = int32()
     error_code: int = int16()
     unknown_state_filters: list[str] = array(string)
-    """Filters that are no state the broker knows."""
+    """Filters that name a state unknown to the broker."""
     transaction_states: list[TransactionState] = array(TransactionState)

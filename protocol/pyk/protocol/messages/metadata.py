@@ -52,7 +52,7 @@ class MetadataResponseBroker(Struct):
 
 @struct
 class MetadataResponsePartition(Struct):
-    """Who leads a partition and who keeps copies of it."""
+    """The leader and the replicas of a partition."""
 
     error_code: int = int16()
     partition_index: int = int32()

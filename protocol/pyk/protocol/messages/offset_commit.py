@@ -1,4 +1,4 @@
-"""OffsetCommit: store how far a group has come."""
+"""OffsetCommit: store the committed offsets of a group."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pyk.protocol.schema import (
 
 @struct
 class OffsetCommitRequestPartition(Struct):
-    """How far the group has come in one partition."""
+    """The offset to commit for one partition."""
 
     partition_index: int = int32()
     committed_offset: int = int64()
@@ -36,7 +36,7 @@ class OffsetCommitRequestPartition(Struct):
 
 @struct
 class OffsetCommitRequestTopic(Struct):
-    """How far the group has come in one topic."""
+    """The offsets to commit for one topic."""
 
     name: str = string(versions="0-9", ignorable=True)
     topic_id: UUID = uuid(versions="10+", ignorable=True)

@@ -1,4 +1,4 @@
-"""OffsetDelete: forget committed offsets of topics that a group no longer reads."""
+"""OffsetDelete: delete committed offsets of topics that a group no longer reads."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pyk.protocol.schema import (
 
 @struct
 class OffsetDeleteRequestPartition(Struct):
-    """A partition whose offset is to go."""
+    """A partition whose offset is to be deleted."""
 
     partition_index: int = int32()
 
 
 @struct
 class OffsetDeleteRequestTopic(Struct):
-    """A topic whose offsets are to go."""
+    """A topic whose offsets are to be deleted."""
 
     name: str = string()
     partitions: list[OffsetDeleteRequestPartition] = array(OffsetDeleteRequestPartition)
@@ -41,7 +41,7 @@ class OffsetDeleteRequest(Message):
 
 @struct
 class OffsetDeleteResponsePartition(Struct):
-    """Whether the offset of one partition is gone."""
+    """Whether the offset of one partition was deleted."""
 
     partition_index: int = int32()
     error_code: int = int16()
@@ -49,7 +49,7 @@ class OffsetDeleteResponsePartition(Struct):
 
 @struct
 class OffsetDeleteResponseTopic(Struct):
-    """Whether the offsets of one topic are gone."""
+    """Whether the offsets of one topic were deleted."""
 
     name: str = string()
     partitions: list[OffsetDeleteResponsePartition] = array(OffsetDeleteResponsePartition)
@@ -57,7 +57,7 @@ class OffsetDeleteResponseTopic(Struct):
 
 @response(ApiKey.OFFSET_DELETE, versions="0", flexible="none")
 class OffsetDeleteResponse(Message):
-    """Say which offsets are gone."""
+    """Say which offsets were deleted."""
 
     error_code: int = int16()
     throttle_time_ms: int = int32(ignorable=True)

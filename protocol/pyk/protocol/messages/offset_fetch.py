@@ -1,4 +1,4 @@
-"""OffsetFetch: read how far groups have come."""
+"""OffsetFetch: read the committed offsets of groups."""
 
 from __future__ import annotations
 

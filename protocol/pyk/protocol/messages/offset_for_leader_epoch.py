@@ -36,7 +36,7 @@ class OffsetForLeaderTopic(Struct):
 
 @request(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions="0-4", flexible="4+")
 class OffsetForLeaderEpochRequest(Message):
-    """Ask leaders where the records of an epoch end, to see whether one's position was cut off."""
+    """Ask leaders where the records of an epoch end, to detect that a position was truncated."""
 
     replica_id: int = int32(versions="3+", default=-2, ignorable=True)
     """The broker id of a follower; -1 for a consumer, -2 for a debugging consumer."""

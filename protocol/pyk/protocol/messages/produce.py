@@ -72,7 +72,7 @@ class LeaderIdAndEpoch(Struct):
 
 @struct
 class PartitionProduceResponse(Struct):
-    """What became of the batches for one partition."""
+    """The outcome of the batches for one partition."""
 
     index: int = int32()
     error_code: int = int16()
@@ -91,7 +91,7 @@ class PartitionProduceResponse(Struct):
 
 @struct
 class TopicProduceResponse(Struct):
-    """What became of the batches for one topic."""
+    """The outcome of the batches for one topic."""
 
     name: str = string(versions="0-12", ignorable=True)
     topic_id: UUID = uuid(versions="13+", ignorable=True)

@@ -40,7 +40,7 @@ class ReadStateData(Struct):
 
 @request(ApiKey.READ_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class ReadShareGroupStateRequest(Message):
-    """Load how far deliveries of a share group have come.
+    """Load the delivery state of a share group.
 
     The leader of a partition sends it to the share coordinator before it serves the group.
     """
@@ -72,7 +72,7 @@ class PartitionResult(Struct):
     state_epoch: int = int32()
     """The group epoch in which the state was begun, to be named in writes."""
     start_offset: int = int64()
-    """Everything before it is done with; -1 if that has not been decided."""
+    """All records before it are finished; -1 if that has not been decided."""
     state_batches: list[StateBatch] = array(StateBatch)
 
 

@@ -57,7 +57,7 @@ class PartitionResult(Struct):
     state_epoch: int = int32()
     leader_epoch: int = int32()
     start_offset: int = int64()
-    """Everything before it is done with; -1 if that has not been decided."""
+    """All records before it are finished; -1 if that has not been decided."""
     delivery_complete_count: int = int32(versions="1+", default=-1, ignorable=True)
     """How many records at or after ``start_offset`` need no more delivery, from which lag is
     told (KIP-1226); -1 unknown."""

@@ -1,4 +1,4 @@
-"""RemoveRaftVoter: take a controller out of the voters of the metadata quorum (KIP-853)."""
+"""RemoveRaftVoter: remove a controller from the voters of the metadata quorum (KIP-853)."""
 
 from __future__ import annotations
 

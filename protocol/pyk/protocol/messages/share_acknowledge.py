@@ -1,4 +1,4 @@
-"""ShareAcknowledge: be done with records of a share group without fetching more (KIP-932)."""
+"""ShareAcknowledge: acknowledge records of a share group without fetching more (KIP-932)."""
 
 from __future__ import annotations
 

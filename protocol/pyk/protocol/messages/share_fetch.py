@@ -76,7 +76,7 @@ class ShareFetchRequest(Message):
     """Must be set, as must ``member_id``."""
     member_id: str | None = string(nullable="0+")
     share_session_epoch: int = int32()
-    """0 opens a session, -1 closes it and releases what it has acquired; else it counts the
+    """0 opens a session, -1 closes it and releases what it acquired; otherwise it counts the
     requests of the session."""
     max_wait_ms: int = int32()
     """How long the broker waits for ``min_bytes``."""
@@ -117,7 +117,7 @@ class AcquiredRecords(Struct):
 
 @struct
 class PartitionData(Struct):
-    """What one partition had to give."""
+    """The records of one partition."""
 
     partition_index: int = int32()
     error_code: int = int16()
@@ -134,7 +134,7 @@ class PartitionData(Struct):
 
 @struct
 class ShareFetchableTopicResponse(Struct):
-    """What the partitions of one topic had to give."""
+    """The records of the partitions of one topic."""
 
     topic_id: UUID = uuid()
     partitions: list[PartitionData] = array(PartitionData)

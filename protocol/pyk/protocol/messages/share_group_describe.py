@@ -79,7 +79,7 @@ class DescribedGroup(Struct):
 
 @response(ApiKey.SHARE_GROUP_DESCRIBE, versions="1", flexible="0+")
 class ShareGroupDescribeResponse(Message):
-    """Describe groups; one that is no share group has GROUP_ID_NOT_FOUND."""
+    """Describe groups; a group of another kind has GROUP_ID_NOT_FOUND."""
 
     throttle_time_ms: int = int32()
     groups: list[DescribedGroup] = array(DescribedGroup)

@@ -35,7 +35,7 @@ class ShareGroupHeartbeatRequest(Message):
     member_epoch: int = int32()
     """The last one the member was given; 0 joins, -1 leaves."""
     rack_id: str | None = string(nullable="0+", default=None)
-    """None: none, or unchanged."""
+    """None: no rack, or unchanged."""
     subscribed_topic_names: list[str] | None = array(string, nullable="0+", default=None)
     """None: unchanged."""
 

@@ -41,7 +41,7 @@ class ShareGroupMetadataValue(Message):
 
 @coordinator_key(10)
 class ShareGroupMemberMetadataKey(Message):
-    """Key of what a member has said of itself."""
+    """Key of the description that a member gave of itself."""
 
     group_id: str = string()
     member_id: str = string()

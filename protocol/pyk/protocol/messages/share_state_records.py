@@ -1,4 +1,4 @@
-"""Records of ``__share_group_state``: how far share groups have come (KIP-932)."""
+"""Records of ``__share_group_state``: the delivery state of share groups (KIP-932)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ShareSnapshotValue(Message):
     leader_epoch: int = int32()
     """Of the partition's leader that wrote last; -1 if none has."""
     start_offset: int = int64()
-    """Everything before it is done with; -1 if that has not been decided."""
+    """All records before it are finished; -1 if that has not been decided."""
     delivery_complete_count: int = int32(tag=0, default=-1)
     """How many records at or after ``start_offset`` need no more delivery, from which lag is
     told (KIP-1226); -1 unknown."""

@@ -212,7 +212,7 @@ class DescribedGroup(Struct):
 
 @response(ApiKey.STREAMS_GROUP_DESCRIBE, versions="0-1", flexible="0+")
 class StreamsGroupDescribeResponse(Message):
-    """Describe groups; one that is no streams group has GROUP_ID_NOT_FOUND."""
+    """Describe groups; a group of another kind has GROUP_ID_NOT_FOUND."""
 
     throttle_time_ms: int = int32()
     groups: list[DescribedGroup] = array(DescribedGroup)

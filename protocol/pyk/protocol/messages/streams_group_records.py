@@ -121,7 +121,7 @@ class StreamsGroupTopologyValue(Message):
 
 @coordinator_key(19)
 class StreamsGroupMemberMetadataKey(Message):
-    """Key of what a member has said of itself."""
+    """Key of the description that a member gave of itself."""
 
     group_id: str = string()
     member_id: str = string()

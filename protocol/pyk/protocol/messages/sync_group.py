@@ -27,7 +27,7 @@ class SyncGroupRequestAssignment(Struct):
 
 @request(ApiKey.SYNC_GROUP, versions="0-5", flexible="4+")
 class SyncGroupRequest(Message):
-    """Bring the assignments (the leader) or wait for one's own (every other member)."""
+    """Submit the assignments (the leader), or wait for an assignment (every other member)."""
 
     group_id: str = string()
     generation_id: int = int32()

@@ -1,4 +1,4 @@
-"""TxnOffsetCommit: store how far a group has come, as part of a transaction (KIP-98)."""
+"""TxnOffsetCommit: commit offsets of a group as part of a transaction (KIP-98)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pyk.protocol.schema import (
 
 @struct
 class TxnOffsetCommitRequestPartition(Struct):
-    """How far the group will have come in one partition."""
+    """The offset to commit for one partition."""
 
     partition_index: int = int32()
     committed_offset: int = int64()
@@ -35,7 +35,7 @@ class TxnOffsetCommitRequestPartition(Struct):
 
 @struct
 class TxnOffsetCommitRequestTopic(Struct):
-    """How far the group will have come in one topic."""
+    """The offsets to commit for one topic."""
 
     name: str = string(versions="0-5", ignorable=True)
     topic_id: UUID = uuid(versions="6+", ignorable=True)

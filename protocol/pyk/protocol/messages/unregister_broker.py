@@ -1,4 +1,4 @@
-"""UnregisterBroker: take a broker that will not come back out of the cluster."""
+"""UnregisterBroker: remove a broker that will not come back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class UnregisterBrokerRequest(Message):
 
 @response(ApiKey.UNREGISTER_BROKER, versions="0", flexible="0+")
 class UnregisterBrokerResponse(Message):
-    """Return whether the broker is out."""
+    """Return whether the broker was removed."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

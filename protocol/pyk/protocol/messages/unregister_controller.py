@@ -7,7 +7,7 @@ from pyk.protocol.schema import ApiKey, Message, int16, int32, request, response
 
 @request(ApiKey.UNREGISTER_CONTROLLER, versions="0", flexible="0+")
 class UnregisterControllerRequest(Message):
-    """Drop a controller's registration, which else holds back the upgrade of features.
+    """Drop a controller's registration, which otherwise holds back the upgrade of features.
 
     Sent by an operator's tool after the controller has left the voters.
     """

@@ -38,7 +38,7 @@ class UpdateFeaturesRequest(Message):
     timeout_ms: int = int32(default=60000)
     feature_updates: list[FeatureUpdateKey] = array(FeatureUpdateKey)
     validate_only: bool = boolean(versions="1+")
-    """Only say what would happen."""
+    """Only validate the request."""
 
 
 @struct

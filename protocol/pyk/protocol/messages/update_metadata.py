@@ -100,6 +100,6 @@ class UpdateMetadataRequest(Message):
 
 @response(ApiKey.UPDATE_METADATA, versions="0-8", flexible="6+")
 class UpdateMetadataResponse(Message):
-    """Return whether the broker took note."""
+    """Return whether the broker applied the update."""
 
     error_code: int = int16()

@@ -39,7 +39,7 @@ class RequestPartitionData(Struct):
     last_offset: int = int64()
     """Where the candidate's log ends."""
     pre_vote: bool = boolean(versions="2+")
-    """Only find out who would vote so: nobody's epoch grows (KIP-996)."""
+    """Only find out who would vote so: no epoch grows (KIP-996)."""
 
 
 @struct
@@ -52,7 +52,7 @@ class RequestTopicData(Struct):
 
 @request(ApiKey.VOTE, versions="0-2", flexible="0+")
 class VoteRequest(Message):
-    """Ask a voter for its vote, when no leader has been heard of for too long."""
+    """Ask a voter for its vote, when no leader has been seen for too long."""
 
     cluster_id: str | None = string(nullable="0+", default=None)
     voter_id: int = int32(versions="1+", default=-1, ignorable=True)

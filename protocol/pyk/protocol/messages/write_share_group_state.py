@@ -1,4 +1,4 @@
-"""WriteShareGroupState: keep what has become of deliveries in share-partitions (KIP-932)."""
+"""WriteShareGroupState: store the delivery state of share-partitions (KIP-932)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PartitionData(Struct):
 
     partition: int = int32()
     state_epoch: int = int32()
-    """As the leader has read it; FENCED_STATE_EPOCH if the state was begun anew since."""
+    """As the leader has read it; FENCED_STATE_EPOCH if the state was initialized again since."""
     leader_epoch: int = int32()
     """Of the leader that writes; FENCED_LEADER_EPOCH if a later one has shown up."""
     start_offset: int = int64()

@@ -72,7 +72,7 @@ class WritableTxnMarkerTopicResult(Struct):
 
 @struct
 class WritableTxnMarkerResult(Struct):
-    """What became of one producer's marker."""
+    """The outcome of one producer's marker."""
 
     producer_id: int = int64()
     topics: list[WritableTxnMarkerTopicResult] = array(WritableTxnMarkerTopicResult)

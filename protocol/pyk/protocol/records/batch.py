@@ -87,7 +87,8 @@ class RecordBatch(BatchHeader):
 
     @property
     def last_sequence(self) -> int:
-        """The sequence number of the last offset, -1 if there is none; after 2147483647 comes 0."""
+        """The sequence number of the last offset, -1 without sequence numbers; after 2147483647
+        comes 0."""
         if self.base_sequence < 0:
             return -1
         return _sum(self.base_sequence, self.last_offset_delta) & MAX_INT32
@@ -252,10 +253,10 @@ def _unreadable(base_offset: int, length: int, magic: int) -> RecordBatchError:
         reason = f"a batch length of {length} is impossible"
         return CorruptRecordError(reason, base_offset=base_offset)
     if magic in (0, 1):
-        reason = f"message format {magic}, of before Kafka 0.11, is not taken here"
+        reason = f"message format {magic} is older than Kafka 0.11 and not accepted here"
         return UnsupportedMagicError(reason, base_offset=base_offset)
     if magic != MAGIC:
-        reason = f"magic byte {magic} is no known record format"
+        reason = f"magic byte {magic} is not a known record format"
         return UnsupportedMagicError(reason, base_offset=base_offset)
     reason = f"a batch length of {length} is below the {MIN_LENGTH} of an empty batch"
     return CorruptRecordError(reason, base_offset=base_offset)

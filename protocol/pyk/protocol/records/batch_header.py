@@ -1,6 +1,7 @@
 """Read and write the header of a batch of magic 2, and its checksum.
 
-The CRC covers everything from the attributes on, so whoever changes one of those fields sets it.
+The CRC covers everything from the attributes on, so code that changes one of those fields must set
+it.
 
 This is the plain form; ``compiled/batch_header.pyx`` is the compiled one.
 """

@@ -2,7 +2,7 @@
 
 A buffer is any object with the buffer protocol (``bytearray``, ``pyarrow.Buffer``). Arrow itself is
 not needed. Numbers in buffers are in the byte order of the machine, as Arrow has them. What does
-not fit together is refused when a column is made, so that nobody reads beyond its buffers.
+not fit together is refused when a column is made, so that no reader goes beyond its buffers.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Walk the records of one partition in a fetch response, from the offset that was asked for.
+"""Walk the records of one partition in a fetch response, from the requested offset on.
 
-What the application must not see is left out here: records below the offset, control batches, and
-with ``read_committed`` what belongs to aborted transactions. The offset moves past all of it, so
-that a log of nothing but markers or compacted gaps is passed and not fetched for ever.
+Records that the application must not see are left out here: those below the offset, control
+batches, and with ``read_committed`` those of aborted transactions. The offset moves past all of it,
+so that a log of nothing but markers or compacted gaps is passed and not fetched for ever.
 
 An aborted transaction begins at the ``first_offset`` that the response lists and ends at its
 abort marker; between the two every transactional batch of its producer id is aborted. Nothing is
-assumed about the order of that list, and a marker without a transaction is no more than a marker.
+assumed about the order of that list, and a marker without a transaction is ignored.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class FetchedRecords:
             try:
                 batch = parse_batch(self._data, self._position, self._max_decompressed_bytes)
             except UnsupportedMagicError:
-                # Looked at only now, so that batches of today do not pay for those of old.
+                # Checked only now, so that batches of today do not pay for the old formats.
                 if not is_legacy(self._data, self._position):
                     raise
                 if not self._read_legacy():

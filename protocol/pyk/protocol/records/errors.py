@@ -1,12 +1,11 @@
-"""What can be wrong with record batches. All of it came from outside, so each is a
-``ProtocolError``.
+"""The errors of record batches. The bytes came from outside, so each is a ``ProtocolError``.
 
-    ProtocolError
-    └── RecordBatchError             carries the batch's base_offset and next_offset, where known
-        ├── CorruptRecordError           wrong length, CRC, count, varint …
-        ├── UnsupportedMagicError        a batch format that is not read
-        ├── UnsupportedCompressionError  an unknown codec, or one whose package is not installed
-        └── DecompressionLimitError      more than max_decompressed_bytes comes out of one batch
+ProtocolError
+└── RecordBatchError             carries the batch's base_offset and next_offset, where known
+    ├── CorruptRecordError           wrong length, CRC, count, varint …
+    ├── UnsupportedMagicError        a batch format that is not read
+    ├── UnsupportedCompressionError  an unknown codec, or one whose package is not installed
+    └── DecompressionLimitError      more than max_decompressed_bytes comes out of one batch
 """
 
 from __future__ import annotations
@@ -54,9 +53,8 @@ PROBLEMS = {
 class RecordBatchError(ProtocolError):
     """A record batch that cannot be read.
 
-    ``base_offset`` is that of the batch; ``next_offset`` is the first one behind it, to seek to
-    when the batch is to be given up. Both are None where the batch header is not known or not to
-    be trusted.
+    ``base_offset`` is that of the batch; ``next_offset`` is the first one after it, to seek to in
+    order to skip the batch. Both are None if the batch header is unknown or cannot be trusted.
     """
 
     def __init__(
@@ -91,7 +89,7 @@ class CorruptRecordError(RecordBatchError):
 
 
 class UnsupportedMagicError(RecordBatchError):
-    """The batch is in a format that is not known, or too old for what is to be done with it."""
+    """The batch is in an unknown format, or in one that is too old for this operation."""
 
 
 class UnsupportedCompressionError(RecordBatchError):

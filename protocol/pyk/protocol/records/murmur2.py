@@ -1,6 +1,7 @@
 """The hash by which Kafka's clients choose a partition from a key.
 
-Every client must agree on it: the records of one key belong in one partition, whoever wrote them.
+Every client must agree on it: the records of one key belong in one partition, no matter which
+client wrote them.
 
 This is the plain form; ``compiled/murmur2.pyx`` is the compiled one.
 """

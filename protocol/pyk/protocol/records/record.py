@@ -1,7 +1,7 @@
 """One record as the application sees it.
 
 Compiled, these classes live outside of the cyclic collector: it would walk every one of them, and
-they hold nothing but integers, bytes, text and what a deserializer made. Nobody changes a record
+they hold nothing but integers, bytes, text and what a deserializer made. A record is never changed
 once it is made.
 """
 
@@ -19,7 +19,7 @@ class TimestampType(IntEnum):
     """Who set the timestamps of a batch: the producer, or the broker when it appended."""
 
     NO_TIMESTAMP_TYPE = -1
-    """Nobody: messages of magic 0 have no timestamp, which reads as -1."""
+    """Neither: messages of magic 0 have no timestamp, which reads as -1."""
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
 
@@ -177,7 +177,7 @@ class ConsumerRecord:
 
 
 def owner_of(record: ConsumerRecord) -> object:
-    """Return what the reader of a record has it lead back to, None where nobody said."""
+    """Return the owner that the reader of a record named, None if it named none."""
     return record._origin.owner
 
 

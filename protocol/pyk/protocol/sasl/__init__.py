@@ -1,9 +1,9 @@
 """The tokens of SASL, which SaslAuthenticate carries: read, written, proved. Nothing is sent here.
 
 After a SaslHandshake of version 0 the same tokens travel as frames of their own. They are bytes of
-a peer that nobody has authenticated yet: decoding raises a :class:`SaslTokenError` at whatever is
-not exactly as it should be. Making a token raises EncodeError at a value that cannot be sent, and
-encoding one that is longer than ``MAX_TOKEN_BYTES``.
+a peer that is not authenticated yet: decoding raises a :class:`SaslTokenError` at any deviation
+from the format. Making a token raises EncodeError at a value that cannot be sent, and encoding one
+that is longer than ``MAX_TOKEN_BYTES``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What can be wrong with a SASL token. No text of these errors repeats what may be secret.
+"""The errors of SASL tokens. No text of these errors repeats what may be secret.
 
 ::
 
     ProtocolError
     └── SaslTokenError
-        ├── MalformedTokenError   the bytes are no such token, or one that is not to be taken
-        ├── ScramProofError       whoever sent it does not know the password
+        ├── MalformedTokenError   the bytes are not such a token, or not an acceptable one
+        ├── ScramProofError       the sender does not know the password
         └── ScramRefusedError     the server says in SCRAM's own words that it refuses the client
 """
 
@@ -21,7 +21,7 @@ class SaslTokenError(ProtocolError):
 
 
 class MalformedTokenError(SaslTokenError):
-    """Bytes that are not the token they should be; the text says which token and what of it."""
+    """Bytes that are not a valid token; the text says which token and which part of it."""
 
 
 class ScramProofError(SaslTokenError):

@@ -67,7 +67,7 @@ class OAuthBearerResponse:
 
     @classmethod
     def decode(cls, data: bytes | memoryview) -> Self:
-        """Return the response in ``data``; MalformedTokenError if there is none.
+        """Return the response in ``data``; raise MalformedTokenError if it is invalid.
 
         ``auth`` may stand among the extensions and spell Bearer as it likes.
         """
@@ -84,7 +84,7 @@ class OAuthBearerResponse:
 
 def _printable(_: Any, field: attrs.Attribute[Any], value: str) -> None:
     if not (isinstance(value, str) and value.isprintable()):
-        raise EncodeError(f"{field.name} is not a text that can be shown")
+        raise EncodeError(f"{field.name} is not printable text")
 
 
 @attrs.frozen
@@ -114,7 +114,7 @@ class OAuthBearerFailure:
     def decode(cls, data: bytes | memoryview) -> Self:
         """Return the failure in ``data``, without members that are unknown.
 
-        Raises MalformedTokenError if there is none. Any answer but an empty one is a failure all
+        Raises MalformedTokenError if it is invalid. Any response but an empty one is a failure all
         the same; Kafka's client does not look into it.
         """
         with decoding("OAUTHBEARER failure"):
@@ -127,7 +127,7 @@ class OAuthBearerFailure:
 
 def _json_object(data: bytes) -> dict[str, Any]:
     try:
-        # Deep nesting ends in a RecursionError; what is no UTF-8 or JSON in kinds of ValueError.
+        # Deep nesting ends in a RecursionError; invalid UTF-8 or JSON in kinds of ValueError.
         value = json.loads(data.decode())
     except (ValueError, RecursionError):
         value = None

@@ -14,7 +14,8 @@ _RULE = "is empty, or has a NUL or half of a surrogate pair in it"
 
 @attrs.frozen
 class PlainToken:
-    """The only token of PLAIN: who the client is, its password, and whom it acts for.
+    """The only token of PLAIN: the name of the client, its password, and the principal that it acts
+    for.
 
     The server answers with no bytes. Kafka refuses an ``authzid`` that is neither empty nor the
     user name, after it has looked at the password. Making one raises EncodeError if a value cannot
@@ -30,7 +31,7 @@ class PlainToken:
 
     @classmethod
     def decode(cls, data: bytes | memoryview) -> Self:
-        """Return the token in ``data``; MalformedTokenError if there is none.
+        """Return the token in ``data``; raise MalformedTokenError if it is invalid.
 
         Kafka replaces what is not UTF-8, so that two passwords may be one for it.
         """

@@ -12,7 +12,7 @@ Both sign what was said before, byte for byte. So there is one way only to write
 whatever is decoded encodes to the same bytes, extensions included. A message that answers another
 one is decoded beside it, and refused unless it fits.
 
-As Kafka has it: ASCII only, no channel binding, extensions of letters that nobody needs to know.
+As Kafka has it: ASCII only, no channel binding, extensions of letters, all of them optional.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class ClientFirst:
 
     @classmethod
     def decode(cls, data: bytes | memoryview) -> Self:
-        """Return the message in ``data``; MalformedTokenError if there is none."""
+        """Return the message in ``data``; raise MalformedTokenError if it is invalid."""
         with decoding("SCRAM client-first"):
             authzid, bare = split_gs2_header(ascii_text(data))
             parts = bare.split(",")
@@ -139,21 +139,21 @@ class ServerFirst:
         *,
         max_iterations: int = MAX_ITERATIONS,
     ) -> Self:
-        """Return the answer to ``client_first`` in ``data``.
+        """Return the response to ``client_first`` in ``data``.
 
-        Raises MalformedTokenError if it is none: also if its nonce does not begin with the
-        client's and go on, or if there are fewer than 4096 iterations or more than allowed.
+        Raises MalformedTokenError if it is invalid, also if its nonce does not extend the client's,
+        or if there are fewer than 4096 iterations or more than allowed.
         """
         with decoding("SCRAM server-first"):
             parts = ascii_text(data).split(",")
             nonce, salt = _take(parts, "r"), decode_base64(_take(parts, "s"), "salt")
             iterations = _take(parts, "i")
             if _ITERATIONS.fullmatch(iterations) is None:
-                raise MalformedTokenError("iterations are not a number as it should be written")
+                raise MalformedTokenError("the iteration count is not a valid number")
             if int(iterations) > max_iterations:
                 raise MalformedTokenError(f"{iterations} iterations, more than {max_iterations}")
             if not nonce.startswith(client_first.nonce) or nonce == client_first.nonce:
-                raise MalformedTokenError("nonce is not the client's with more behind it")
+                raise MalformedTokenError("the nonce does not extend that of the client")
             return cls(
                 nonce=nonce,
                 salt=salt,
@@ -186,11 +186,10 @@ class ClientFinal:
     def decode(
         cls, data: bytes | memoryview, client_first: ClientFirst, server_first: ServerFirst
     ) -> Self:
-        """Return the answer to ``server_first`` in ``data``; its proof is still to be verified.
+        """Return the response to ``server_first`` in ``data``; its proof is still to be verified.
 
-        Raises MalformedTokenError if it is none: also if it repeats another nonce (in Kafka that
-        was CVE-2024-56128) or another header than ``client_first`` had, which Kafka does not look
-        at.
+        Raises MalformedTokenError if it is invalid, also if it repeats another nonce (in Kafka that
+        was CVE-2024-56128) or another header than ``client_first`` had, which Kafka does not check.
         """
         with decoding("SCRAM client-final"):
             parts = ascii_text(data).split(",")
@@ -202,7 +201,7 @@ class ClientFinal:
             if binding != client_first.gs2_header:
                 raise MalformedTokenError("channel binding is not the header of client-first")
             if nonce != server_first.nonce:
-                raise MalformedTokenError("nonce is not the server's")
+                raise MalformedTokenError("the nonce is not that of the server")
             return cls(
                 channel_binding=binding, nonce=nonce, proof=proof, extensions=read_pairs(parts)
             )
@@ -223,8 +222,7 @@ class ServerFinal:
     def decode(cls, data: bytes | memoryview) -> Self:
         """Return the message in ``data``; its signature is still to be verified.
 
-        Raises ScramRefusedError if there is a refusal instead, MalformedTokenError if there is
-        neither.
+        Raises ScramRefusedError for a refusal, MalformedTokenError for anything else.
         """
         with decoding("SCRAM server-final"):
             parts = ascii_text(data).split(",")
@@ -238,7 +236,8 @@ class ServerFinal:
 
 @attrs.frozen
 class ServerRefusal:
-    """What a server may say instead of a ServerFinal: ``invalid-proof``, ``unknown-user`` …
+    """The refusal that a server may send instead of a ServerFinal: ``invalid-proof``,
+    ``unknown-user`` …
 
     RFC 5802 lists the words in section 7. ``ServerFinal.decode`` raises them.
     """
@@ -260,7 +259,7 @@ def _take(parts: list[str], name: str, index: int = 0) -> str:
     part = parts.pop(index) if parts else ""
     if part.startswith("m="):
         # RFC 5802 has that fail where it is not known; Kafka goes on as if it was not there.
-        raise MalformedTokenError("it asks for an extension that must be known, and none is")
+        raise MalformedTokenError("it requires an extension, and none is supported")
     if not part.startswith(f"{name}="):
         raise MalformedTokenError(f"{name}= is not where it should be")
     return part[2:]

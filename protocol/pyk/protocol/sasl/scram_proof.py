@@ -9,7 +9,7 @@
     proof           = client key XOR HMAC(stored key, auth message)
     signature       = HMAC(server key, auth message)
 
-Passwords are hashed as UTF-8 and not prepared by SASLprep (RFC 4013), for Kafka does not do it
+Passwords are hashed as UTF-8 and not prepared by SASLprep (RFC 4013), because Kafka does not do it
 either: a password with letters that SASLprep changes would fit no credential that Kafka made.
 """
 
@@ -90,7 +90,7 @@ def verify_server(
 
 @attrs.frozen(kw_only=True)
 class ScramCredential:
-    """What a server keeps of a user's password: enough to know it again, not to log in with it."""
+    """What a server keeps of a user's password: enough to verify it, not to log in with it."""
 
     mechanism: ScramMechanism
     salt: bytes

@@ -20,7 +20,7 @@ from pyk.protocol.errors import EncodeError
 from .errors import MalformedTokenError
 
 MAX_TOKEN_BYTES = 524_288
-"""The longest token: what a broker takes unless its ``sasl.server.max.receive.size`` says else."""
+"""The longest token: what a broker accepts unless its ``sasl.server.max.receive.size`` differs."""
 
 Check: TypeAlias = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
@@ -52,7 +52,7 @@ def ascii_text(data: bytes | memoryview) -> str:
 
 
 def sendable(data: bytes) -> bytes:
-    """Return a token that is ready unless no peer would take so long a one."""
+    """Return an encoded token; raise if it is too long for any peer."""
     if len(data) > MAX_TOKEN_BYTES:
         raise EncodeError(f"the token has {len(data)} bytes, more than {MAX_TOKEN_BYTES}")
     return data
@@ -80,9 +80,9 @@ def extensions_of(value_pattern: str, taken_names: Collection[str]) -> Check:
             if _EXTENSION_NAME.fullmatch(name) is None:
                 raise EncodeError("the name of an extension is not made of letters")
             if name in taken_names:
-                raise EncodeError("an extension has a name that means something else")
+                raise EncodeError("an extension has a reserved name")
             if compiled.fullmatch(value) is None:
-                raise EncodeError("an extension is empty, or has a character that may not be there")
+                raise EncodeError("an extension is empty, or has an invalid character")
 
     return check
 
@@ -99,8 +99,8 @@ def _names(extensions: Mapping[str, str]) -> str:
 def read_pairs(pairs: Iterable[str]) -> dict[str, str]:
     """Return what ``name=value`` pairs say; their fields check both.
 
-    A name that comes twice is an error: who looks at a token must not see another value than the
-    next one does. (Kafka takes the last.)
+    A duplicate name is an error: two readers of a token must not see different values. (Kafka takes
+    the last.)
     """
     found: dict[str, str] = {}
     for pair in pairs:
@@ -133,10 +133,10 @@ def gs2_header(authzid: str) -> str:
 
 
 def split_gs2_header(text: str) -> tuple[str, str]:
-    """Return the authorization id, empty if there is none, and what follows the header."""
+    """Return the authorization id, which may be empty, and what follows the header."""
     flag, _, behind_flag = text.partition(",")
     if flag == "y" or flag.startswith("p="):
-        raise MalformedTokenError("the client speaks of channel binding, which Kafka has not")
+        raise MalformedTokenError("the client wants channel binding, which Kafka does not support")
     if flag != "n":
         raise MalformedTokenError("it does not begin with 'n,'")
     attribute, comma, rest = behind_flag.partition(",")
@@ -145,7 +145,7 @@ def split_gs2_header(text: str) -> tuple[str, str]:
     if not attribute:
         return "", rest
     if not attribute.startswith("a=") or attribute == "a=":
-        raise MalformedTokenError("the header has something else than an authorization id")
+        raise MalformedTokenError("the header has something other than an authorization id")
     return unescape_name(attribute[2:]), rest
 
 
@@ -163,5 +163,5 @@ def decode_base64(text: str, what: str) -> bytes:
     except binascii.Error:
         data = b""
     if encode_base64(data) != text:
-        raise MalformedTokenError(f"{what} is not base64 as it should be written")
+        raise MalformedTokenError(f"{what} is not canonical base64")
     return data

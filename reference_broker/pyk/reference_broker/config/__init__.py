@@ -1,4 +1,4 @@
-"""Kafka's broker and topic configurations: what there is, what a value may be, which one wins."""
+"""Kafka's broker and topic configurations: their names, valid values and precedence."""
 
 from pyk.reference_broker.config.broker_config import BrokerConfig
 from pyk.reference_broker.config.definition import (

@@ -96,7 +96,7 @@ class ConfigDefinition:
         if value is None:
             if self.default is None:
                 return None
-            raise self._error(value, "null is no value")
+            raise self._error(value, "the value must not be null")
         return _PARSERS[self.type](self, value)
 
     def format(self, value: ConfigValue) -> str | None:

@@ -1,4 +1,4 @@
-"""What can be wrong with configuration."""
+"""The errors of configuration."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The broker configurations of Apache Kafka that have no effect here.
 
 Applications ask a broker for its configuration and look for names that they know, so all of them
-are listed, with Kafka's defaults. The table is read when somebody asks for it.
+are listed, with Kafka's defaults. The table is read on first use.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ For a broker:  set for this broker ► set for all brokers ► given at the star
 Where a configuration is not set, its fallbacks are asked, each in the same order:
 ``retention.ms`` ► ``log.retention.ms`` ► ``log.retention.minutes`` ► ``log.retention.hours``.
 
-A layer may hold configurations of Kafka's that have no effect here, and the dynamic ones names that
-nobody knows: Kafka keeps and shows these too.
+A layer may hold configurations of Kafka's that have no effect here, and the dynamic ones unknown
+names: Kafka keeps and shows these too.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class ConfigSynonym(NamedTuple):
 
 @slotted.frozen(kw_only=True)
 class ConfigEntry:
-    """What DescribeConfigs says of one configuration; ``synonyms`` begins with what won."""
+    """The description of one configuration for DescribeConfigs; ``synonyms`` begins with the
+    effective value."""
 
     definition: ConfigDefinition
     value: str | None
@@ -140,7 +141,7 @@ def broker_definition(name: str) -> ConfigDefinition | None:
 
 @slotted.define
 class BrokerConfigLayers:
-    """The configuration of a broker, layer by layer, and what topics make of it.
+    """The configuration of a broker, layer by layer, with the overrides of topics.
 
     Layers hold typed values by name. ``static`` is given at the start; the other two change while
     the broker runs.
@@ -182,7 +183,7 @@ class BrokerConfigLayers:
         ]
 
     def describe_all_brokers(self) -> list[ConfigEntry]:
-        """Return what was set for all brokers while they run, and nothing else."""
+        """Return the values that were set for all brokers while they run."""
         entries = []
         for name, value in self.dynamic_default.items():
             definition = broker_definition(name) or _unknown(name)

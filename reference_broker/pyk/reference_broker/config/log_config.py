@@ -106,7 +106,7 @@ class LogConfig:
     max_compaction_lag_ms: int = long(
         MAX_INT64,
         minimum=1,
-        doc="How long a record may at most stay uncompacted.",
+        doc="The longest time that a record may stay uncompacted.",
         **_broker("log.cleaner.max.compaction.lag.ms"),
     )
     max_message_bytes: int = integer(
@@ -143,7 +143,7 @@ class LogConfig:
     min_compaction_lag_ms: int = long(
         0,
         minimum=0,
-        doc="How long a record at least stays uncompacted.",
+        doc="The shortest time that a record stays uncompacted.",
         **_broker("log.cleaner.min.compaction.lag.ms"),
     )
     min_insync_replicas: int = integer(

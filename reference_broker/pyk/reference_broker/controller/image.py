@@ -29,7 +29,7 @@ UNCHANGED_LEADER = -2
 
 @slotted.frozen(kw_only=True)
 class PartitionImage:
-    """Who holds a partition and who leads it."""
+    """The replicas and the leader of a partition."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]

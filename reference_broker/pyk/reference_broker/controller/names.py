@@ -1,4 +1,4 @@
-"""What a topic may be called."""
+"""Validate topic names."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class ControllerShard:
         return []
 
     def unloaded(self) -> None:
-        """Do nothing: nobody waits inside the controller."""
+        """Do nothing: no request waits inside the controller."""
 
 
 def _registration(request: BrokerRegistrationRequest, epoch: int) -> RegisterBrokerRecord:

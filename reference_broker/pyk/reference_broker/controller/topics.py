@@ -34,7 +34,7 @@ NO_SUCH_TOPIC = "This server does not host this topic-partition."
 
 @slotted.frozen(kw_only=True)
 class TopicDefaults:
-    """What a topic gets where its creator does not say."""
+    """The defaults of a new topic."""
 
     partitions: int = 1
     replication_factor: int = 1

@@ -1,4 +1,5 @@
-"""What a shard decides upon an event: records to append, and what follows once they are safe."""
+"""The decision of a shard about an event: records to append, and actions once they are
+committed."""
 
 from __future__ import annotations
 
@@ -28,11 +29,11 @@ class Action:
     It is done once the records of its decision are committed. ``report`` is an event of the shard:
     it is given the result, and returns what the shard decides then. An action is lost when the
     broker ends or the shard is unloaded, so a shard asks again for those that its log leaves open
-    when it is loaded. Whoever carries them out must be able to do so twice.
+    when it is loaded. It must be possible to carry them out twice.
     """
 
     request: Any
-    """What to do, for whoever carries actions out for this kind of shard."""
+    """The request for the function that carries out actions of this kind of shard."""
     report: Callable[[Any, Moment], Decision]
 
 

@@ -27,6 +27,6 @@ class CoordinatorRecord:
 
     @classmethod
     def decode(cls, key: bytes, value: bytes | None) -> CoordinatorRecord:
-        """Return the record in a key and a value; raise ``ProtocolError`` if they are none."""
+        """Return the record in a key and a value; raise ``ProtocolError`` if they are invalid."""
         decoded_key = decode_coordinator_key(key)
         return cls(decoded_key, decode_coordinator_value(decoded_key, value))

@@ -5,10 +5,10 @@ The order is always the same:
 1. *Decide.* An event makes the shard choose records.
 2. *Commit.* They are appended as one batch and replayed, which changes the shard. They are
    committed when the high watermark has passed them.
-3. *Publish.* Now others learn of them: ``publish`` is told, the request is answered, and the
+3. *Publish.* Now others learn of them: ``publish`` is called, the request is answered, and the
    actions of the decision begin.
 
-Nobody outside sees anything that could still be lost. A decision without records, and a look at the
+Nothing outside sees state that could still be lost. A decision without records, and a look at the
 state, may rest on any record of the log: so they are answered when all of it is committed, also
 after a load, and fail if the log failed. Kafka does the same with decisions; its looks go to an
 older state instead.
@@ -78,7 +78,7 @@ def same_error(error: ErrorCode) -> ErrorCode:
 
 
 def nobody_acts(request: Any) -> Deferred[Any]:
-    raise AssertionError(f"nobody carries out actions of this shard: {request}")
+    raise AssertionError(f"no function carries out actions of this shard: {request}")
 
 
 class ShardRuntime(Generic[S]):
@@ -147,7 +147,7 @@ class ShardRuntime(Generic[S]):
         self._publish((record,))
 
     def unload(self) -> None:
-        """Stop serving for good, and send everybody who waits to the next leader."""
+        """Stop serving for good, and send all waiters to the next leader."""
         self._is_unloaded = True
         self._fail_waiting(self._unloaded_error)
         self._shard.unloaded()
@@ -195,7 +195,7 @@ class ShardRuntime(Generic[S]):
             self.carry_out(event(self._shard, self._moment()))
 
     def look(self, view: Callable[[S], R], on_error: Callable[[ErrorCode], R]) -> Deferred[R]:
-        """Return what ``view`` sees of the state, once all of that is committed."""
+        """Return the result of ``view`` of the state, once all of that is committed."""
         return self.ask(lambda shard, _: (view(shard), NOTHING), on_error)
 
     # -- decide, commit, publish -------------------------------------------------------------------

@@ -38,7 +38,7 @@ class InternalTopic:
 
 @slotted.frozen(kw_only=True)
 class ShardEnvironment:
-    """What a new shard is given."""
+    """The arguments of a new shard."""
 
     config: BrokerConfig
     timers: ShardTimers
@@ -49,8 +49,8 @@ class ShardEnvironment:
 class ShardKind:
     """One internal topic and what runs over its partitions.
 
-    A broker is started with a table of these. All else follows from it: the topic is created when
-    somebody first looks for a coordinator, its partitions are opened at every start, each that this
+    A broker is started with a table of these. All else follows from it: the topic is created when a
+    client first looks for a coordinator, its partitions are opened at every start, each that this
     broker leads is loaded and served, and clients cannot write to it.
     """
 
@@ -61,6 +61,6 @@ class ShardKind:
     new_shard: Callable[[ShardEnvironment], CoordinatorShard]
     """Imports the shard's module when it is first called: a broker must start fast."""
     write_error: Callable[[ErrorCode], ErrorCode] = same_error
-    """What clients are answered when records could not be written."""
+    """The error code for clients when records could not be written."""
     act: Callable[[Any], Deferred[Any]] = nobody_acts
     """Carries out the request of an action."""

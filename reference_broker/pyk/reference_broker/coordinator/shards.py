@@ -98,7 +98,7 @@ class Shards:
         )
 
     def unload(self, name: TopicPartition) -> None:
-        """Stop serving a partition, and send everybody who waits elsewhere."""
+        """Stop serving a partition, and send all waiters elsewhere."""
         runtime = self._runtimes.pop(name, None)
         if runtime is not None:
             runtime.unload()

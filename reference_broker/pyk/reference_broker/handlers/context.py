@@ -1,4 +1,4 @@
-"""What a handler knows about a request besides its body."""
+"""The context of a request: what a handler knows besides its body."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NO_OPERATIONS = -2147483648
 
 @slotted.frozen(kw_only=True)
 class RequestContext:
-    """Who asks, in which version."""
+    """The client of a request, and the version of the request."""
 
     version: int
     client_id: str

@@ -1,4 +1,4 @@
-"""OffsetCommit, OffsetFetch, OffsetDelete: how far groups have come."""
+"""OffsetCommit, OffsetFetch, OffsetDelete: the committed offsets of groups."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _commit_result(
 def offset_fetch(
     services: GroupServices, request: OffsetFetchRequest, context: RequestContext
 ) -> HandlerResult:
-    """Return committed offsets, -1 where there is none."""
+    """Return committed offsets, -1 for partitions without one."""
     if context.version >= FIRST_VERSION_WITH_GROUPS:
         uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
         groups = [_fetch_group(services, g, uses_topic_ids=uses_topic_ids) for g in request.groups]

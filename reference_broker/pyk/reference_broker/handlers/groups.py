@@ -27,7 +27,7 @@ from .ask_group import GroupServices, ask_group, look_at_group
 from .context import RequestContext
 
 GROUP_OPERATIONS = 0b1101_0100_1000
-"""Bits of ACL operations: without an authorizer everybody may do everything."""
+"""Bits of ACL operations: without an authorizer every client may do everything."""
 FIRST_VERSION_WITH_NOT_FOUND = 6
 
 

@@ -36,7 +36,7 @@ from pyk.reference_broker.topic_creation import TopicCreator
 
 from .context import NO_OPERATIONS, RequestContext
 
-# Bits of ACL operations: without an authorizer everybody may do everything.
+# Bits of ACL operations: without an authorizer every client may do everything.
 TOPIC_OPERATIONS = 0b1101_1111_1000
 CLUSTER_OPERATIONS = 0b1_1111_1010_0000
 FIRST_VERSION_WITH_TOPIC_IDS = 12

@@ -73,7 +73,7 @@ def produce(
     if request.acks not in (0, 1, ALL_REPLICAS):
         return _answer(request, _refuse(request, ErrorCode.INVALID_REQUIRED_ACKS))
     if request.transactional_id is None and _has_transactional_batch(request):
-        # Kafka takes a missing id for one that nobody may use.
+        # Kafka treats a missing id as one that no client may use.
         code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return _answer(request, _refuse(request, code))
     response = ProduceResponse()
@@ -118,7 +118,7 @@ def _answer(request: ProduceRequest, response: Message) -> Message | None:
         for partition in topic.partition_responses
     )
     if has_failed:
-        # Nobody waits for a response, so a closed connection is the only way to report it.
+        # There is no response, so a closed connection is the only way to report it.
         raise ConnectionClosedError
     return None
 

@@ -33,7 +33,7 @@ class ProducerServices(Protocol):
 def init_producer_id(
     services: ProducerServices, request: InitProducerIdRequest, context: RequestContext
 ) -> HandlerResult:
-    """Give a producer an id that nobody had before, at epoch 0.
+    """Give a producer a new id, at epoch 0.
 
     As in Kafka, also if the producer had an id already: without a transactional id nothing shows
     that it is the same producer, and a new id is as good as a new epoch (KIP-360).

@@ -214,7 +214,7 @@ class Connection:
             if not (self._is_idle and was_waiting):
                 return
             if self._frames or self._is_paused:
-                # Not now: whoever answers may be in the middle of something.
+                # Not now: the code that completes the response may be in the middle of something.
                 self._continue_in_next_turn()
             else:
                 self._request_done()
@@ -265,7 +265,7 @@ class Connection:
             self._send_in_task([])
 
     def _send_in_task(self, parts: list[Any]) -> None:
-        """Send ``parts`` after what is on its way; take the next request when the peer has them.
+        """Send ``parts`` after earlier responses; take the next request when the peer has them.
 
         Until then, what is in memory counts against the budget.
         """

@@ -118,7 +118,7 @@ class LogLimiter:
             return
         self._allowed -= 1
         if self._suppressed:
-            message += " (%d like it were not logged)"
+            message += " (%d similar ones were not logged)"
             arguments = (*arguments, self._suppressed)
             self._suppressed = 0
         self._logger.warning(message, *arguments)

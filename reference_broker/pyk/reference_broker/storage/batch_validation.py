@@ -1,7 +1,7 @@
-"""What a leader checks of a batch before it appends it, and what it changes in it.
+"""Validate a batch before the leader appends it, and adapt it to the topic.
 
 1. Exactly one batch of format 2, whole, from offset 0, no larger than ``max.message.bytes``.
-2. Its CRC, and its counts against each other. Nobody but the broker writes control batches.
+2. Its CRC, and its counts against each other. Only the broker writes control batches.
 3. Every record, decompressed: well formed, with a key if the topic is compacted, not stamped too
    far from the broker's clock.
 4. Its size again where the topic stores it with another codec: it may have grown.
@@ -69,7 +69,7 @@ _PLACEMENT_BYTES = PLACEMENT.size
 
 
 class AppendOrigin(Enum):
-    """Who appends: a client's produce request, or a coordinator of this broker."""
+    """The origin of an append: a produce request of a client, or a coordinator of this broker."""
 
     CLIENT = auto()
     COORDINATOR = auto()
@@ -202,7 +202,7 @@ def _check_size(size: int, partition: TopicPartition, config: LogConfig, when: s
 def _check_client_batch(batch: RecordBatch, partition: TopicPartition) -> None:
     reason = ""
     if batch.base_offset != 0:
-        reason = f"its base offset is {batch.base_offset}, a producer's is 0"
+        reason = f"its base offset is {batch.base_offset}, not 0"
     elif batch.is_control:
         reason = "only brokers write control batches"
     elif batch.has_producer_id and batch.base_sequence < 0:

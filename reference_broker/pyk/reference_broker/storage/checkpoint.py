@@ -43,7 +43,7 @@ class OffsetCheckpoint:
         self._is_writing = False
 
     def get(self, partition: TopicPartition) -> int:
-        """Return the offset of a partition, 0 if there is none."""
+        """Return the offset of a partition, 0 for an unknown one."""
         return self._offsets.get(partition, 0)
 
     def may_name(self, partition: TopicPartition) -> bool:
@@ -102,7 +102,7 @@ class OffsetCheckpoint:
 
 
 def read_lines(filesystem: FileSystem, path: str) -> list[str]:
-    """Return the entries of a checkpoint file, none if there is no file or an empty one."""
+    """Return the entries of a checkpoint file, none if the file is missing or empty."""
     content = read_if_exists(filesystem, path)
     if not content:
         return []
@@ -124,7 +124,7 @@ def begin_write_lines(
 
 
 def malformed(path: str, line: str) -> StorageError:
-    """Return the error for a line that does not belong into the file."""
+    """Return the error for an invalid line."""
     return StorageError(
         f"{path} is damaged at {line[:100]!r}: restore it or remove it; "
         "without it the logs are recovered from their records"

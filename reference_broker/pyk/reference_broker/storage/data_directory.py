@@ -1,4 +1,4 @@
-"""The data directory of a broker: whose it is, and which logs are in it."""
+"""The data directory of a broker: its owner, and the logs in it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class DataDirectory:
         cluster_id: str | None,
         random: Random,
     ) -> DataDirectory:
-        """Lock the directory for this node, and make it if there is none.
+        """Lock the directory for this node, and make it if it does not exist.
 
         ``cluster_id`` None takes that of the directory, or makes a new one. Raises ``StorageError``
         if the directory is in use, or belongs to another node or cluster.

@@ -1,4 +1,4 @@
-"""The seam to whatever does the waiting for a disk."""
+"""The interface for work that waits for a disk."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Flush:
     """Tell the log that it has run, on the loop."""
 
     def run(self) -> None:
-        """Return when all of it is on the disk; raise ``OSError``. May run in any thread."""
+        """Wait until all of it is on the disk; raise ``OSError``. May run in any thread."""
         for file in self.files:
             file.flush()
         for write in self.writes:
@@ -69,7 +69,7 @@ class DirectoryAbove:
 
 
 class FlushQueue:
-    """The flushes of all logs, a few at a time, those that somebody waits for first.
+    """The flushes of all logs, a few at a time, first those that a request waits for.
 
     Among those the oldest comes first, so a log that is always written to starves no other one.
     """
@@ -98,7 +98,7 @@ class FlushQueue:
         return waiting
 
     def hurry(self, waiting: WaitingFlush) -> None:
-        """Move a flush forward because somebody waits for it now."""
+        """Move a flush forward because a request waits for it now."""
         if waiting in self._others:
             self._others.remove(waiting)
             self._urgent.append(waiting)

@@ -1,4 +1,4 @@
-"""Entries of a fixed size in a file that only grows: what both indexes of a segment are.
+"""Entries of a fixed size in a file that only grows: the base of both indexes of a segment.
 
 New entries stay in memory until ``write``, so an append costs no system call. A process that dies
 before loses them, and the recovery of its log makes them again from the records.

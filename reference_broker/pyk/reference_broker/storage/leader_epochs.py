@@ -1,4 +1,4 @@
-"""Which leader wrote which offsets: the ``leader-epoch-checkpoint`` of a log (KIP-101).
+"""The leader epochs of a log and their offsets: its ``leader-epoch-checkpoint`` (KIP-101).
 
 A leader epoch begins at an offset and ends where the next begins. The records carry their epoch
 too, so what a crash takes from the file comes back when the log is recovered.
@@ -41,7 +41,7 @@ class LeaderEpochs:
 
     @property
     def latest_epoch(self) -> int:
-        """The last epoch, -1 if there is none."""
+        """The last epoch, -1 without epochs."""
         return self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> None:

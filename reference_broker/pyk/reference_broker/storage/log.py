@@ -278,7 +278,7 @@ class Log:
         self._roll_jitter_ms = self._next_jitter()
 
     def flush(self) -> None:
-        """Return when everything is on the disk; raise ``StorageError``."""
+        """Wait until everything is on the disk; raise ``StorageError``."""
         self.flusher.flush_now()
 
     def _flushed(self) -> None:

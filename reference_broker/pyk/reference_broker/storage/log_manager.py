@@ -184,7 +184,7 @@ class LogManager:
         self._unopened.discard(partition)
 
     def delete(self, partition: TopicPartition) -> None:
-        """Delete the log of a partition, opened or not; do nothing if there is none.
+        """Delete the log of a partition, opened or not; do nothing if it has none.
 
         Its name is free at once, its files stay for ``file.delete.delay.ms``.
         """
@@ -202,12 +202,12 @@ class LogManager:
         self._deleted_directories.append((self._clock.now() + delay_ms / 1000, path))
 
     def set_strays_aside(self, is_known: Callable[[TopicPartition, UUID | None], bool]) -> None:
-        """Rename the logs that no metadata names, and say so: nobody else would find them.
+        """Rename the logs that no metadata names, and log that: otherwise they would go unnoticed.
 
-        Apache Kafka does the same. They may be all that is left of a topic, so they stay until
-        somebody removes them. ``is_known`` is asked for a partition and the id of its topic, None
-        where that is not written down. After a clean shutdown nobody reads the ids before the logs
-        are used: the metadata are complete, and ``free_name`` looks at the id.
+        Apache Kafka does the same. They may be all that is left of a topic, so they stay until an
+        administrator removes them. ``is_known`` is asked for a partition and the id of its topic,
+        None where that is not written down. After a clean shutdown the ids are not read before the
+        logs are used: the metadata is complete, and ``free_name`` checks the id.
         """
         self.data_directory.name_strays()
         for partition in sorted(self._unopened):
@@ -221,7 +221,7 @@ class LogManager:
                 log.warning("Could not tell which topic %s belongs to: %s", directory, error)
 
     def _set_aside(self, partition: TopicPartition) -> None:
-        """Rename a log that nobody uses, so that its name is free; raise ``OSError``."""
+        """Rename an unused log, so that its name is free; raise ``OSError``."""
         self.data_directory.set_aside(partition, self._new_id())
         self._unopened.discard(partition)
         self._topic_ids.pop(partition, None)
@@ -327,7 +327,7 @@ class LogManager:
         )
 
     def abandon(self) -> None:
-        """Let go of all files and write nothing, as if the process had died."""
+        """Release all files and write nothing, as if the process had died."""
         for opened in self:
             opened.release()
         self._logs.clear()

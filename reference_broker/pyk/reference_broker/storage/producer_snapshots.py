@@ -45,7 +45,7 @@ class ProducerSnapshots:
         return f"{self._directory}/{offset:020d}{SNAPSHOT_SUFFIX}"
 
     def take(self, producers: ProducerStates) -> None:
-        """Write a snapshot of all that is known up to ``map_end_offset``, if there is none.
+        """Write a snapshot of all that is known up to ``map_end_offset``, unless it exists.
 
         One of the same offset holds the same; Kafka keeps it, too. Many file systems flush a file
         that replaces another, which would cost a shutdown one wait for each log. Nothing here waits

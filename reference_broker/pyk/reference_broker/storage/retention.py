@@ -1,4 +1,4 @@
-"""Which segments of a log are to be deleted: the oldest, one by one, as long as a rule says so."""
+"""Decide which segments of a log to delete: the oldest ones, as long as a rule applies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def count_deletable(
 ) -> int:
     """Return how many of the oldest segments go.
 
-    1. All records lie before the log start offset (somebody deleted them).
+    1. All records lie before the log start offset (DeleteRecords).
     2. The log is larger than ``retention.bytes`` even without it.
     3. Its newest record is older than ``retention.ms``.
 

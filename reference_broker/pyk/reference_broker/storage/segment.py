@@ -172,7 +172,8 @@ class LogSegment:
     def cut(self, size: int) -> None:
         """Make ``size`` the end of the file, durably; the indexes are left as they are.
 
-        What a power failure brought back would lie below the recovery point, where nobody looks.
+        What a power failure brought back would lie below the recovery point, where recovery does
+        not look.
         """
         self.size = size
         self.file.truncate(size)

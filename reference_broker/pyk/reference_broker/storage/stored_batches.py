@@ -72,7 +72,7 @@ def walk_batches(
 ) -> Iterator[StoredBatch]:
     """Yield the batches from ``position``, where one begins, to ``end``.
 
-    Raises ``StorageError`` where there is none: the file was changed behind the log's back.
+    Raises ``StorageError`` if a batch is missing: another program changed the file.
     """
     window, window_start = b"", position
     while position < end:

@@ -1,4 +1,4 @@
-"""The file system seam: what the broker needs of one, and the one that it runs on.
+"""The file system interface of the broker, and the operating system's implementation.
 
 :mod:`.memory` and :mod:`.faulty` provide others, imported only where they are used.
 """

@@ -35,7 +35,7 @@ class PendingWrite:
     file: File
 
     def finish(self) -> None:
-        """Replace the file and return when that is on the disk. May run in any thread."""
+        """Replace the file and wait until that is on the disk. May run in any thread."""
         try:
             self.file.flush()
         except OSError:
@@ -71,7 +71,7 @@ def begin_atomic_write(
 
 
 def read_if_exists(filesystem: FileSystem, path: str) -> bytes | None:
-    """Return the content of a small file, None if there is none."""
+    """Return the content of a small file, None if it does not exist."""
     try:
         file = filesystem.open(path)
     except FileNotFoundError:

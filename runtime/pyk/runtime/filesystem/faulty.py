@@ -2,7 +2,7 @@
 
     filesystem = FaultyFileSystem(MemoryFileSystem())
     filesystem.on("write", "*.log").once().tear(100)   # 100 bytes arrive, then the disk is full
-    filesystem.on("flush", "*.log").lose()             # says yes and does nothing
+    filesystem.on("flush", "*.log").lose()             # reports success and does nothing
     filesystem.on("rename", "*/recovery-point-*").fail(errno.EIO)
     filesystem.on("any").after(17).once().fail()       # whatever it is, the 18th fails
 
@@ -168,11 +168,11 @@ class FaultyFileSystem:
         self._faults.clear()
 
     def find_fault(self, operation: Operation, path: str) -> Fault | None:
-        """Return what is to happen at this point now, None for nothing."""
+        """Return the fault to apply at this point now, None for no fault."""
         return next((fault for fault in self._faults if fault.applies_to(operation, path)), None)
 
     def reach(self, operation: Operation, path: str) -> bool:
-        """Come to a point: raise what was set, or return whether the operation is to be lost."""
+        """Apply the fault of a point: raise its error, or return whether to lose the operation."""
         fault = self.find_fault(operation, path)
         if fault is None:
             return False

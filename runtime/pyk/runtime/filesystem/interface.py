@@ -1,7 +1,7 @@
 """What the broker needs of a file system, and nothing more.
 
-Paths are strings with ``/`` between names. What goes wrong is an ``OSError`` with its usual number,
-whichever file system it comes from, so that the code above handles a full disk in one way.
+Paths are strings with ``/`` between names. Errors are ``OSError`` with the usual number on every
+file system, so that code handles a full disk in one way.
 
 Durability has two steps, as on a real disk: ``File.flush`` makes the bytes of a file survive a
 power failure, ``FileSystem.sync_directory`` its name. Without them everything still survives the
@@ -38,7 +38,7 @@ class File(Protocol):
         """Whether there is a descriptor that ``sendfile`` can read from."""
 
     def fileno(self) -> int:
-        """Return the descriptor; raise ``OSError`` where there is none."""
+        """Return the descriptor; raise ``OSError`` for a file without one."""
 
     def size(self) -> int:
         """Return the size in bytes."""
@@ -56,7 +56,7 @@ class File(Protocol):
         """Cut the file at ``size``, or extend it with zeros."""
 
     def flush(self) -> None:
-        """Return when the content is on the disk. May be called from any thread."""
+        """Wait until the content is on the disk. May be called from any thread."""
 
     def close(self) -> None:
         """Release the file now; does nothing when it is closed."""
@@ -81,7 +81,7 @@ class FileSystem(Protocol):
         """How many descriptors the process may have, for files and connections together."""
 
     def open(self, path: str, *, create: bool = False) -> File:
-        """Open for reading and writing; ``create`` makes an empty file if there is none."""
+        """Open for reading and writing; ``create`` makes an empty file if it does not exist."""
 
     def lock(self, path: str) -> Lock:
         """Claim ``path`` exclusively; raise ``DirectoryLockedError`` if it is claimed."""
@@ -111,7 +111,7 @@ class FileSystem(Protocol):
         """Remove a file."""
 
     def remove_tree(self, path: str) -> None:
-        """Remove a directory with all that is in it; does nothing if there is none."""
+        """Remove a directory with all that is in it; does nothing if it does not exist."""
 
     def sync_directory(self, path: str) -> None:
-        """Return when the names in a directory are on the disk. May be called from any thread."""
+        """Wait until the names in a directory are on the disk. May be called from any thread."""

@@ -75,7 +75,7 @@ class OsFile:
 
 
 class ScratchFile(OsFile):
-    """A file that nobody needs after a power failure."""
+    """A file that is not needed after a power failure."""
 
     __slots__ = ()
 

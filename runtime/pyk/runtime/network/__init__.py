@@ -25,7 +25,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what only tests need when it is asked for."""
+    """Import names that only tests need on first use."""
     if name == "MemoryNetwork":
         from pyk.runtime.network.memory import MemoryNetwork
 

@@ -1,4 +1,4 @@
-"""Whole frames in, parts out: the one place where bytes of a connection are received and sent.
+"""Receive whole frames and send parts: the only place that receives and sends bytes.
 
 Below is a transport: :class:`~pyk.runtime.network.socket_transport.SocketTransport` where a client
 connects by the operating system on a loop of asyncio's, the loop's own elsewhere.
@@ -90,7 +90,7 @@ class FrameTransport(FrameStream, asyncio.BufferedProtocol):
 
     @property
     def local_host(self) -> str:
-        """The address at which the peer reached us, empty where there is none."""
+        """The local address of the connection, empty if it has none."""
         name = self._transport.get_extra_info("sockname") if self._transport else None
         return str(name[0]) if isinstance(name, tuple) else ""
 
@@ -116,12 +116,12 @@ class FrameTransport(FrameStream, asyncio.BufferedProtocol):
         await self.drain()
 
     async def drain(self) -> None:
-        """Return when the peer has taken enough of what was written, or is gone."""
+        """Wait until the peer has taken enough of what was written, or is gone."""
         if self._writable is not None:
-            await asyncio.shield(self._writable)  # one who gives up must not cancel it for others
+            await asyncio.shield(self._writable)  # a cancelled waiter must not cancel it for others
 
     def pause_reading(self) -> None:
-        """Let the peer wait: it has sent more than its requests in flight may hold."""
+        """Stop reading: the peer has sent more than its requests in flight may hold."""
         if self._transport is not None:
             self._transport.pause_reading()
 
@@ -144,21 +144,22 @@ class FrameTransport(FrameStream, asyncio.BufferedProtocol):
         if not region.size:
             return
         if self._transport is None or self._transport.is_closing():
-            # Half a frame is written. Were this part left out, the next would stand in its place.
+            # Half a frame is written. Without this part, the next one would be taken for the rest.
             raise ConnectionResetError(f"{self._peer} has left")
         loop, file = asyncio.get_running_loop(), region.file
         try:
             await loop.sendfile(self._transport, file, region.offset, region.size, fallback=False)
         except asyncio.SendfileNotAvailableError:
-            # No sendfile for this file, or, which the event loop tells no better, no peer any more.
+            # No sendfile for this file, or the peer is gone: the event loop does not tell them
+            # apart.
             self.write([os.pread(file.fileno(), region.size, region.offset)])
 
 
 def _scratch_of(loop: asyncio.AbstractEventLoop) -> memoryview:
     """Return the receive buffer of a loop.
 
-    Between get_buffer() and buffer_updated() nothing else runs on an event loop. Of a thread that
-    cannot be said: it may drive one loop while another one, that it drove before, is elsewhere.
+    Between get_buffer() and buffer_updated() nothing else runs on an event loop. That is not true
+    of a thread, which may drive one loop while another one is in the middle of a receive.
     """
     scratch = _scratches.get(loop)
     if scratch is None:

@@ -1,4 +1,4 @@
-"""How other machines reach this one."""
+"""Find out how other machines reach this one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOOPBACK = "127.0.0.1"
 def reachable_host() -> str:
     """Return the address of this machine on its default route, loopback if it has none.
 
-    A name would have to be known to others; what ``hostname`` says often is not.
+    A name would have to be known to them; that of ``hostname`` often is not.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:

@@ -1,7 +1,7 @@
 """The links of a network in memory: what happens to data on the way from one host to another.
 
-Pure. A link has one direction, for real networks fail in one direction, too. What is sent over a
-link that is cut waits there, as TCP sends again what was not acknowledged: once the link is
+Pure. A link has one direction, because real networks fail in one direction, too. What is sent over
+a link that is cut waits there, as TCP sends again what was not acknowledged: once the link is
 healed, it arrives, and nothing is missing in between.
 """
 

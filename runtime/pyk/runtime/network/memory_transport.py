@@ -97,7 +97,7 @@ class MemoryTransport(asyncio.Transport):
             self._protocol.connection_lost(error)
 
     def acknowledge(self, count: int) -> None:
-        """Learn that the other end has read so many bytes."""
+        """Record that the other end has read so many bytes."""
         self._unread_by_peer -= count
         if self._is_paused and self._unread_by_peer <= WRITE_LIMIT_BYTES // 4:
             self._is_paused = False

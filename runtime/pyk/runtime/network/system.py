@@ -20,7 +20,7 @@ ProtocolFactory = Callable[[], asyncio.BufferedProtocol]
 
 @slotted.frozen
 class Address:
-    """One resolved address: what a name became, and what a socket connects to."""
+    """One resolved address, to which a socket connects."""
 
     host: str
     port: int
@@ -111,8 +111,8 @@ class SystemListener:
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
         except OSError as error:
-            # asyncio's own server tries again once for each place in the backlog, with a traceback
-            # for each: 13,000 of them in seconds.
+            # asyncio's own server retries once for each place in the backlog, with a traceback for
+            # each: 13,000 of them in seconds.
             self._pause(listening, error)
 
     async def _connect(self, accepted: socket.socket) -> None:
@@ -188,7 +188,7 @@ class SystemNetwork:
 
 
 def _keeps_watching_sockets(loop: asyncio.AbstractEventLoop) -> bool:
-    """Return whether a loop tells of a socket that can be read until all of it was read.
+    """Return whether a loop reports a readable socket again until all of it was read.
 
     asyncio's own loops do, but for the one that is Windows' default. uvloop does not: where a peer
     has reset the connection, it calls a reader once more and then never again, so what the kernel

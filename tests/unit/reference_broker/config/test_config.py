@@ -53,7 +53,7 @@ def test_values_may_be_python_values():
         ("retention.ms", "soon", "not a number of type LONG"),
         ("retention.ms", "1e3", "not a number of type LONG"),
         ("retention.ms", True, "not a number"),
-        ("retention.ms", None, "null is no value"),
+        ("retention.ms", None, "the value must not be null"),
         ("retention.ms", "9" * 19, "does not fit into type LONG"),
         ("retention.ms", "-2", "use a value from -1"),
         ("segment.bytes", "2147483648", "does not fit into type INT"),

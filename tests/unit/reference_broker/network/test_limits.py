@@ -30,7 +30,11 @@ def test_a_flood_of_warnings_becomes_a_few_and_a_count(caplog: pytest.LogCapture
     clock.advance(10)
     limiter.warning("refused %d", 5)
 
-    assert caplog.messages == ["refused 0", "refused 1", "refused 5 (3 like it were not logged)"]
+    assert caplog.messages == [
+        "refused 0",
+        "refused 1",
+        "refused 5 (3 similar ones were not logged)",
+    ]
 
 
 def overdue(

@@ -68,7 +68,7 @@ class ClassicGroup:
     pending_sync: set[str] = slotted.field(factory=set)
     """Members that have not sent SyncGroup since the join phase ended."""
     has_new_member: bool = False
-    """Somebody joined since the initial rebalance delay was last extended."""
+    """A member joined since the initial rebalance delay was last extended."""
     topics: frozenset[str] | None = None
     """What the members subscribe to; None where that cannot be told from their metadata."""
 
@@ -152,7 +152,7 @@ class ClassicGroup:
         return member
 
     def check_member(self, member_id: str, group_instance_id: str | None) -> Member:
-        """Return the member; raise if there is none, or it was replaced under its instance id."""
+        """Return the member; raise if it is unknown, or was replaced under its instance id."""
         if group_instance_id is not None:
             current = self.static_members.get(group_instance_id)
             if current is None:
@@ -164,7 +164,7 @@ class ClassicGroup:
         return self.members[member_id]
 
     def elect_joined_leader(self) -> bool:
-        """Make sure the leader is among those that have rejoined; return False if nobody has."""
+        """Make sure the leader is among those that have rejoined; return False if none has."""
         if self.leader_id is None:
             return False
         if self.members[self.leader_id].is_awaiting_join:

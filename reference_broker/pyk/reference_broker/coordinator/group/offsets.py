@@ -105,7 +105,7 @@ class OffsetStore:
     ) -> list[CoordinatorRecord]:
         """Return tombstones for all offsets of topics that exist no longer under their id.
 
-        ``topic_id_of`` is asked for the id of a topic that exists, None if there is none.
+        ``topic_id_of`` returns the id of an existing topic, None for others.
         """
 
         def is_gone(topic: str, committed: CommittedOffset) -> bool:

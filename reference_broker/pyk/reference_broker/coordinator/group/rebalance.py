@@ -166,7 +166,7 @@ class Rebalancer:
             self._timers.cancel(_sync_key(group))
 
     def refuse_assignment(self, group: ClassicGroup, error: ErrorCode, moment: Moment) -> None:
-        """Answer all that wait for the assignment with an error."""
+        """Answer all members that wait for the assignment with an error."""
         for member in list(group.members.values()):
             member.assignment = b""
             self.complete_sync(group, member, SyncGroupResponse(error_code=error), moment)

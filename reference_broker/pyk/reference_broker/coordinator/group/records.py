@@ -30,7 +30,7 @@ UNKNOWN_TOPIC_ID = UUID(int=0)
 
 @slotted.frozen(kw_only=True)
 class CommittedOffset:
-    """How far a group has come in a partition."""
+    """The committed offset of a group in a partition."""
 
     offset: int
     topic_id: UUID = UNKNOWN_TOPIC_ID

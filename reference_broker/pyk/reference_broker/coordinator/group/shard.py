@@ -40,7 +40,7 @@ OffsetResults = dict[tuple[str, int], ErrorCode]
 
 
 class GroupShard:
-    """Groups and their offsets; pure but for the timers it is given."""
+    """Groups and their offsets; pure except for the timers it is given."""
 
     def __init__(
         self,

@@ -120,7 +120,7 @@ cdef class StreamSocket:
 
 
 cdef Py_ssize_t _failed(int error) except -2:
-    """Return -1 if the socket would have to wait, else raise the error."""
+    """Return -1 if the socket would have to wait, otherwise raise the error."""
     global errno
     if pyk_must_wait(error):
         return -1
