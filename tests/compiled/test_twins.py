@@ -215,7 +215,7 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 @pytest.mark.parametrize("kind", FORMS)
 @pytest.mark.parametrize("selector", [selectors.DefaultSelector, selectors.SelectSelector])
-def test_a_poller_tells_what_happened_to_whom(
+def test_a_poller_reports_the_events_of_each_descriptor(
     kind: str, selector: type[Any], pair: tuple[socket.socket, socket.socket]
 ) -> None:
     ours, theirs = pair
@@ -274,7 +274,7 @@ def test_a_stream_socket_sends_parts_and_receives(
     assert stream.fileno() == -1
 
 
-def test_a_stream_socket_returns_what_the_kernel_does_not_take(
+def test_a_stream_socket_returns_the_bytes_that_the_kernel_does_not_take(
     stream_sockets: ModuleType, pair: tuple[socket.socket, socket.socket]
 ) -> None:
     ours, theirs = pair
@@ -297,7 +297,7 @@ def frame_buffer(request: pytest.FixtureRequest) -> ModuleType:
     return form_of("pyk.runtime.network.frame_buffer", request.param)
 
 
-def test_a_frame_buffer_grows_and_keeps_what_it_has(frame_buffer: ModuleType) -> None:
+def test_a_frame_buffer_grows_and_keeps_its_content(frame_buffer: ModuleType) -> None:
     buffer = frame_buffer.new_buffer(4)
     buffer[:] = b"abcd"
 

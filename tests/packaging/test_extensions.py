@@ -231,7 +231,7 @@ def test_a_module_with_a_twin_is_compiled_from_that(tmp_path: Path) -> None:
     assert module.compiled.parent == source.parent
 
 
-def test_functions_to_inline_make_stale_what_inlines_them_and_are_no_module(tmp_path: Path) -> None:
+def test_a_changed_inline_function_makes_the_modules_that_use_it_stale(tmp_path: Path) -> None:
     source = make_project(tmp_path)
     inlined = twin_of(source).with_name("numbers.pxd")
     inlined.write_text("cdef inline int one() noexcept nogil:\n    return 1\n")
@@ -244,7 +244,7 @@ def test_functions_to_inline_make_stale_what_inlines_them_and_are_no_module(tmp_
     assert stale_modules(tmp_path) == ["pyk.protocol.hot"]
 
 
-def test_a_module_without_a_plain_form_stands_with_its_declaration(tmp_path: Path) -> None:
+def test_a_module_without_a_plain_form_is_beside_its_declaration(tmp_path: Path) -> None:
     source = make_project(tmp_path)
     helper = twin_of(source).with_name("views.pyx")
     helper.touch()

@@ -58,7 +58,7 @@ def test_pyk_stays_a_namespace_package(wheel: Path) -> None:
     assert list(ROOT.glob("*/pyk/__init__.py")) == []
 
 
-def test_nothing_else_is_in_the_wheel(wheel: Path) -> None:
+def test_the_wheel_has_no_other_files(wheel: Path) -> None:
     allowed = (*(f"pyk/{part}/" for part in PARTS), "pyspark_pyk.py", "pyk_kafka-")
 
     assert [name for name in names(wheel) if not name.startswith(allowed)] == []

@@ -21,7 +21,7 @@ def hold_metadata(filesystem: FaultyFileSystem) -> Fault:
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
 @virtual_time
-async def test_nobody_waits_for_a_topic_when_the_broker_has_ended(end: str) -> None:
+async def test_no_call_waits_for_a_topic_when_the_broker_has_ended(end: str) -> None:
     faulty = FaultyFileSystem(MemoryFileSystem())
     node = await Node(faulty).start()
     hold_metadata(faulty)
@@ -39,7 +39,7 @@ async def test_nobody_waits_for_a_topic_when_the_broker_has_ended(end: str) -> N
 
 
 @virtual_time
-async def test_a_caller_that_gives_up_on_a_topic_holds_up_nobody_else() -> None:
+async def test_a_caller_that_gives_up_on_a_topic_delays_no_other() -> None:
     faulty = FaultyFileSystem(MemoryFileSystem())
     async with running(faulty) as node:
         held = hold_metadata(faulty)

@@ -28,7 +28,7 @@ async def stopped_cleanly(memory: MemoryFileSystem, *names: str, **configs: str)
 
 
 @virtual_time
-async def test_no_log_is_opened_before_somebody_uses_it() -> None:
+async def test_no_log_is_opened_before_its_first_use() -> None:
     memory = MemoryFileSystem()
     await stopped_cleanly(memory, "orders")
 
@@ -41,7 +41,7 @@ async def test_no_log_is_opened_before_somebody_uses_it() -> None:
 
 
 @virtual_time
-async def test_the_maintenance_opens_the_other_logs_and_deletes_what_is_old() -> None:
+async def test_the_maintenance_opens_the_other_logs_and_deletes_old_segments() -> None:
     memory = MemoryFileSystem()
     await stopped_cleanly(memory, "orders", retention_ms="1000")
 

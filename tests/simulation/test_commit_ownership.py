@@ -110,7 +110,7 @@ async def test_records_of_before_a_loss_are_not_committed_after_the_application_
 
 
 @virtual_time
-async def test_what_comes_after_a_loss_is_committed_as_ever():
+async def test_records_after_a_loss_are_committed_as_before():
     async with stale_batch() as stale:
         batch = await read_batch(stale.consumer)
 
@@ -123,7 +123,7 @@ async def test_what_comes_after_a_loss_is_committed_as_ever():
 
 
 @virtual_time
-async def test_nothing_is_said_where_nothing_is_lost():
+async def test_no_warning_is_logged_if_no_record_is_lost():
     async with stale_batch() as stale:
         await read_batch(stale.consumer)
         await stale.consumer.commit()
@@ -135,7 +135,7 @@ async def test_nothing_is_said_where_nothing_is_lost():
 
 
 @virtual_time
-async def test_nothing_is_said_where_nothing_was_handed_out():
+async def test_no_warning_is_logged_if_no_record_was_handed_out():
     async with cluster_with_orders(10) as cluster:
         options = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000}
         async with make_consumer(cluster, group_id="g", topics=["orders"], **options) as consumer:
@@ -177,7 +177,7 @@ async def test_auto_commit_and_closing_leave_a_lost_batch_alone():
 
 
 @virtual_time
-async def test_a_listener_that_hears_of_a_loss_cannot_commit_what_is_lost():
+async def test_a_listener_cannot_commit_lost_partitions():
     class Commits(RebalanceListener):
         errors: list[Exception] = []  # noqa: RUF012
 

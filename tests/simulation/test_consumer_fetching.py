@@ -71,7 +71,7 @@ async def test_a_fetch_waits_at_the_broker_while_the_application_works_on_the_on
 
 @pytest.mark.parametrize("move", ["seek", "pause"])
 @virtual_time
-async def test_what_comes_of_a_fetch_that_waits_behind_unread_records_is_not_handed_out_twice(move):
+async def test_records_of_a_fetch_that_waits_behind_unread_ones_are_not_handed_out_twice(move):
     async with fetching() as (cluster, consumer):
         await consumer.poll(1)
         cluster.append([b"a", b"b"])
@@ -91,7 +91,7 @@ async def test_what_comes_of_a_fetch_that_waits_behind_unread_records_is_not_han
 
 
 @virtual_time
-async def test_what_is_fetched_stays_bounded_while_the_application_is_slow():
+async def test_fetched_bytes_stay_bounded_while_the_application_is_slow():
     value = b"x" * 1000
     async with fetching(
         leaders=(1, 2, 3) * 8, max_partition_fetch_bytes=10_000, buffer_memory=90_000
@@ -240,7 +240,7 @@ async def test_an_interrupted_poll_goes_on_at_once_however_much_there_is_behind_
 
 @pytest.mark.parametrize("answer_is", ["records", "an error"])
 @virtual_time
-async def test_a_late_answer_of_the_former_leader_does_not_hold_up_what_the_new_one_sends(
+async def test_a_late_response_of_the_former_leader_does_not_delay_records_of_the_new_one(
     answer_is,
 ):
     async with fetching(max_partition_fetch_bytes=400) as (cluster, consumer):

@@ -182,9 +182,7 @@ async def test_an_outage_that_lasts_is_raised_and_ends_by_itself():
     ],
 )
 @virtual_time
-async def test_what_the_application_must_know_is_raised_and_forgotten_when_it_has_passed(
-    code, error
-):
+async def test_an_error_for_the_application_is_raised_and_forgotten_when_it_has_passed(code, error):
     async with fetching() as (cluster, consumer):
         fail_once(cluster, code)
         cluster.append([b"a"])
@@ -205,7 +203,7 @@ async def test_what_the_application_must_know_is_raised_and_forgotten_when_it_ha
     ],
 )
 @virtual_time
-async def test_a_session_that_is_refused_is_opened_anew(code):
+async def test_a_refused_session_is_opened_again(code):
     async with fetching() as (cluster, consumer):
         cluster.append([b"a"])
         await read(consumer, 1)
@@ -217,7 +215,7 @@ async def test_a_session_that_is_refused_is_opened_anew(code):
 
 
 @virtual_time
-async def test_answers_for_what_was_not_asked_or_twice_are_not_taken():
+async def test_answers_that_were_not_requested_or_come_twice_are_ignored():
     async with fetching() as (cluster, consumer):
         cluster.append([b"a"])
 
@@ -253,7 +251,7 @@ async def test_watermarks_that_make_no_sense_do_no_harm():
 
 
 @virtual_time
-async def test_a_partition_that_answers_leave_out_is_asked_for_anew_and_then_reported():
+async def test_a_partition_that_responses_leave_out_is_requested_again_and_then_reported():
     async with fetching(leaders=(1, 1)) as (cluster, consumer):
         cluster.append([b"a"], partition=0)
         cluster.append([b"b"], partition=1)

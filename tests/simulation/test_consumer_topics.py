@@ -114,7 +114,7 @@ async def assign_another(reader: AsyncConsumer[Any, Any]) -> None:
     ],
 )
 @virtual_time
-async def test_a_forbidden_topic_is_forgotten_with_what_the_consumer_read(options, read_another):
+async def test_a_forbidden_topic_is_forgotten_with_its_positions(options, read_another):
     async with fetching(leaders=(1,)) as (cluster, _):
         cluster.add_topic("secret", [1]).error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         cluster.append([b"a"])

@@ -46,7 +46,7 @@ async def take_a_batch(consumer: AsyncConsumer[Any, Any]) -> None:
 
 @pytest.mark.parametrize("take", [take_one, take_a_batch])
 @virtual_time
-async def test_closing_does_not_say_that_what_is_in_hand_is_finished(
+async def test_closing_does_not_finish_the_record_in_hand(
     take: Callable[[AsyncConsumer[Any, Any]], Awaitable[None]],
 ) -> None:
     async with cluster_with_orders(10) as cluster:
@@ -73,7 +73,7 @@ async def test_a_loop_that_was_left_has_finished_all_but_its_last_record() -> No
 
 
 @virtual_time
-async def test_leaving_the_block_in_order_says_that_what_is_in_hand_is_finished() -> None:
+async def test_leaving_the_block_without_an_exception_finishes_the_record_in_hand() -> None:
     async with cluster_with_orders(10) as cluster:
         async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
             await read(consumer, 10)
@@ -228,7 +228,7 @@ async def test_a_slow_application_that_comes_back_joins_its_group_at_once() -> N
 
 
 @virtual_time
-async def test_auto_commit_follows_a_seek_back_also_after_asking_what_is_committed() -> None:
+async def test_auto_commit_follows_a_seek_back_even_after_a_call_of_committed() -> None:
     async with cluster_with_orders(10) as cluster:
         async with make_consumer(cluster, group_id="g", topics=["orders"]) as consumer:
             await read(consumer, 10)
@@ -278,7 +278,7 @@ async def test_partitions_that_are_assigned_away_are_committed() -> None:
 
 
 @virtual_time
-async def test_a_close_tells_of_a_loss_that_nobody_has_heard_of() -> None:
+async def test_a_close_reports_a_loss_that_the_listener_has_not_heard_of() -> None:
     async with cluster_with_orders(10) as cluster:
         listener = Recorder()
         options = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 1000}
@@ -294,7 +294,9 @@ async def test_a_close_tells_of_a_loss_that_nobody_has_heard_of() -> None:
 
 @pytest.mark.parametrize("is_lost", [False, True], ids=["assigned", "assigned and lost"])
 @virtual_time
-async def test_a_close_tells_nothing_of_partitions_that_nobody_has_heard_of(is_lost: bool) -> None:
+async def test_a_close_reports_no_loss_of_partitions_that_the_listener_never_got(
+    is_lost: bool,
+) -> None:
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=1)
         listener = Recorder()

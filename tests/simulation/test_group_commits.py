@@ -12,7 +12,7 @@ from support.consuming import cluster_with_orders, make_consumer, produce, read,
 
 
 @virtual_time
-async def test_a_commit_never_goes_back_behind_what_is_committed():
+async def test_a_commit_never_goes_back_below_the_committed_offset():
     async with cluster_with_orders(100) as cluster:
         (partition,) = PARTITIONS[:1]
         async with make_consumer(cluster, group_id="g") as consumer:

@@ -60,7 +60,7 @@ async def test_an_application_that_stays_away_is_replaced_and_comes_back():
 
 
 @virtual_time
-async def test_what_a_crashed_member_had_not_finished_is_read_again():
+async def test_unfinished_records_of_a_crashed_member_are_read_again():
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
         await produce(cluster, "orders", 400, partitions=4)

@@ -59,7 +59,9 @@ def partitions(image: MetadataImage) -> dict[str, tuple[UUID, dict[int, tuple[in
 
 @settings(max_examples=60)
 @given(changes=CHANGES, failing=st.integers(0, 60), times=st.integers(1, 4))
-def test_whatever_operation_fails_the_controller_is_what_a_restart_reads(changes, failing, times):
+def test_a_restart_reads_the_state_of_the_controller_after_any_failed_operation(
+    changes, failing, times
+):
     async def scenario() -> None:
         memory = MemoryFileSystem()
         faulty = FaultyFileSystem(memory)
@@ -181,7 +183,7 @@ async def test_deletion_that_fails_halfway_is_finished_and_others_go_on() -> Non
 
 
 @virtual_time
-async def test_change_that_cannot_be_flushed_is_not_acknowledged_nor_published() -> None:
+async def test_change_that_cannot_be_flushed_is_neither_acknowledged_nor_published() -> None:
     faulty = FaultyFileSystem(MemoryFileSystem())
     async with running(faulty) as node:
         faulty.on("flush", "*__cluster_metadata-0/*").once().fail()

@@ -169,7 +169,7 @@ class Life:
     seed=st.integers(0, 1 << 32), steps=st.lists(st.sampled_from(STEPS), min_size=10, max_size=60)
 )
 @example(0, INDEXES_REBUILT_AFTER_A_KILL)
-def test_a_node_keeps_what_it_acknowledged_through_any_life(seed, steps):
+def test_a_node_keeps_acknowledged_records_through_any_sequence_of_faults(seed, steps):
     async def scenario() -> None:
         life = Life(seed)
         await life.begin()

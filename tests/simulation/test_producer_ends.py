@@ -30,7 +30,7 @@ async def send_and_forget(**options):
     return cluster, producer, deliveries
 
 
-def test_what_was_sent_is_delivered_when_the_loop_ends_and_the_mistake_is_told(caplog):
+def test_sent_records_are_delivered_when_the_loop_ends_with_a_warning(caplog):
     with pytest.warns(ResourceWarning, match="100 records"), caplog.at_level(logging.WARNING):
         cluster, _, deliveries = run_virtual(send_and_forget(linger_ms=60_000))
 
@@ -39,7 +39,7 @@ def test_what_was_sent_is_delivered_when_the_loop_ends_and_the_mistake_is_told(c
     assert "was not closed" in caplog.text
 
 
-def test_what_cannot_be_delivered_when_the_loop_ends_is_counted(caplog):
+def test_records_that_are_undelivered_when_the_loop_ends_are_counted(caplog):
     async def main():
         cluster, _, deliveries = await send_and_forget(linger_ms=0)
         cluster.on(ProduceRequest, SILENCE)

@@ -184,7 +184,7 @@ async def test_a_leader_of_an_old_epoch_does_not_cancel_the_backoff():
 
 
 @virtual_time
-async def test_a_node_that_is_restarted_gets_what_waited_for_it():
+async def test_a_restarted_node_gets_the_records_that_waited_for_it():
     async with producing(nodes=2) as (cluster, producer):
         await producer.send_and_wait("orders", b"before")
         await cluster.kill(1)
@@ -253,7 +253,7 @@ async def test_after_a_delivery_that_never_arrived_expired_all_goes_on_exactly_o
 
 
 @virtual_time
-async def test_who_stops_waiting_does_not_disturb_the_order():
+async def test_a_waiter_that_leaves_does_not_disturb_the_order():
     async with producing(linger_ms=0) as (cluster, producer):
         cluster.once(ProduceRequest, cluster.append_and_keep_silent)
         waiting = asyncio.ensure_future(producer.send_and_wait("orders", b"cancelled"))
@@ -333,7 +333,7 @@ async def test_a_batch_behind_one_in_doubt_is_sent_again_with_the_same_bytes():
 
 
 @virtual_time
-async def test_fencing_does_not_send_again_what_may_be_written():
+async def test_fencing_does_not_send_batches_in_doubt_again():
     async with producing(batch_size=0, linger_ms=0, latency=0.01) as (cluster, producer):
         await producer.send_and_wait("orders", b"warm")
         fenced = cluster.refuse(ErrorCode.INVALID_PRODUCER_EPOCH)

@@ -202,7 +202,7 @@ async def test_records_that_come_while_one_is_under_way_share_a_request():
 
 
 @virtual_time
-async def test_what_a_delivery_callback_sends_comes_behind_what_was_there():
+async def test_records_sent_by_a_delivery_callback_follow_earlier_ones():
     async with producing(linger_ms=0) as (cluster, producer):
         await producer.send_and_wait("orders", b"first")
 

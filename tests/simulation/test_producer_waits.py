@@ -177,7 +177,7 @@ async def test_without_a_producer_id_records_wait_until_there_is_one():
 
 
 @virtual_time
-async def test_who_may_not_have_a_producer_id_hears_it():
+async def test_a_producer_that_may_not_have_a_producer_id_gets_the_error():
     refused = InitProducerIdResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     async with producing() as (cluster, _):
         cluster.on(InitProducerIdRequest, refused)
@@ -210,7 +210,7 @@ async def test_a_record_that_may_not_be_written_fails_for_certain():
 
 
 @virtual_time
-async def test_who_may_not_use_a_topic_hears_it_and_after_a_grant_goes_on():
+async def test_a_client_that_may_not_use_a_topic_gets_an_error_until_a_grant():
     async with producing() as (cluster, producer):
         cluster.deny("orders")
         with pytest.raises(TopicAuthorizationFailedError):
@@ -318,7 +318,7 @@ async def test_an_answer_that_comes_after_the_end_of_the_sender_changes_nothing(
 
 
 @virtual_time
-async def test_after_a_bug_in_pyk_nothing_is_accepted_and_nobody_waits(monkeypatch, caplog):
+async def test_after_a_bug_in_pyk_no_record_is_accepted_and_no_call_waits(monkeypatch, caplog):
     def fail(*arguments):
         raise ValueError("a bug")
 
@@ -369,7 +369,7 @@ async def test_flush_ends_a_long_linger_and_with_its_timeout():
 
 
 @virtual_time
-async def test_close_delivers_what_was_sent_and_accepts_nothing_more():
+async def test_close_delivers_sent_records_and_accepts_no_more():
     async with producing(linger_ms=60_000) as (cluster, producer):
         deliveries = [await producer.send("orders", b"%d" % n) for n in range(10)]
 
@@ -383,7 +383,7 @@ async def test_close_delivers_what_was_sent_and_accepts_nothing_more():
 
 
 @virtual_time
-async def test_close_gives_up_what_is_not_settled_in_time():
+async def test_close_fails_records_that_are_not_settled_in_time():
     async with producing() as (cluster, producer):
         cluster.on(ProduceRequest, cluster.append_and_keep_silent)
         delivery = await producer.send("orders", b"one")

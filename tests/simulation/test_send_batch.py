@@ -200,7 +200,7 @@ async def test_nothing_to_send_is_done_at_once():
         (pa.table({"value": [b"x" * 2_000_000]}), RecordTooLargeError, "max_request_size"),
     ],
 )
-def test_what_is_wrong_with_one_record_is_said_before_any_is_sent(records, kind, message):
+def test_an_invalid_record_raises_before_any_record_is_sent(records, kind, message):
     @virtual_time
     async def run():
         async with producing() as (cluster, producer):
@@ -308,7 +308,7 @@ async def test_one_record_is_not_many():
 
 
 @virtual_time
-async def test_what_a_batch_returns_says_what_it_is():
+async def test_the_result_of_send_batch_has_a_repr():
     async with producing() as (_, producer):
         places = await (await producer.send_batch("orders", [b"a", b"b"]))
 

@@ -21,7 +21,7 @@ def topics_asked_for(cluster):
 
 
 @virtual_time
-async def test_a_consumer_that_reads_something_else_forgets_what_it_read():
+async def test_a_consumer_with_other_topics_stops_asking_for_the_former_ones():
     async with fetching(metadata_max_age_ms=1_000) as (cluster, consumer):
         cluster.add_topic("payments", [1])
         consumer.assign([TopicPartition("payments", 0)])

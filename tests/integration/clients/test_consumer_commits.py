@@ -11,7 +11,7 @@ from support.blocking_consuming import partitions, produce, read, reader
 from support.real_time import eventually
 
 
-def test_iteration_commits_what_the_loop_body_finished(cluster, topic):
+def test_iteration_commits_records_that_the_loop_body_finished(cluster, topic):
     produce(cluster, topic, 300)
     seen = []
 

@@ -73,7 +73,7 @@ class Upper:
         return value.upper().encode()
 
 
-def test_serializers_encode_keys_and_values_and_pass_none(cluster, topic):
+def test_serializers_encode_keys_and_values_and_skip_none(cluster, topic):
     with Producer(
         cluster.bootstrap, key_serializer=str.encode, value_serializer=Upper()
     ) as producer:

@@ -37,7 +37,7 @@ from pyk.clients import (
         (DoubleSerializer(), DoubleDeserializer(), 1.5, b"?\xf8\0\0\0\0\0\0"),
     ],
 )
-def test_what_is_written_is_read_in_the_form_of_kafkas_own(
+def test_serializers_and_deserializers_use_the_formats_of_kafka(
     serializer: Any, deserializer: Any, data: object, stored: bytes
 ) -> None:
     assert serializer.serialize("orders", data) == stored
@@ -58,7 +58,7 @@ def test_what_is_written_is_read_in_the_form_of_kafkas_own(
         (DoubleSerializer(), "x", TypeError, "DoubleSerializer takes float, not str"),
     ],
 )
-def test_what_does_not_fit_is_refused(
+def test_values_that_do_not_fit_are_refused(
     serializer: Any, data: object, error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):
@@ -79,7 +79,7 @@ def test_bytes_of_another_form_are_refused(deserializer: Any, stored: bytes, wor
         deserializer.deserialize("orders", stored)
 
 
-def test_json_takes_what_else_an_application_has() -> None:
+def test_json_encodes_other_types_with_a_default() -> None:
     day = datetime.date(2026, 11, 22)
 
     assert JsonSerializer(default=str).serialize("orders", [day]) == b'["2026-11-22"]'

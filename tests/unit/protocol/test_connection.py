@@ -85,7 +85,7 @@ def test_bytes_behind_a_request_are_ignored(
     assert request.body.group_id == "g"
 
 
-def test_correlation_ids_count_up_and_begin_anew_at_the_end(client: ClientConnection) -> None:
+def test_correlation_ids_count_up_and_wrap_around(client: ClientConnection) -> None:
     client._next_correlation_id = 2**31 - 1
 
     ids = [client.send(HeartbeatRequest(), 0)[0] for _ in range(3)]

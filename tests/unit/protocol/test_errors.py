@@ -20,7 +20,7 @@ def test_codes_from_the_future_are_not_remembered() -> None:
     assert "UNKNOWN_CODE_31001" not in ErrorCode.__members__
 
 
-def test_what_is_no_number_is_no_error_code() -> None:
+def test_a_value_that_is_not_an_int_is_not_an_error_code() -> None:
     with pytest.raises(ValueError, match="text"):
         ErrorCode("text")  # type: ignore[arg-type]
 

@@ -262,7 +262,7 @@ def test_a_message_can_be_decoded_from_the_middle_of_data() -> None:
         ),
     ],
 )
-def test_what_a_version_cannot_carry_is_refused_by_name(
+def test_a_field_that_a_version_lacks_is_refused_by_name(
     message: Message, version: int, words: str
 ) -> None:
     with pytest.raises(EncodeError, match=words):
@@ -292,7 +292,7 @@ def test_an_unknown_version_is_refused(version: int) -> None:
         HeartbeatRequest.from_json({}, version)
 
 
-def test_repr_shows_what_was_set() -> None:
+def test_repr_shows_fields_that_were_set() -> None:
     assert repr(HeartbeatRequest()) == "HeartbeatRequest()"
     assert repr(HeartbeatRequest(group_id="g", generation_id=3, group_instance_id="")) == (
         "HeartbeatRequest(group_id='g', generation_id=3, group_instance_id='')"
@@ -317,7 +317,7 @@ def test_repr_of_a_short_message_makes_it_again() -> None:
         (HeartbeatRequest(unknown_tagged_fields={7: b"new"}), "fields={7: <3 bytes>})"),
     ],
 )
-def test_repr_cuts_what_is_long(message: Message, shown: str) -> None:
+def test_repr_cuts_long_values(message: Message, shown: str) -> None:
     assert shown in repr(message)
     assert len(repr(message)) < 500
 
@@ -334,7 +334,7 @@ def test_repr_hides_secrets(message: Message) -> None:
     assert "hunter2" not in repr(message)
 
 
-def test_what_can_only_be_a_credential_is_secret() -> None:
+def test_fields_that_can_only_hold_credentials_are_secret() -> None:
     names = re.compile("hmac|salt|password|auth_bytes|(stored|server)_key")
 
     found = {
@@ -370,7 +370,7 @@ def test_generated_source_can_be_printed() -> None:
         (JoinGroupRequest, 5, "is not"),  # protocol_type is read where the other was unpacked
     ],
 )
-def test_a_decoder_that_would_drop_what_it_unpacked_ahead_is_not_written(
+def test_a_decoder_that_would_drop_unpacked_values_is_not_generated(
     monkeypatch: pytest.MonkeyPatch, cls: type[Message], version: int, reason: str
 ) -> None:
     def ahead(shape: Shape, behind: object) -> list[tuple[str, str]]:

@@ -94,7 +94,7 @@ def test_features_without_an_epoch_are_not_believed() -> None:
     ("known_epoch", "told_epoch", "is_news"),
     [(-1, 0, True), (5, 6, True), (5, 5, False), (5, 4, False), (5, -1, False)],
 )
-def test_of_what_two_brokers_say_of_features_the_newer_counts(
+def test_the_newer_of_two_feature_levels_counts(
     known_epoch: int, told_epoch: int, is_news: bool
 ) -> None:
     known = FinalizedFeatures({"transaction.version": 1}, known_epoch)

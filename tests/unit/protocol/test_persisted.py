@@ -55,7 +55,7 @@ TOPICS = {
 SUBSCRIPTION = ConsumerProtocolSubscription(topics=["t"], rack_id="r")
 
 
-def test_a_versioned_message_stands_behind_its_version() -> None:
+def test_a_versioned_message_follows_its_version() -> None:
     data = encode_versioned(SUBSCRIPTION, 3)
 
     assert data[:2] == b"\0\3"
@@ -68,7 +68,7 @@ def test_a_newer_version_is_read_as_the_newest_known_one() -> None:
     assert decode_versioned(ConsumerProtocolSubscription, data, accept_newer=True) == SUBSCRIPTION
 
 
-def test_a_newer_version_is_refused_where_it_may_mean_something_else() -> None:
+def test_a_newer_version_is_refused_if_its_meaning_may_differ() -> None:
     with pytest.raises(UnsupportedVersionError):
         decode_versioned(OffsetCommitValue, b"\0\x09" + OffsetCommitValue().encode(4))
 
@@ -80,7 +80,7 @@ def test_a_negative_version_is_refused(accept_newer: bool) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\0"])
-def test_what_is_too_short_for_its_version_is_refused(data: bytes) -> None:
+def test_bytes_too_short_for_their_version_are_refused(data: bytes) -> None:
     with pytest.raises(MalformedMessageError, match="too short"):
         decode_versioned(ConsumerProtocolSubscription, data)
     with pytest.raises(MalformedMessageError, match="too short"):
@@ -96,7 +96,7 @@ def test_what_is_too_short_for_its_version_is_refused(data: bytes) -> None:
         ConsumerGroupMetadataKey(group_id="g"),
     ],
 )
-def test_a_coordinator_key_stands_behind_its_type(key: Message) -> None:
+def test_a_coordinator_key_follows_its_type(key: Message) -> None:
     data = encode_coordinator_key(key)
 
     assert int.from_bytes(data[:2]) == key.api_key
@@ -153,7 +153,7 @@ def test_every_coordinator_record_is_found_by_its_topic_and_type(key_name: str) 
 
 
 @pytest.mark.parametrize("record", [TopicRecord(name="t"), NoOpRecord(), ClientQuotaRecord()])
-def test_a_metadata_record_stands_behind_its_frame(record: Message) -> None:
+def test_a_metadata_record_follows_its_frame(record: Message) -> None:
     data = encode_metadata_record(record, 0)
 
     assert data[:3] == bytes([1, record.api_key, 0])

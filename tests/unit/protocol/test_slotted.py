@@ -153,7 +153,7 @@ def test_a_derived_class_may_give_a_field_another_default() -> None:
     assert repr(TitledPage()) == "TitledPage(marks=[], title='notes')"
 
 
-def test_what_has_to_be_given_comes_first() -> None:
+def test_required_fields_come_first() -> None:
     with pytest.raises(TypeError, match=r"Span.end has no default, but one before it has"):
 
         @slotted.frozen

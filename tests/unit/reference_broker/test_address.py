@@ -11,7 +11,7 @@ from pyk.reference_broker.address import format_address, parse_address
     ("host", "port", "text"),
     [("kafka", 9092, "kafka:9092"), ("127.0.0.1", 1, "127.0.0.1:1"), ("::1", 2, "[::1]:2")],
 )
-def test_an_ipv6_address_stands_in_brackets(host: str, port: int, text: str) -> None:
+def test_an_ipv6_address_is_in_brackets(host: str, port: int, text: str) -> None:
     assert format_address(host, port) == text
     assert parse_address(text) == (host, port)
 
@@ -27,6 +27,6 @@ def test_the_port_may_be_left_out(text: str, host: str) -> None:
     "text",
     ["", ":9092", "kafka:", "kafka:0", "kafka:70000", "kafka:http", "::1", "PLAINTEXT://a:1"],
 )
-def test_what_is_not_an_address_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"not HOST or HOST:PORT|a number from 1"):
         parse_address(text)

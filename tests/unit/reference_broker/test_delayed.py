@@ -36,7 +36,7 @@ def new_purgatory() -> tuple[Purgatory, TimerQueue]:
     return Purgatory("fetch", timers), timers
 
 
-def test_any_key_that_moves_answers_what_is_ready() -> None:
+def test_any_key_that_moves_completes_the_operations_that_are_ready() -> None:
     purgatory, timers = new_purgatory()
     operation = Waiting()
     purgatory.watch(operation, ["a", "b", "a"], 5)
@@ -51,7 +51,7 @@ def test_any_key_that_moves_answers_what_is_ready() -> None:
     assert not operation.has_expired
 
 
-def test_the_deadline_answers_with_what_there_is() -> None:
+def test_at_the_deadline_the_response_has_the_available_records() -> None:
     purgatory, timers = new_purgatory()
     operation = Waiting()
     purgatory.watch(operation, ["a"], 5)

@@ -50,7 +50,7 @@ def test_nothing_is_checked_when_requests_move_nothing() -> None:
     assert not broker.checked
 
 
-def test_what_something_else_moves_is_checked_in_the_next_turn() -> None:
+def test_a_partition_moved_outside_of_a_request_is_checked_in_the_next_turn() -> None:
     broker = Broker()
 
     broker.moved.add(ONE)
@@ -62,7 +62,7 @@ def test_what_something_else_moves_is_checked_in_the_next_turn() -> None:
     assert not broker.next_turn
 
 
-def test_what_a_check_moves_is_checked_in_the_next_turn() -> None:
+def test_a_partition_moved_by_a_check_is_checked_in_the_next_turn() -> None:
     broker = Broker()
 
     def check(names: list[TopicPartition]) -> None:

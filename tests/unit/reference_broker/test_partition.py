@@ -131,7 +131,7 @@ def test_read_says_where_the_partition_stands():
         partition.read(0, 1 << 20)
 
 
-def test_readers_see_up_to_what_their_isolation_allows():
+def test_readers_see_records_up_to_the_end_of_their_isolation_level():
     partition = led_partition()
     partition.append(batch(b"0"))
     partition.append(batch(b"1"))

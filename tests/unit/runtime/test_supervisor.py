@@ -167,7 +167,7 @@ async def test_a_mistake_is_not_taken_for_a_failure_to_answer() -> None:
 
 
 @virtual_time
-async def test_who_gives_up_waiting_leaves_no_task() -> None:
+async def test_a_cancelled_waiter_leaves_no_task() -> None:
     ask = Asked({"a": (60, 1), "b": (60, 2)})
     waiting = asyncio.ensure_future(first_answer("ab", ask, head_start=0.5))
     await asyncio.sleep(1)

@@ -69,7 +69,7 @@ def test_it_arms_only_when_the_next_deadline_comes_nearer() -> None:
     assert timers.armed == [5, 2]
 
 
-def test_it_arms_for_what_is_left_after_it_ran() -> None:
+def test_it_arms_for_the_next_event_after_it_ran() -> None:
     timers = Recorder()
     timers.schedule("a", 1)
     timers.schedule("b", 5)

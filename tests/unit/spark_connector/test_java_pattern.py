@@ -9,7 +9,9 @@ from support.java_patterns import ACCEPTED, REFUSED
 
 
 @pytest.mark.parametrize(("pattern", "matching", "others"), ACCEPTED)
-def test_a_pattern_accepts_what_java_accepts(pattern: str, matching: str, others: str) -> None:
+def test_a_pattern_matches_the_same_names_as_in_java(
+    pattern: str, matching: str, others: str
+) -> None:
     compiled = compile_java_pattern(pattern)
 
     assert [name for name in matching.split() if not compiled.fullmatch(name)] == []

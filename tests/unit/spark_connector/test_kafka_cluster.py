@@ -157,7 +157,7 @@ def test_topics_have_ids_that_change_when_they_are_created_again() -> None:
     assert admin.asked == ["describe", "describe"]
 
 
-def test_a_topic_without_an_id_has_none() -> None:
+def test_a_topic_without_an_id_has_id_none() -> None:
     admin = FakeAdmin({"a": [5]}, ids={"a": None})
 
     assert Harness(admin).cluster.topic_ids() == {}

@@ -79,7 +79,7 @@ ORDERS = TopicPartition("orders", 0)
         ("create_topics", [None], r"NewTopic\(name, …\), not None"),
     ],
 )
-def test_an_argument_of_the_wrong_shape_names_what_to_write(
+def test_the_error_for_an_argument_of_the_wrong_shape_shows_the_valid_form(
     call: str, given: Any, words: str
 ) -> None:
     admin = AsyncAdmin("localhost:1")
@@ -97,9 +97,7 @@ def test_an_argument_of_the_wrong_shape_names_what_to_write(
         ("list_consumer_group_offsets", "orders", r"a sequence of TopicPartition\(topic"),
     ],
 )
-def test_what_is_said_of_a_group_is_checked_before_connecting(
-    call: str, given: Any, words: str
-) -> None:
+def test_group_arguments_are_validated_before_connecting(call: str, given: Any, words: str) -> None:
     admin = AsyncAdmin("localhost:1")
 
     with pytest.raises((TypeError, ValueError), match=words):

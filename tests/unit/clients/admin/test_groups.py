@@ -147,7 +147,7 @@ async def test_offsets_of_a_group_are_changed_and_forgotten() -> None:
 
 
 @virtual_time
-async def test_lag_is_what_was_not_committed_yet() -> None:
+async def test_lag_counts_the_offsets_that_are_not_committed() -> None:
     async with administered() as (cluster, admin):
         cluster.add_topic("orders", leaders=[1])
         cluster.on(OffsetFetchRequest, fetched("orders", 0, 7))

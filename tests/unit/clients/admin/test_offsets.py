@@ -98,7 +98,7 @@ async def test_a_topic_that_was_just_made_is_waited_for() -> None:
 
 
 @virtual_time
-async def test_no_record_that_new_is_none() -> None:
+async def test_the_offset_is_none_if_no_record_is_that_new() -> None:
     async with administered() as (cluster, admin):
         cluster.add_topic("orders", leaders=[1])
         cluster.on(ListOffsetsRequest, ListOffsetsResponse(topics=[listed("orders", 0, -1)]))

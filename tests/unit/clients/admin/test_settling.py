@@ -40,7 +40,9 @@ def test_an_item_is_pending_until_it_has_a_result_or_a_lasting_error() -> None:
     [(NodeDisconnectedError("lost"), True), (error_for(41), False)],
     ids=["after a lost answer", "after a certain failure"],
 )
-def test_what_is_already_done_counts_as_done_only(first: KafkaError, is_done: bool) -> None:
+def test_already_done_counts_as_success_only_after_a_lost_response(
+    first: KafkaError, is_done: bool
+) -> None:
     state = settlement("a", already_done=UnknownTopicOrPartitionError)
     state.route.may_pass = lambda error: error is first  # type: ignore[method-assign]
     state.take({"a": first})

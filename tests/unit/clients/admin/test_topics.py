@@ -77,7 +77,7 @@ async def test_topics_are_made_by_the_controller() -> None:
 
 
 @virtual_time
-async def test_what_is_not_given_is_left_to_the_broker() -> None:
+async def test_properties_that_are_not_given_are_left_to_the_broker() -> None:
     async with administered() as (cluster, admin):
         cluster.on(CreateTopicsRequest, created(("orders", 0)))
 
@@ -100,7 +100,7 @@ async def test_the_error_of_one_topic_is_raised_as_it_is() -> None:
 
 
 @virtual_time
-async def test_errors_of_several_topics_come_together_with_what_succeeded() -> None:
+async def test_errors_of_several_topics_come_together_with_the_successes() -> None:
     async with administered() as (cluster, admin):
         cluster.on(CreateTopicsRequest, created(("a", 36), ("b", 0), ("c", 17)))
 
@@ -112,7 +112,7 @@ async def test_errors_of_several_topics_come_together_with_what_succeeded() -> N
 
 
 @virtual_time
-async def test_what_a_broker_leaves_out_of_its_answer_is_an_error() -> None:
+async def test_an_item_that_a_broker_leaves_out_is_an_error() -> None:
     async with administered() as (cluster, admin):
         cluster.on(CreateTopicsRequest, created())
 
@@ -137,7 +137,7 @@ async def test_a_controller_that_has_moved_is_found_again() -> None:
 
 
 @virtual_time
-async def test_only_what_failed_is_asked_for_again() -> None:
+async def test_only_failed_items_are_requested_again() -> None:
     async with administered() as (cluster, admin):
         cluster.once(
             CreateTopicsRequest,
@@ -196,7 +196,7 @@ async def test_a_call_that_cannot_reach_its_node_says_why(timeout: float) -> Non
 
 
 @virtual_time
-async def test_a_topic_that_a_lost_answer_may_have_made_is_not_said_to_be_somebody_elses() -> None:
+async def test_an_existing_topic_is_no_definite_error_after_a_lost_response() -> None:
     async with administered() as (cluster, admin):
         cluster.on(CreateTopicsRequest, created(("orders", 36)))
         cluster.once(CreateTopicsRequest, CLOSE)

@@ -185,7 +185,7 @@ def test_bootstrap_servers(given: Any, servers: list[tuple[str, int]]) -> None:
         (9092, "must be a str or a sequence of str"),
     ],
 )
-def test_bootstrap_servers_that_are_none(given: Any, words: str) -> None:
+def test_invalid_bootstrap_servers_are_refused(given: Any, words: str) -> None:
     with pytest.raises(ConfigurationError, match="bootstrap_servers") as raised:
         AdminConfig.from_kwargs(given)
 
@@ -287,7 +287,7 @@ def test_fewer_acks_switch_idempotence_off_unless_it_was_asked_for() -> None:
     assert ProducerConfig.from_kwargs(SERVERS, acks="all").enable_idempotence is True
 
 
-def test_the_delivery_timeout_grows_with_what_it_must_hold_unless_it_was_given() -> None:
+def test_the_default_delivery_timeout_covers_linger_and_request_timeout() -> None:
     config = ProducerConfig.from_kwargs(SERVERS, request_timeout_ms=200_000)
 
     assert config.delivery_timeout_ms == 200_005

@@ -74,7 +74,7 @@ def test_keywords_are_taken_as_properties_are(caplog: pytest.LogCaptureFixture) 
     assert "retries" in warned(caplog)
 
 
-def test_what_cannot_be_configured_is_not_warned_about_first(
+def test_an_invalid_configuration_raises_before_any_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with pytest.raises(ConfigurationError):

@@ -66,7 +66,7 @@ def test_the_topics_of_a_consumer_are_explained_too() -> None:
     assert "default 'latest'" in text
 
 
-def test_a_subclass_with_a_constructor_of_its_own_keeps_that() -> None:
+def test_a_subclass_keeps_its_own_constructor() -> None:
     class Mine(Producer[bytes, bytes]):
         def __init__(self, server: str) -> None:
             super().__init__(server)

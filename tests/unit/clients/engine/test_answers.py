@@ -8,7 +8,7 @@ from pyk.clients.engine.answers import answer_for_each, without_errors
 from pyk.clients.errors import MalformedResponseError, StateError
 
 
-def test_what_was_left_out_is_an_error_and_what_was_not_asked_is_dropped() -> None:
+def test_missing_items_are_errors_and_unrequested_ones_are_dropped() -> None:
     answers = answer_for_each(["a", "b", "c"], {"d": 4, "b": None, "a": 1}, node_id=7)
 
     assert list(answers) == ["a", "b", "c"]

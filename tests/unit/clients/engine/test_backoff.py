@@ -39,7 +39,7 @@ def test_a_node_that_fails_is_left_alone_longer_each_time() -> None:
     assert waits == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.8, 1.0])
 
 
-def test_a_node_that_accepts_in_vain_is_left_alone_longer_each_time() -> None:
+def test_a_node_that_accepts_and_closes_is_backed_off_from_longer_each_time() -> None:
     node = reconnect()
     for _ in range(6):
         node.failed(100.0, chance=0.5)

@@ -31,7 +31,7 @@ def test_a_caller_drives_unless_another_one_does(driver: Driver, may_drive: bool
     assert state.driver is Driver.CALLER
 
 
-def test_nobody_begins_to_drive_a_loop_that_ends() -> None:
+def test_no_thread_begins_to_drive_a_loop_that_ends() -> None:
     state = baton()
     state.end()
 
@@ -160,9 +160,7 @@ def test_no_nap_is_added_that_would_end_after_the_next_timer() -> None:
 @pytest.mark.parametrize(
     ("next_timer", "looks_at"), [(NEVER, 10.008), (10.005, 10.005), (10.001, 10.004)]
 )
-def test_whoever_adds_a_timer_learns_when_the_next_look_is_at_the_latest(
-    next_timer: float, looks_at: float
-) -> None:
+def test_a_nap_ends_at_the_next_timer_or_look(next_timer: float, looks_at: float) -> None:
     state = baton()
     come_and_go(state, 1, now=10)
 
@@ -184,7 +182,7 @@ def test_a_caller_that_stays_has_to_tell_when_it_leaves() -> None:
     assert not state.caller_leaves(61)
 
 
-def test_work_that_is_left_while_nobody_drives_ends_the_grace() -> None:
+def test_work_that_is_left_while_no_thread_drives_ends_the_grace() -> None:
     state = baton(left_at=10)
 
     assert state.is_needed()
@@ -198,7 +196,7 @@ def test_work_that_is_left_while_nobody_drives_ends_the_grace() -> None:
 
 
 @pytest.mark.parametrize("driver", [Driver.BACKGROUND, Driver.CALLER])
-def test_work_that_a_driver_finds_needs_nobody_else(driver: Driver) -> None:
+def test_work_that_a_driver_finds_wakes_no_other_thread(driver: Driver) -> None:
     state = baton(driver)
 
     assert not state.is_needed()

@@ -128,7 +128,7 @@ async def test_a_second_address_of_a_name_is_as_good_as_the_first() -> None:
 
 
 @virtual_time
-async def test_the_time_that_was_asked_for_is_kept_when_nobody_answers() -> None:
+async def test_a_timeout_is_kept_when_no_broker_answers() -> None:
     async with ScriptedCluster(MemoryNetwork(), nodes=2) as cluster:
         cluster.network.isolate("broker1")
         cluster.on(ApiVersionsRequest, SILENCE)
@@ -173,9 +173,7 @@ async def test_a_broker_that_knows_of_no_broker_is_starting() -> None:
     ],
 )
 @virtual_time
-async def test_a_server_that_is_no_broker_is_called_what_it_is(
-    first_bytes: bytes, words: str
-) -> None:
+async def test_a_server_that_is_not_a_broker_is_recognised(first_bytes: bytes, words: str) -> None:
     async with ScriptedCluster(MemoryNetwork()) as cluster:
         cluster.on(ApiVersionsRequest, first_bytes)
 

@@ -191,7 +191,7 @@ async def test_a_request_that_could_never_be_written_was_certainly_not_applied()
 
 
 @virtual_time
-async def test_a_node_that_nobody_knows_is_named() -> None:
+async def test_an_unknown_node_is_named() -> None:
     async with running() as (_, client):
         with pytest.raises(NodeUnavailableError, match="node 7"):
             await client.send(7, HeartbeatRequest())
@@ -212,7 +212,7 @@ async def test_the_connection_is_made_again_after_it_was_lost() -> None:
 
 
 @virtual_time
-async def test_an_answer_that_nobody_waits_for_any_more_disturbs_nothing() -> None:
+async def test_a_response_without_a_waiter_is_ignored() -> None:
     async with running(latency=0.1) as (cluster, client):
         cluster.on(
             HeartbeatRequest, lambda request: HeartbeatResponse(error_code=request.generation_id)

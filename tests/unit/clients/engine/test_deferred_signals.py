@@ -105,7 +105,7 @@ def test_a_child_that_another_thread_forks_meanwhile_has_the_handlers_of_the_pro
 
 
 @pytest.mark.usefixtures("handlers")
-def test_what_was_forked_inside_of_the_region_leaves_it_without_a_second_restore() -> None:
+def test_a_child_forked_inside_the_region_leaves_it_without_a_second_restore() -> None:
     signal.signal(signal.SIGTERM, raising(ExitError))
     held_back = signal.getsignal(signal.SIGTERM)
     signals = DeferredSignals()

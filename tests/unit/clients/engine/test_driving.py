@@ -93,7 +93,7 @@ def test_work_that_is_posted_while_callers_come_and_go_is_done(thread: LoopThrea
         assert done.wait(IN_TIME)
 
 
-def test_a_socket_is_read_whoever_drives(thread: LoopThread) -> None:
+def test_a_socket_is_read_in_any_thread_that_drives(thread: LoopThread) -> None:
     async def listen() -> int:
         async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             while data := await reader.read(100):
@@ -131,7 +131,7 @@ def test_a_socket_is_read_whoever_drives(thread: LoopThread) -> None:
 
 
 @pytest.mark.usefixtures("switching_often")
-def test_many_threads_that_call_post_and_visit_all_get_what_they_wait_for() -> None:
+def test_many_threads_that_call_post_and_visit_all_get_their_results() -> None:
     for count in (1, 2, 3, 8):
         thread = LoopThread("Admin")
         seen: list[int] = []
@@ -165,7 +165,7 @@ def test_many_threads_that_call_post_and_visit_all_get_what_they_wait_for() -> N
 
 
 @pytest.mark.usefixtures("switching_often")
-def test_closing_while_others_wait_drive_and_visit_leaves_nobody_behind() -> None:
+def test_closing_ends_threads_that_wait_drive_and_visit() -> None:
     for round_number in range(30):
         thread = LoopThread("Admin")
         thread.call(ident())
@@ -194,7 +194,7 @@ def test_a_wait_that_ends_early_leaves_the_loop_in_order(thread: LoopThread) -> 
         assert thread.call(after(0, 7)) == 7
 
 
-def test_what_a_callback_raises_does_not_surface_in_the_caller_that_drives(
+def test_an_error_of_a_callback_does_not_surface_in_the_caller_that_drives(
     thread: LoopThread, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(error: BaseException) -> None:
@@ -213,7 +213,7 @@ def test_what_a_callback_raises_does_not_surface_in_the_caller_that_drives(
     assert "A turn of the event loop of a client failed" not in caplog.text
 
 
-def test_a_callback_that_calls_its_own_client_is_refused_whoever_drives(
+def test_a_callback_that_calls_its_own_client_is_refused_in_any_thread(
     thread: LoopThread,
 ) -> None:
     refused: list[bool] = []
@@ -288,7 +288,7 @@ def test_a_visit_neither_waits_for_a_busy_loop_nor_is_lost(thread: LoopThread) -
     assert visited.wait(IN_TIME)
 
 
-def test_a_visit_inside_of_what_a_wait_begins_with_is_made_later(thread: LoopThread) -> None:
+def test_a_visit_inside_the_begin_of_a_wait_is_made_later(thread: LoopThread) -> None:
     """As by a log handler that sends to Kafka, called while a request is written."""
     visits: list[str] = []
 

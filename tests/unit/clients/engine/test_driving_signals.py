@@ -50,7 +50,7 @@ def test_handlers_of_signals_never_run_inside_the_engine(thread: LoopThread) -> 
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that send signals")
-def test_what_a_handler_raises_ends_the_wait_and_leaves_the_loop_in_order(
+def test_an_error_of_a_signal_handler_ends_the_wait_and_leaves_the_loop_usable(
     thread: LoopThread,
 ) -> None:
     class LimitReachedError(Exception):

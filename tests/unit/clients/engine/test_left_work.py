@@ -45,7 +45,7 @@ def drives_and_leaves(thread: LoopThread, done: list[str]) -> bool:
     return drive_and_leave(thread, done)
 
 
-def test_a_caller_that_comes_back_does_what_it_left(thread: LoopThread) -> None:
+def test_a_caller_that_comes_back_runs_the_work_that_it_left(thread: LoopThread) -> None:
     thread._drivers.baton.grace = GRACE_SECONDS
     done: list[str] = []
     # The background thread may drive at first; it naps once it finds a caller.
@@ -73,7 +73,7 @@ def test_the_background_thread_does_it_although_it_slept_for_long(thread: LoopTh
     eventually(lambda: done == ["left work"])
 
 
-def test_nothing_is_left_by_a_thread_that_does_not_drive(thread: LoopThread) -> None:
+def test_work_cannot_be_left_to_a_thread_that_does_not_drive(thread: LoopThread) -> None:
     done: list[str] = []
     answers: list[bool] = []
     stranger = thread.new_waiter()
@@ -85,7 +85,7 @@ def test_nothing_is_left_by_a_thread_that_does_not_drive(thread: LoopThread) -> 
     assert done == []
 
 
-def test_a_caller_notices_that_left_work_has_set_what_it_waits_for(thread: LoopThread) -> None:
+def test_a_caller_notices_that_left_work_has_set_its_waiter(thread: LoopThread) -> None:
     thread._drivers.baton.grace = GRACE_SECONDS
     waits: list[float] = []
 

@@ -98,7 +98,7 @@ def test_a_loop_whose_turns_all_fail_ends_and_tells_everybody_why() -> None:
     thread.close()
 
 
-def test_a_loop_that_cannot_even_end_leaves_nobody_waiting(
+def test_a_loop_that_cannot_even_end_leaves_no_caller_waiting(
     thread: LoopThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(loop: SharedLoop, *arguments: object) -> None:

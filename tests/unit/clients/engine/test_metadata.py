@@ -63,7 +63,7 @@ def test_leaders_epochs_and_ids_can_be_looked_up() -> None:
     assert found.name == "orders"
 
 
-def test_what_was_never_heard_of_is_none() -> None:
+def test_an_unknown_topic_is_none() -> None:
     image = image_of(response(topic("orders", partition())))
 
     assert image.topic("payments") is None
@@ -138,7 +138,7 @@ def test_a_topic_that_is_back_has_no_error() -> None:
     assert found.error_code == 0
 
 
-def test_topics_that_nobody_tracks_are_forgotten() -> None:
+def test_topics_that_are_not_tracked_are_forgotten() -> None:
     first = response(topic("orders", partition()), topic("payments", partition()))
     image = image_of(first, response(), tracked={"orders"})
 
@@ -177,7 +177,7 @@ def test_another_topic_id_is_believed_when_a_second_answer_names_it() -> None:
     assert id_after((FIRST_ID, 0), (SECOND_ID, 1), (FIRST_ID, 2), (SECOND_ID, 3)) == FIRST_ID
 
 
-def test_the_id_of_a_deleted_topic_is_believed_after_five_seconds_of_nothing_else() -> None:
+def test_the_id_of_a_deleted_topic_is_believed_after_five_seconds_without_another_id() -> None:
     created_again = (FIRST_ID, 0), (SECOND_ID, 0), (SECOND_ID, 0)
 
     assert id_after(*created_again, *[(FIRST_ID, n) for n in range(5)]) == SECOND_ID
@@ -190,7 +190,7 @@ def test_an_answer_without_an_id_says_nothing_about_it() -> None:
     assert id_after((FIRST_ID, 0), (UUID(int=0), 1), (UUID(int=0), 2)) == FIRST_ID
 
 
-def test_a_leader_that_is_not_among_the_brokers_is_none() -> None:
+def test_a_leader_that_is_not_among_the_brokers_is_ignored() -> None:
     image = image_of(response(topic("orders", partition(leader=9))))
 
     assert image.leader(ORDERS) is None

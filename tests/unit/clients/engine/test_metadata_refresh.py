@@ -67,7 +67,7 @@ def test_news_make_the_questions_quick_again() -> None:
     assert refresh.due_in(0.0) == pytest.approx(0.1)
 
 
-def test_failures_back_off_even_what_is_needed_at_once() -> None:
+def test_failures_back_off_even_urgent_requests() -> None:
     refresh = fresh()
     waits = []
     for _ in range(6):
@@ -89,7 +89,7 @@ def test_the_first_failure_of_a_row_is_remembered() -> None:
     assert refresh.failing_since is None
 
 
-def test_what_is_requested_while_a_question_is_under_way_is_for_the_next_one() -> None:
+def test_a_request_while_metadata_is_in_flight_is_for_the_next_one() -> None:
     refresh = fresh()
     refresh.request()
     refresh.asked()

@@ -100,7 +100,7 @@ def test_work_that_is_posted_beside_a_caller_that_waits_for_events_is_done(
         assert other.came_back.wait(IN_TIME)
 
 
-def test_what_a_caller_made_ready_before_it_left_is_done(thread: LoopThread) -> None:
+def test_work_made_ready_before_a_caller_left_is_done(thread: LoopThread) -> None:
     done = threading.Event()
 
     async def leave_something() -> None:
@@ -113,7 +113,7 @@ def test_what_a_caller_made_ready_before_it_left_is_done(thread: LoopThread) -> 
 
 
 @pytest.mark.parametrize("is_beside_caller", [False, True])
-def test_what_a_visit_makes_ready_is_done(thread: LoopThread, is_beside_caller: bool) -> None:
+def test_work_made_ready_by_a_visit_is_done(thread: LoopThread, is_beside_caller: bool) -> None:
     done = threading.Event()
     other = OtherCaller(thread) if is_beside_caller else None
 
@@ -131,7 +131,7 @@ def test_a_timer_that_a_visit_sets_beside_a_caller_is_kept(thread: LoopThread) -
     assert other.came_back.wait(IN_TIME)
 
 
-def test_a_thread_that_waits_aside_gets_what_arrives(thread: LoopThread) -> None:
+def test_a_thread_that_does_not_drive_gets_its_responses(thread: LoopThread) -> None:
     waiter = Waiter()
     ran_in: list[int] = []
 
@@ -147,7 +147,7 @@ def test_a_thread_that_waits_aside_gets_what_arrives(thread: LoopThread) -> None
     mail.close()
 
 
-def test_others_that_wait_get_what_arrives_when_the_driver_has_left(thread: LoopThread) -> None:
+def test_other_waiters_get_their_responses_after_the_driver_left(thread: LoopThread) -> None:
     driver = OtherCaller(thread)
     sleeper = OtherCaller(thread)
     mail = Mail(thread, sleeper.come_back)
@@ -187,7 +187,7 @@ def test_visits_of_a_wait_that_drives_are_made_at_once(thread: LoopThread) -> No
     assert steps == ["first", "second", "begun"]
 
 
-def test_nothing_is_left_to_a_driver_that_has_gone(thread: LoopThread) -> None:
+def test_no_work_is_left_to_a_driver_that_has_gone(thread: LoopThread) -> None:
     waiter = thread_waiter(thread)
     waiter.wait(0.001)
 

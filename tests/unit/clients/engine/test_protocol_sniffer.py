@@ -4,7 +4,7 @@ from pyk.clients.engine.protocol_sniffer import explain
 from pyk.runtime.network.frame_reader import FrameSizeError
 
 
-def test_a_peer_that_speaks_something_else_is_recognised_by_its_first_bytes() -> None:
+def test_a_peer_of_another_protocol_is_recognised_by_its_first_bytes() -> None:
     first_bytes = b"HTTP/1.1 400 Bad Request"
     size = int.from_bytes(first_bytes[:4], "big")
 

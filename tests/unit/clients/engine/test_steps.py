@@ -47,7 +47,7 @@ def close_after_work() -> Steps:
 
 
 @both_ways
-def test_a_step_gives_what_came_of_it(drive: Drive) -> None:
+def test_a_step_returns_the_result_of_each_wait(drive: Drive) -> None:
     def steps() -> Steps:
         return [(yield "a"), (yield "b")]
 

@@ -79,11 +79,11 @@ async def stubborn(result: object) -> object:
         return result
 
 
-def test_what_a_call_returns_as_it_is_given_up_is_not_thrown_away(thread: LoopThread) -> None:
+def test_the_result_of_a_call_that_ends_during_its_cancellation_is_kept(thread: LoopThread) -> None:
     assert thread.call(stubborn("written"), timeout=0.001) == "written"
 
 
-def test_a_closed_thread_is_forgotten_by_what_runs_at_the_exit_of_the_program() -> None:
+def test_a_closed_thread_is_not_closed_again_at_the_exit_of_the_program() -> None:
     waiter = Waiter()
     thread = LoopThread("Admin")
     thread.at_exit = waiter.cleaned_up.set

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyk.clients.engine.topic_interest import TopicInterest
 
 
-def test_what_a_user_names_replaces_what_it_named_before() -> None:
+def test_the_topics_of_a_user_replace_its_former_ones() -> None:
     interest = TopicInterest()
 
     interest.use("subscription", ["a", "b"])

@@ -51,7 +51,7 @@ def run_turn(loop: SharedLoop) -> None:
     loop.turns.run(0, Rest())
 
 
-def test_what_a_callback_makes_ready_waits_for_the_next_turn(loop: SharedLoop) -> None:
+def test_a_callback_made_ready_by_a_callback_waits_for_the_next_turn(loop: SharedLoop) -> None:
     steps: list[int] = []
 
     def step() -> None:
@@ -122,7 +122,7 @@ def test_more_events_than_are_taken_at_once_all_come(loop: SharedLoop) -> None:
 
 
 @pytest.mark.parametrize("rest", [Rest(), BackgroundRest(Baton(0.0))])
-def test_nobody_is_taken_to_wait_once_the_wait_is_over(loop: SharedLoop, rest: Rest) -> None:
+def test_a_driver_that_was_relieved_does_not_count_as_waiting(loop: SharedLoop, rest: Rest) -> None:
     loop.call_at(loop.time() + 0.001, print)
 
     with contextlib.suppress(RelievedError):  # the baton is with nobody

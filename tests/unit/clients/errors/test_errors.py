@@ -145,11 +145,13 @@ def test_an_error_can_be_more_certain_than_its_class() -> None:
         (NodeUnavailableError("x"), BrokerError),
     ],
 )
-def test_errors_are_caught_by_what_they_are(error: KafkaError, parent: type[Exception]) -> None:
+def test_errors_are_caught_by_their_base_classes(
+    error: KafkaError, parent: type[Exception]
+) -> None:
     assert isinstance(error, parent)
 
 
-def test_an_error_names_what_it_is_about_once() -> None:
+def test_an_error_names_its_topic_partition_and_node_once() -> None:
     error = error_for(3, topic="orders", partition=2, node_id=1)
     assert str(error).endswith("(topic 'orders', partition 2, node 1)")
 
@@ -243,7 +245,7 @@ def test_several_errors_are_as_retriable_as_the_worst_of_them() -> None:
     assert not SeveralErrors("", {"a": passing, "b": lasting}, {}).retriable
 
 
-def test_what_ends_a_client_and_what_ends_a_transaction_are_told_apart() -> None:
+def test_fatal_errors_and_errors_that_abort_a_transaction_differ() -> None:
     assert ProducerFencedError.fatal
     assert not ProducerFencedError.txn_requires_abort
     assert TransactionAbortableError.txn_requires_abort

@@ -42,7 +42,7 @@ def codes(answers: dict[TopicPartition, KafkaError | None]) -> dict[TopicPartiti
     return {place: None if error is None else error.code for place, error in answers.items()}
 
 
-def test_a_commit_says_who_commits_what() -> None:
+def test_a_commit_request_names_the_member_and_the_offsets() -> None:
     offsets = {A0: OffsetAndMetadata(5, "note", 3), B0: OffsetAndMetadata(7)}
 
     request = offset_commit_request("g", offsets, Identity(4, "me", "i"))
@@ -55,7 +55,7 @@ def test_a_commit_says_who_commits_what() -> None:
     assert (a.partitions[0].committed_metadata, b.partitions[0].committed_metadata) == ("note", "")
 
 
-def test_who_is_outside_of_the_group_commits_as_nobody() -> None:
+def test_a_client_outside_of_the_group_commits_without_a_member_id() -> None:
     request = offset_commit_request("g", {A0: OffsetAndMetadata(5)})
 
     assert (request.generation_id_or_member_epoch, request.member_id) == (-1, "")

@@ -101,7 +101,7 @@ def test_a_control_batch_is_read_like_any_other() -> None:
     assert [one.key for one in batch] == [b"\x00\x00\x00\x01"]
 
 
-def test_the_limit_on_decompressed_bytes_does_not_bind_what_is_not_compressed() -> None:
+def test_the_limit_on_decompressed_bytes_does_not_apply_to_uncompressed_batches() -> None:
     (batch,) = read_batches(sealed(b"x" * 1000), max_decompressed_bytes=10)
 
     assert [one.value for one in batch] == [b"x" * 1000]

@@ -142,7 +142,7 @@ def test_headers_are_any_sequence_of_pairs(headers: Any) -> None:
         ((b"", b"", [("h", "text")]), "a header value is bytes-like or None, not str"),
     ],
 )
-def test_what_is_not_bytes_is_refused_by_name(arguments: Sequence[Any], words: str) -> None:
+def test_a_value_that_is_not_bytes_is_refused_by_name(arguments: Sequence[Any], words: str) -> None:
     builder = RecordBatchBuilder()
 
     with pytest.raises(TypeError, match=words):
@@ -201,7 +201,7 @@ def test_offset_deltas_may_have_gaps_but_must_rise_and_fit() -> None:
     assert [one.offset for one in read_one(builder.seal())] == [5, (1 << 31) - 1]
 
 
-def test_what_no_batch_can_hold_is_refused_before_it_is_copied() -> None:
+def test_a_record_that_fits_no_batch_is_refused_before_it_is_copied() -> None:
     with mmap.mmap(-1, 1 << 31) as huge:
         builder = RecordBatchBuilder(max_bytes=1 << 40)
         for arguments in ((None, huge), (huge, None)):
@@ -325,7 +325,7 @@ def test_snappy_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPa
         RecordBatchBuilder(Compression.SNAPPY)
 
 
-def test_restamping_changes_the_producer_and_nothing_else() -> None:
+def test_restamping_changes_only_the_producer_fields() -> None:
     builder = RecordBatchBuilder()
     builder.append(NOW_MS, b"k", b"v")
     data = builder.seal(producer_id=1, producer_epoch=2, base_sequence=3, is_transactional=True)

@@ -69,7 +69,7 @@ def test_log_append_time_is_in_every_row() -> None:
     assert [timestamp for _, timestamp, *_ in rows(columns)] == [99] * 4
 
 
-def test_columns_that_nobody_asked_for_are_not_there() -> None:
+def test_columns_that_were_not_requested_are_missing() -> None:
     (columns,) = read_columns(spans_of(varied(), 10), ["value"])
 
     assert binary_values(columns.values) == [b"v0", b"", None, None]
@@ -110,7 +110,7 @@ def test_no_records_are_no_chunks() -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 8, 1000])
-def test_what_passes_the_size_of_a_chunk_goes_into_the_next(limit: int) -> None:
+def test_rows_beyond_the_size_of_a_chunk_go_into_the_next(limit: int) -> None:
     data = sealed(*[b"x" * size for size in (1, 2, 3, 0, 8, 1, 1)]) + varied(max_timestamp=0)
 
     chunks = read_columns(spans_of(data), max_chunk_bytes=limit)

@@ -24,7 +24,7 @@ def test_codecs_have_kafkas_names_and_numbers() -> None:
 
 @pytest.mark.parametrize("codec", list(Compression))
 @pytest.mark.parametrize("data", [b"", b"x", DATA, bytes(3_000_000)], ids=len)
-def test_what_was_compressed_comes_out_again(codec: Compression, data: bytes) -> None:
+def test_compressed_data_decompresses_to_the_original(codec: Compression, data: bytes) -> None:
     assert bytes(decompress(codec, memoryview(compress(codec, data)))) == data
 
 

@@ -53,7 +53,7 @@ def test_records_are_read_from_views_of_longer_items() -> None:
     assert drain(FetchedRecords("orders", 3, words, 0))[0] == b"a" * 100
 
 
-def test_records_come_in_spans_of_at_most_what_was_asked_for() -> None:
+def test_records_come_in_spans_of_at_most_max_records() -> None:
     records = fetched(sealed(b"a", b"b", b"c") + sealed(b"d", base_offset=3))
 
     sizes, offsets = [], []
@@ -99,7 +99,7 @@ def test_the_origin_says_where_records_are_from() -> None:
     assert span.origin.timestamp_type is TimestampType.CREATE_TIME
 
 
-def test_what_compaction_emptied_is_passed() -> None:
+def test_batches_emptied_by_compaction_are_passed() -> None:
     data = raw_batch(b"", 0, base_offset=100, last_offset_delta=9)
     records = fetched(data, 100)
 

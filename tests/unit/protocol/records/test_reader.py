@@ -26,7 +26,7 @@ def span_of(*values: bytes | None, base_offset: int = 0) -> RecordSpan:
     return block_of(sealed(*values, base_offset=base_offset)).span(ORIGIN)
 
 
-def test_a_block_tells_what_a_broker_must_know_before_it_appends() -> None:
+def test_a_block_has_the_facts_that_a_broker_checks_before_it_appends() -> None:
     records = record(0, 5) + record(1, 90, key=None) + record(2, 90) + record(3, -7, key=None)
 
     block = block_of(raw_batch(records, 4, base_offset=10))
@@ -90,7 +90,7 @@ def test_a_block_without_records_has_no_largest_timestamp() -> None:
     assert list(block) == []
 
 
-def test_log_append_time_stands_for_every_timestamp() -> None:
+def test_log_append_time_replaces_every_timestamp() -> None:
     data = raw_batch(record(0, 5) + record(1, 9), 2, attributes=8, max_timestamp=NOW_MS + 1000)
 
     block = block_of(data)

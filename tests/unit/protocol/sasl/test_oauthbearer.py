@@ -59,7 +59,7 @@ def test_values_of_extensions_may_have_spaces_and_lines() -> None:
 
 
 @pytest.mark.parametrize("token", ["", "a b", "a\x01b", "=", "a=b", "j\u00fcrgen", "a\n"])
-def test_a_token_that_is_none_is_not_shown(token: str) -> None:
+def test_an_invalid_token_is_not_shown(token: str) -> None:
     with pytest.raises(EncodeError, match=r"^token is not a bearer token of RFC 6750$"):
         OAuthBearerResponse(token)
 
@@ -73,7 +73,7 @@ def test_a_token_that_is_none_is_not_shown(token: str) -> None:
         ({"ext": "a\x01auth=Bearer other"}, "a character"),
     ],
 )
-def test_extensions_cannot_say_anything_else(extensions: dict[str, str], words: str) -> None:
+def test_extensions_cannot_have_reserved_names(extensions: dict[str, str], words: str) -> None:
     with pytest.raises(EncodeError, match=words):
         OAuthBearerResponse("abc", extensions=extensions)
 
@@ -98,11 +98,11 @@ def test_a_failure_says_where_to_get_a_better_token() -> None:
     assert OAuthBearerFailure.decode(failure.encode()) == failure
 
 
-def test_what_a_failure_does_not_say_is_left_out() -> None:
+def test_missing_members_of_a_failure_are_left_out() -> None:
     assert OAuthBearerFailure("invalid_token").encode() == b'{"status": "invalid_token"}'
 
 
-def test_members_of_a_failure_that_nobody_knows_are_ignored() -> None:
+def test_unknown_members_of_a_failure_are_ignored() -> None:
     data = b'{"status":"invalid_token","schemes":["bearer"],"scope":null}'
 
     assert OAuthBearerFailure.decode(data) == OAuthBearerFailure("invalid_token")

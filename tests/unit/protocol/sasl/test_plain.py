@@ -31,7 +31,7 @@ def test_names_and_passwords_are_utf_8() -> None:
         (("user", "secret", "a\0b"), "authzid"),
     ],
 )
-def test_what_cannot_be_sent_is_not_taken(values: tuple[str, ...], field: str) -> None:
+def test_a_token_that_cannot_be_sent_raises(values: tuple[str, ...], field: str) -> None:
     with pytest.raises(EncodeError, match=f"^{field} is empty, or has a NUL") as caught:
         PlainToken(*values)
 

@@ -31,7 +31,7 @@ EXTENSIONS = {
 }
 
 
-def test_the_messages_of_rfc_7677_say_what_they_say() -> None:
+def test_the_example_exchange_of_rfc_7677_is_decoded_and_encoded() -> None:
     assert ClientFirst(username="user", nonce="rOprNGfwEbeRWgbNEkqO") == CLIENT_FIRST
     assert SERVER_FIRST.nonce == NONCE
     assert SERVER_FIRST.salt == b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
@@ -100,7 +100,7 @@ def test_tokenauth_is_read_as_java_reads_a_boolean(extension: str, is_token: boo
     assert first.is_token_authenticated is is_token
 
 
-def test_what_the_message_is_made_from_may_change_later() -> None:
+def test_the_values_of_an_encoded_message_may_change_later() -> None:
     extensions = {"a": "1"} | dict(TOKEN_AUTHENTICATION)
     del extensions["a"]
     first = ClientFirst(username="id", nonce="abc", extensions=extensions)
@@ -159,7 +159,7 @@ def test_of_a_long_refusal_only_the_beginning_is_shown() -> None:
         {"authzid": "j\u00fcrgen"},
     ],
 )
-def test_what_kafka_does_not_take_is_not_sent(values: dict[str, str]) -> None:
+def test_tokens_that_kafka_refuses_are_not_sent(values: dict[str, str]) -> None:
     with pytest.raises(EncodeError, match=f"^{next(iter(values))} is"):
         ClientFirst(**({"username": "user", "nonce": "abc"} | values))
 
@@ -176,7 +176,7 @@ def test_what_kafka_does_not_take_is_not_sent(values: dict[str, str]) -> None:
         ({"ext": "\u00fc"}, "a character"),
     ],
 )
-def test_extensions_cannot_say_anything_else(extensions: dict[str, str], words: str) -> None:
+def test_extensions_cannot_have_reserved_names(extensions: dict[str, str], words: str) -> None:
     with pytest.raises(EncodeError, match=words):
         ClientFirst(username="user", nonce="abc", extensions=extensions)
 

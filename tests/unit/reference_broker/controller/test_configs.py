@@ -47,7 +47,7 @@ def test_lists_grow_and_shrink(controllers: Controllers) -> None:
     assert configured(controllers)["cleanup.policy"] == "compact"
 
 
-def test_replacing_drops_what_is_not_named(controllers: Controllers) -> None:
+def test_replacing_drops_topics_that_are_not_named(controllers: Controllers) -> None:
     controllers.replace(TOPIC_RESOURCE, "orders", {"segment.ms": "9000"})
 
     assert configured(controllers) == {"segment.ms": "9000"}

@@ -198,7 +198,7 @@ def test_a_group_keeps_its_offsets_while_it_has_members() -> None:
     assert groups.committed() == 1
 
 
-def test_a_group_forgets_what_it_no_longer_reads() -> None:
+def test_a_group_forgets_the_offsets_of_topics_that_it_no_longer_reads() -> None:
     groups = Groups(retention_ms=1000)
     (member_id,) = groups.stable(topics=["orders"], session_s=1000)
     groups.commit(offset(1, "orders"), offset(2, "payments"), member=(member_id, None, 1))

@@ -130,7 +130,7 @@ def test_nothing_is_published_answered_or_done_before_it_is_committed() -> None:
     assert answers == []
 
 
-def test_a_look_waits_for_what_it_sees_to_be_committed() -> None:
+def test_a_look_waits_until_the_state_that_it_sees_is_committed() -> None:
     running = Running()
     running.add("one")
     running.log.hold()
@@ -143,7 +143,7 @@ def test_a_look_waits_for_what_it_sees_to_be_committed() -> None:
     assert seen == [["one", "two"]]
 
 
-def test_a_look_after_a_load_waits_for_what_was_loaded_to_be_committed() -> None:
+def test_a_look_after_a_load_waits_until_the_loaded_records_are_committed() -> None:
     before = Running()
     before.log.hold()
     before.add("one")
@@ -157,7 +157,7 @@ def test_a_look_after_a_load_waits_for_what_was_loaded_to_be_committed() -> None
     assert seen == [["one"]]
 
 
-def test_nobody_sees_records_that_a_failed_log_may_lose() -> None:
+def test_no_reader_sees_records_that_a_failed_log_may_lose() -> None:
     running = Running()
     running.log.hold()
     written = running.add("one")
@@ -170,7 +170,7 @@ def test_nobody_sees_records_that_a_failed_log_may_lose() -> None:
     assert running.add() == [ErrorCode.KAFKA_STORAGE_ERROR]
 
 
-def test_what_is_committed_is_still_seen_when_the_log_has_failed() -> None:
+def test_committed_state_is_still_visible_when_the_log_has_failed() -> None:
     running = Running()
     running.add("one")
     running.log.failure = ErrorCode.KAFKA_STORAGE_ERROR
@@ -178,7 +178,7 @@ def test_what_is_committed_is_still_seen_when_the_log_has_failed() -> None:
     assert running.look() == [["one"]]
 
 
-def test_a_look_at_what_is_committed_is_answered_at_once() -> None:
+def test_a_look_at_committed_state_is_answered_at_once() -> None:
     running = Running()
     running.add("one")
 
@@ -268,7 +268,7 @@ def test_an_action_that_ends_after_its_shard_is_unloaded_changes_nothing() -> No
     assert len(running.log) == 1
 
 
-def test_an_unloaded_shard_sends_everybody_who_waits_elsewhere() -> None:
+def test_an_unloaded_shard_sends_all_waiters_to_another_coordinator() -> None:
     running = Running()
     running.log.hold()
     written, seen = running.add("one"), running.look()
@@ -336,7 +336,7 @@ def test_nothing_stays_scheduled_by_a_write_that_the_end_of_its_shard_fails() ->
     assert len(running.timers) == 0
 
 
-def test_a_shard_is_loaded_from_what_another_one_wrote() -> None:
+def test_a_shard_is_loaded_from_the_records_of_another_one() -> None:
     before = Running()
     before.add("one", "two")
 

@@ -159,7 +159,7 @@ async def test_a_disk_that_fails_a_waiting_fetch_does_not_fail_the_request_that_
 
 
 @virtual_time
-async def test_a_fetch_that_nobody_waits_for_any_more_is_forgotten() -> None:
+async def test_a_fetch_without_a_waiter_is_forgotten() -> None:
     async with running_broker() as broker:
         reply = ask(broker)
         assert len(broker.services.waiting.fetches) == 1
@@ -170,7 +170,7 @@ async def test_a_fetch_that_nobody_waits_for_any_more_is_forgotten() -> None:
 
 
 @virtual_time
-async def test_a_fetch_whose_wait_is_over_returns_what_there_is() -> None:
+async def test_a_fetch_whose_wait_is_over_returns_the_available_records() -> None:
     async with running_broker() as broker:
         fill(broker, 10)
         reply = ask(broker, min_bytes=1000)

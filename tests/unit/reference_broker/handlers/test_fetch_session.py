@@ -83,7 +83,7 @@ def test_a_session_remembers_its_partitions() -> None:
     assert context.is_incremental
 
 
-def test_a_session_changes_by_what_a_request_names() -> None:
+def test_a_fetch_session_changes_by_the_partitions_that_a_request_names() -> None:
     sessions = new_sessions()
     session_id = begin(sessions, request(0, 0, 0, 1)).session_id
 

@@ -150,7 +150,7 @@ async def test_partitions_have_their_replicas_those_in_sync_and_the_epoch() -> N
 
 
 @virtual_time
-async def test_partitions_come_by_number_and_unknown_topics_with_what_is_allowed() -> None:
+async def test_partitions_come_by_number_and_unknown_topics_with_authorized_operations() -> None:
     async with running_broker(partitions=3) as broker:
         topic = broker.image.topics[TOPIC]
         topic.partitions = dict(reversed(topic.partitions.items()))
@@ -208,7 +208,7 @@ async def test_internal_topics_are_marked_whether_or_not_they_exist() -> None:
 
 
 @virtual_time
-async def test_authorized_operations_are_told_to_those_who_ask() -> None:
+async def test_authorized_operations_are_returned_on_request() -> None:
     async with running_broker() as broker:
         silent = ask(broker, TOPIC)
         assert silent.cluster_authorized_operations == NO_OPERATIONS
@@ -303,7 +303,7 @@ async def test_describe_cluster_refuses_other_endpoints(
 
 
 @virtual_time
-async def test_describe_cluster_tells_authorized_operations_to_those_who_ask() -> None:
+async def test_describe_cluster_returns_authorized_operations_on_request() -> None:
     async with running_broker() as broker:
         asked = DescribeClusterRequest(include_cluster_authorized_operations=True)
 
@@ -404,7 +404,7 @@ async def test_topics_that_cannot_be_described_have_an_error_and_count_for_no_pa
 
 
 @virtual_time
-async def test_partitions_that_are_described_name_their_leader_or_that_there_is_none() -> None:
+async def test_described_partitions_name_their_leader_or_minus_one() -> None:
     async with running_broker(partitions=2) as broker:
         lose_leader(broker, 1)
 

@@ -117,7 +117,7 @@ async def test_acks_all_waits_for_every_partition() -> None:
 
 
 @virtual_time
-async def test_a_leader_that_resigns_does_not_acknowledge_what_waits() -> None:
+async def test_a_leader_that_resigns_does_not_acknowledge_waiting_batches() -> None:
     async with running_broker() as broker:
         LaggingReplica(broker.services.replicas.get(TOPIC, 0))
         reply = send(broker)

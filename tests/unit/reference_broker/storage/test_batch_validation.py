@@ -381,7 +381,7 @@ def test_batch_as_large_as_the_topic_allows_is_stored():
     open_log(max_message_bytes=len(sent)).append_as_leader(sent, leader_epoch=0)
 
 
-def test_producer_may_not_say_that_a_broker_set_timestamps_where_it_gave_none():
+def test_producer_batch_with_log_append_time_is_refused():
     sent = with_crc(batch(b"one", timestamp_ms=-1), 21, b"\0\x08")
     sent = with_crc(sent, 35, b"\xff" * 8)
 

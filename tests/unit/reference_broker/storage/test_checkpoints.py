@@ -56,7 +56,7 @@ def test_offset_checkpoint_is_kafkas(filesystem):
     assert OffsetCheckpoint(filesystem, PATH).get(TopicPartition("b", 10)) == 5
 
 
-def test_offset_checkpoint_keeps_what_it_is_not_told_anew(filesystem):
+def test_offset_checkpoint_keeps_entries_that_are_not_updated(filesystem):
     update(OffsetCheckpoint(filesystem, PATH), {ORDERS: 5, TopicPartition("b", 0): 6})
     checkpoint = OffsetCheckpoint(filesystem, PATH)
 
@@ -82,7 +82,7 @@ def test_offset_checkpoint_is_written_only_when_something_moved(filesystem):
     "content",
     [b"1\n0\n", b"0\n2\na 0 6\n", b"0\n1\na 0\n", b"0\n1\na x 6\n", b"0\nmany\n", b"0\n", b"\xff"],
 )
-def test_damaged_checkpoint_is_refused_with_what_to_do(filesystem, content):
+def test_the_error_for_a_damaged_checkpoint_says_what_to_do(filesystem, content):
     write_atomically(filesystem, PATH, content)
 
     with pytest.raises(StorageError, match=r"is damaged at .* restore it or remove it"):

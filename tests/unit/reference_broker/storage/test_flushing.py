@@ -114,7 +114,7 @@ def test_only_few_logs_are_flushed_at_once(disk):
     assert [log.recovery_point for log in logs] == [1] * 10
 
 
-def test_flush_that_somebody_waits_for_comes_first(disk):
+def test_flush_with_a_waiter_comes_first(disk):
     from pyk.reference_broker.storage import FlushQueue
 
     queue = FlushQueue(disk)
@@ -154,7 +154,7 @@ def test_logs_that_are_always_written_to_starve_no_other_one(disk):
     assert all(log.recovery_point >= 1 for log in logs)
 
 
-def test_flush_that_waits_comes_sooner_once_somebody_waits_for_it(disk):
+def test_queued_flush_moves_forward_once_it_has_a_waiter(disk):
     from pyk.reference_broker.storage import FlushQueue
 
     queue = FlushQueue(disk)

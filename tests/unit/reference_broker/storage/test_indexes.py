@@ -83,7 +83,7 @@ def test_time_leads_to_an_offset_before_which_all_is_older(filesystem):
     assert offsets == [100, 100, 103, 103, 110]
 
 
-def test_time_index_takes_only_what_is_newer(filesystem):
+def test_time_index_takes_only_newer_entries(filesystem):
     index = time_index(filesystem, (1000, 103), (1000, 104), (900, 105), (1001, 106))
 
     assert len(index) == 2

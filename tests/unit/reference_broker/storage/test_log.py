@@ -263,7 +263,7 @@ def test_truncation_to_a_segments_beginning_lets_that_segment_go():
     assert append(log, b"again") == 1
 
 
-def test_follower_stores_what_the_leader_sent():
+def test_follower_stores_the_batches_of_the_leader():
     leader, follower = open_log(), open_log()
     append(leader, b"0", b"1", leader_epoch=3)
     append(leader, b"2", leader_epoch=4)
@@ -276,7 +276,7 @@ def test_follower_stores_what_the_leader_sent():
     assert follower.leader_epochs.entries == [(3, 0), (4, 2)]
 
 
-def test_truncation_before_the_first_segment_begins_the_log_anew():
+def test_truncation_before_the_first_segment_starts_an_empty_log_there():
     log = open_log(segment_bytes=100, retention_ms=0)
     for number in range(3):
         append(log, b"%d" % number, timestamp_ms=START_MS + number)
@@ -289,7 +289,7 @@ def test_truncation_before_the_first_segment_begins_the_log_anew():
     assert append(log, b"again") == 1
 
 
-def test_log_can_begin_anew_anywhere():
+def test_log_can_start_again_at_any_offset():
     log = open_log(segment_bytes=100)
     for number in range(3):
         append(log, b"%d" % number)

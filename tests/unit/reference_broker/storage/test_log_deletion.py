@@ -52,7 +52,7 @@ def test_interrupted_deletion_is_finished_at_the_next_start(filesystem):
     assert not [n for n in filesystem.list_directory("/data") if n.endswith("-delete")]
 
 
-def test_deleting_what_is_not_there_does_nothing(filesystem):
+def test_deleting_a_missing_log_does_nothing(filesystem):
     open_manager(filesystem).delete(ORDERS)
 
 

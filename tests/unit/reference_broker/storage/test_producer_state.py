@@ -113,7 +113,7 @@ def test_producer_that_writes_nothing_expires():
     assert produce(log, 42).base_offset == 1
 
 
-def test_truncation_forgets_what_was_cut_off():
+def test_truncation_forgets_the_epochs_that_were_cut_off():
     log = open_log()
     for sequence in range(3):
         produce(log, sequence)

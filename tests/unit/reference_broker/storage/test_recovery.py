@@ -101,7 +101,7 @@ def test_log_ends_before_a_damaged_batch_whatever_follows(filesystem):
     assert append(log, b"4") == 4
 
 
-def test_what_lies_before_the_recovery_point_is_not_read_again(filesystem):
+def test_records_before_the_recovery_point_are_not_read_again(filesystem):
     log = filled(filesystem, segment_bytes=200)
     log.close()
     overwrite(filesystem, LOG, 70, b"\xff")

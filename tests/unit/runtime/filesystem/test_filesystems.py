@@ -302,7 +302,7 @@ def test_power_failure_loses_names_that_were_not_synced():
     assert read_if_exists(filesystem, "/data/kept") == b"old"
 
 
-def test_power_failure_leaves_what_was_written_atomically():
+def test_atomic_writes_survive_a_power_failure():
     filesystem = MemoryFileSystem()
     filesystem.make_directory("/data")
     filesystem.sync_directory("/")

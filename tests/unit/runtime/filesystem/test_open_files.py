@@ -64,7 +64,7 @@ def test_file_that_fell_out_is_closed_with_its_last_reference(tmp_path):
         os.fstat(descriptor)
 
 
-def test_limit_is_a_share_of_what_the_process_may_have():
+def test_limit_is_a_share_of_the_descriptors_of_the_process():
     filesystem = OsFileSystem()
 
     assert OpenFiles(filesystem).limit == filesystem.max_open_files // 4

@@ -12,7 +12,7 @@ def test_a_new_buffer_has_its_size() -> None:
 
 
 @pytest.mark.parametrize("size", [5, 100_000, 70_000_000])
-def test_a_buffer_that_grows_keeps_what_it_has(size: int) -> None:
+def test_a_growing_buffer_keeps_its_content(size: int) -> None:
     buffer = new_buffer(4)
     buffer[:] = b"some"
 
@@ -22,7 +22,7 @@ def test_a_buffer_that_grows_keeps_what_it_has(size: int) -> None:
     assert buffer[:4] == b"some"
 
 
-def test_a_buffer_that_somebody_looks_into_does_not_move() -> None:
+def test_a_buffer_with_a_view_does_not_move() -> None:
     buffer = new_buffer(4)
     with memoryview(buffer), pytest.raises(BufferError):
         grow(buffer, 1_000_000)

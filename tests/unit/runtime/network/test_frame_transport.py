@@ -120,7 +120,7 @@ def test_a_declared_size_is_not_allocated_before_its_bytes_arrive() -> None:
         (50_000, 40_000, 50_000),
     ],
 )
-def test_the_buffer_of_a_frame_follows_what_has_arrived(
+def test_the_buffer_of_a_frame_grows_with_the_bytes_that_arrive(
     declared: int, arrived: int, held: int
 ) -> None:
     transport = FrameTransport(Receiver(), max_frame_bytes=1 << 30)
@@ -166,7 +166,7 @@ async def test_a_size_that_no_frame_may_have_ends_the_connection(size: int, rest
     assert receiver.error.first_bytes == first_bytes
 
 
-async def test_what_is_written_once_the_connection_has_ended_is_dropped() -> None:
+async def test_bytes_written_after_the_end_of_the_connection_are_dropped() -> None:
     transport = FrameTransport(Receiver(), max_frame_bytes=1000)
     transport.connection_made(ClosableTransport())
 

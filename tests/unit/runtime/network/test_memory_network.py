@@ -182,7 +182,7 @@ async def test_a_cut_of_one_direction_lets_the_other_pass() -> None:
 
 
 @virtual_time
-async def test_what_a_cut_held_up_arrives_in_order_once_the_link_is_healed() -> None:
+async def test_data_held_by_a_cut_arrives_in_order_once_the_link_is_healed() -> None:
     network = MemoryNetwork(latency=0.01)
     alice, _ = await Three(network).begin()
     send(alice, b"on the way when the link is cut")
@@ -199,7 +199,7 @@ async def test_what_a_cut_held_up_arrives_in_order_once_the_link_is_healed() -> 
 
 
 @virtual_time
-async def test_a_host_that_is_isolated_reaches_nobody_until_it_is_healed() -> None:
+async def test_an_isolated_host_reaches_no_other_until_it_is_healed() -> None:
     network = MemoryNetwork(latency=0.01)
     alice, bob = await Three(network).begin()
 

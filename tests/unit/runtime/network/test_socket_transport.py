@@ -151,7 +151,7 @@ async def test_many_parts_arrive_in_their_order(ends: Ends) -> None:
 
 
 @pytest.mark.parametrize("part_count", [1, 3, 40])
-async def test_what_the_kernel_does_not_take_goes_later_in_order(
+async def test_bytes_that_the_kernel_does_not_take_go_later_in_order(
     ends: Ends, part_count: int
 ) -> None:
     size = len(LARGE) // part_count
@@ -166,7 +166,7 @@ async def test_what_the_kernel_does_not_take_goes_later_in_order(
     assert ends.frames.unsent_bytes == 0
 
 
-async def test_what_is_written_behind_unsent_bytes_counts_and_is_sent_once(ends: Ends) -> None:
+async def test_bytes_written_after_unsent_ones_count_and_are_sent_once(ends: Ends) -> None:
     ends.frames.write([LARGE])
     unsent = ends.frames.unsent_bytes
     ends.frames.write([LARGE, b"end"])
@@ -244,7 +244,7 @@ async def test_a_writer_that_gives_up_leaves_the_others_waiting(ends: Ends) -> N
     assert not patient.cancelled()
 
 
-async def test_close_sends_what_was_written(ends: Ends) -> None:
+async def test_close_sends_written_bytes(ends: Ends) -> None:
     ends.frames.write([LARGE])
     ends.frames.close()
     ends.frames.write([b"too late"])
@@ -277,7 +277,7 @@ async def test_a_connection_that_is_closed_twice_is_lost_once(ends: Ends) -> Non
     assert ends.receiver.errors == [None]
 
 
-async def test_abort_drops_what_is_unsent_and_tells_why(ends: Ends) -> None:
+async def test_abort_drops_unsent_bytes_and_reports_the_reason(ends: Ends) -> None:
     error = OSError("enough")
     ends.frames.write([LARGE])
     ends.frames.abort(error)
@@ -406,7 +406,7 @@ async def test_a_bug_in_the_receiver_is_reported_and_ends_the_connection(ends: E
     assert isinstance(ends.receiver.errors[0], LookupError)
 
 
-async def test_a_bug_in_what_a_lost_connection_calls_leaves_no_socket_open(ends: Ends) -> None:
+async def test_a_bug_in_the_callback_of_a_lost_connection_leaves_no_socket_open(ends: Ends) -> None:
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
     ends.receiver.fails_at_the_end = True
 
@@ -436,7 +436,7 @@ async def test_a_receiver_that_closes_the_connection_gets_nothing_more(ends: End
     assert ends.receiver.frames == [b"a"]
 
 
-def test_a_closed_socket_leaves_whoever_has_its_descriptor_now_alone() -> None:
+def test_a_closed_socket_does_not_touch_the_new_owner_of_its_descriptor() -> None:
     near, far = socket.socketpair()
     closed = StreamSocket(near)
     descriptor = closed.fileno()

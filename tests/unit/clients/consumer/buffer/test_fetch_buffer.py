@@ -10,7 +10,7 @@ from support.batches import batch, batches
 from support.fetch_reading import A0, A1, Reader
 
 
-def test_a_poll_takes_at_most_what_it_asks_for_and_the_next_one_goes_on() -> None:
+def test_a_poll_takes_at_most_max_records_and_the_next_one_goes_on() -> None:
     reader = Reader()
     reader.fetch(batches(0, 3, 2))
 
@@ -20,7 +20,7 @@ def test_a_poll_takes_at_most_what_it_asks_for_and_the_next_one_goes_on() -> Non
     assert reader.poll(4) == []
 
 
-def test_what_was_polled_is_finished_when_the_application_comes_for_more() -> None:
+def test_polled_records_are_finished_by_the_next_poll() -> None:
     reader = Reader()
     reader.fetch(batches(0, 5))
 
@@ -46,7 +46,7 @@ def test_a_record_is_finished_when_iteration_takes_the_next_one() -> None:
 
 
 @pytest.mark.parametrize("offset", [0, 3, 7])
-def test_what_begins_elsewhere_than_was_to_be_fetched_next_is_not_taken(offset: int) -> None:
+def test_data_that_begins_at_another_offset_than_the_next_fetch_is_not_taken(offset: int) -> None:
     reader = Reader()
     reader.fetch(batches(0, 5))
     stray = FetchedRecords(A0.topic, A0.partition, batches(offset, 5), offset)
@@ -57,7 +57,7 @@ def test_what_begins_elsewhere_than_was_to_be_fetched_next_is_not_taken(offset: 
     assert reader.poll() == [b"0", b"1", b"2", b"3", b"4"]
 
 
-def test_poll_gets_what_iteration_left() -> None:
+def test_poll_gets_the_records_that_iteration_left() -> None:
     reader = Reader()
     reader.fetch(batches(0, 4))
 
@@ -67,7 +67,7 @@ def test_poll_gets_what_iteration_left() -> None:
     assert reader.finished() == 2
 
 
-def test_iteration_gets_what_poll_left() -> None:
+def test_iteration_gets_the_records_that_poll_left() -> None:
     reader = Reader()
     reader.fetch(batches(0, 4))
 
@@ -139,7 +139,7 @@ def test_a_fetch_makes_room_when_its_last_span_is_begun() -> None:
     assert reader[A0].has_room
 
 
-def test_what_is_left_of_a_span_is_read_before_the_log_counts_as_ended() -> None:
+def test_the_rest_of_a_span_is_read_before_the_log_counts_as_ended() -> None:
     reader = Reader()
     reader.fetch(batches(0, 3))
     reader.next()
@@ -201,7 +201,7 @@ def test_a_poll_that_is_broken_off_hands_out_nothing_and_loses_nothing() -> None
     assert sorted(reader.poll()) == [0, 0, 1, 1, 2, 3, 4]
 
 
-def test_the_application_reads_what_it_has_before_an_end_of_the_log_counts() -> None:
+def test_fetched_records_are_read_before_the_end_of_the_log_counts() -> None:
     reader = Reader()
     reader.fetch(batches(0, 3))
     reader.next()

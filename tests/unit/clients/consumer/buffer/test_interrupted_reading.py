@@ -127,7 +127,7 @@ def test_an_interrupted_reader_loses_and_repeats_nothing(
     raise AssertionError("reading does not end")
 
 
-def test_what_is_dropped_by_an_interrupt_is_fetched_again_at_once() -> None:
+def test_records_dropped_by_an_interrupt_are_fetched_again_at_once() -> None:
     reader = Reader(A0)
     reader.fetch(batches(0, 5))
     reader.reader.take(2)
@@ -166,7 +166,9 @@ def test_a_seek_after_an_interrupted_poll_counts(interrupted: Consumer[Any, Any]
     assert interrupted.position(A0) == 4
 
 
-def test_lag_counts_what_an_interrupted_poll_has_taken(interrupted: Consumer[Any, Any]) -> None:
+def test_lag_counts_the_records_that_an_interrupted_poll_took(
+    interrupted: Consumer[Any, Any],
+) -> None:
     interrupted._core.positions[A0].readable_end = 5
 
     assert interrupted.lag() == {A0: 4}

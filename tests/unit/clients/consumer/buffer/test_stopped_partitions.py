@@ -11,7 +11,7 @@ from support.batches import batch, batches
 from support.fetch_reading import A0, A1, Reader
 
 
-def test_a_paused_partition_keeps_what_it_has_until_it_is_resumed() -> None:
+def test_a_paused_partition_keeps_its_records_until_it_is_resumed() -> None:
     reader = Reader()
     reader.fetch(batches(0, 2))
 
@@ -33,7 +33,7 @@ def test_a_held_partition_gives_nothing() -> None:
     assert reader.poll() == [b"0"]
 
 
-def test_a_new_position_drops_what_was_fetched() -> None:
+def test_a_new_position_drops_fetched_records() -> None:
     reader = Reader()
     reader.fetch(batches(0, 5))
     reader.poll(1)
@@ -61,7 +61,7 @@ def test_a_new_position_ends_the_open_span_before_its_next_record() -> None:
     assert reader.next() == b"0"
 
 
-def test_removed_partitions_are_neither_read_nor_finished() -> None:
+def test_removed_partitions_are_not_read_and_not_finished() -> None:
     reader = Reader(A0, A1)
     reader.fetch(batches(0, 2), A0)
     reader.fetch(batch(0, [b"x"]), A1)
@@ -99,7 +99,7 @@ def test_whatever_stops_a_partition_ends_the_open_span_before_its_next_record(
 
 
 @pytest.mark.parametrize(("stop", "go"), [("pause", "resume"), ("hold", "release")])
-def test_what_is_left_of_a_span_is_read_once_its_partition_goes_on(stop: str, go: str) -> None:
+def test_the_rest_of_a_span_is_read_once_its_partition_goes_on(stop: str, go: str) -> None:
     reader = Reader()
     reader.fetch(batches(0, 5))
     reader.next()
@@ -124,7 +124,7 @@ def test_a_new_assignment_of_a_partition_has_another_version() -> None:
     assert len(versions) == 4
 
 
-def test_what_comes_for_a_partition_that_is_gone_changes_nothing() -> None:
+def test_data_for_a_removed_partition_changes_nothing() -> None:
     reader = Reader()
     gone = reader[A0]
     reader.buffer.remove_partition(gone)
@@ -156,7 +156,7 @@ def test_records_belong_to_the_assignment_under_which_they_were_handed_out() -> 
     assert owner_of(record) is reader[A0].assignment is not first
 
 
-def test_a_position_that_changes_while_a_batch_is_read_voids_what_was_read() -> None:
+def test_a_position_that_changes_during_a_read_discards_its_records() -> None:
     def seek_at_two(data: bytes) -> int:
         if data == b"2":
             reader.buffer.set_position(reader[A0], 7, -1)

@@ -65,7 +65,7 @@ def test_a_bad_batch_does_not_stop_other_partitions() -> None:
     assert seen.count(b"error") >= 2
 
 
-def test_an_error_waits_until_what_was_fetched_before_is_read() -> None:
+def test_an_error_waits_until_the_records_before_it_are_read() -> None:
     reader = Reader()
     reader.fetch(batches(0, 1))
     reader.buffer.fail(reader[A0], ValueError("unauthorized"))
@@ -172,7 +172,7 @@ def resealed(data: bytearray, *, last_offset_delta: int) -> bytearray:
     return data
 
 
-def test_what_a_refused_record_left_behind_of_an_open_span_is_all_read() -> None:
+def test_records_after_a_refused_one_in_an_open_span_are_all_read() -> None:
     reader = Reader(value_deserializer=refuse_three, max_span=2)
     reader.fetch(batches(0, 10))
     assert reader.poll() == [0, 1, 2]

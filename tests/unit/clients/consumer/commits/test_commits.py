@@ -49,11 +49,11 @@ def test_every_error_has_an_action(code: ErrorCode, expected: CommitErrorAction)
     assert action_after(error_for(code)) is expected
 
 
-def test_what_an_answer_left_out_is_asked_for_again() -> None:
+def test_items_that_a_response_left_out_are_requested_again() -> None:
     assert action_after(MalformedResponseError("node 1 left out a-0")) is CommitErrorAction.RETRY
 
 
-def test_the_application_is_told_what_a_lost_membership_means() -> None:
+def test_a_commit_error_explains_a_lost_membership() -> None:
     lost = commit_error(error_for(ErrorCode.ILLEGAL_GENERATION, topic="a", partition=0))
     too_large = error_for(ErrorCode.OFFSET_METADATA_TOO_LARGE, topic="a", partition=0)
 

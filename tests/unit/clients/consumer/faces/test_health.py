@@ -79,7 +79,7 @@ def test_records_that_wait_for_the_application_are_no_stall() -> None:
     assert setting.health(now=1000.0).state is PartitionState.BUFFERED
 
 
-def test_a_paused_partition_is_paused_whatever_else() -> None:
+def test_a_paused_partition_is_reported_as_paused_in_any_state() -> None:
     setting = Setting()
     setting.buffer.pause(setting.buffer.partitions[A0])
 
@@ -107,7 +107,7 @@ def test_a_partition_that_waits_for_a_seek_says_so() -> None:
     assert setting.health().state is PartitionState.FAILED
 
 
-def test_lag_counts_to_where_what_may_be_read_ends() -> None:
+def test_lag_counts_to_the_end_of_the_readable_records() -> None:
     partition = Setting().partition
     partition.readable_end = 7
     assert lag_of(partition, 5) == 2

@@ -40,7 +40,7 @@ async def test_a_wait_ends_at_its_deadline():
 
 
 @virtual_time
-async def test_what_rang_before_the_wait_ends_it_until_it_is_cleared():
+async def test_a_ring_before_the_wait_ends_it_until_it_is_cleared():
     waiter = TaskWaiter()
     waiter.set()
 
@@ -201,7 +201,7 @@ async def test_a_bell_whose_task_was_dropped_rings_for_the_next():
 
 
 @virtual_time
-async def test_what_comes_after_the_task_is_called_even_if_the_task_ends_the_program():
+async def test_the_function_after_the_task_is_called_even_if_the_task_ends_the_program():
     waiter, called = TaskWaiter(), []
 
     async def wait_and_end():

@@ -23,7 +23,7 @@ DEFAULTS = FetchMemory(total=64 * MIB, request=50 * MIB, partition=MIB)
         (17 * MIB, 4, 0),
     ],
 )
-def test_a_node_may_send_what_is_left_of_its_share(held: int, nodes: int, granted: int) -> None:
+def test_a_node_may_send_the_rest_of_its_share(held: int, nodes: int, granted: int) -> None:
     assert DEFAULTS.grant(held, nodes) == granted
 
 

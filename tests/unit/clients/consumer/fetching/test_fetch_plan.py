@@ -83,7 +83,7 @@ def test_a_full_partition_is_left_out_and_hurries_the_request_for_others() -> No
     assert node_plan.is_hurried
 
 
-def test_what_one_node_has_sent_takes_nothing_from_the_others() -> None:
+def test_bytes_of_one_node_take_nothing_from_the_others() -> None:
     setting = Setting()
     setting.fill(A0, size=4000)
 
@@ -102,7 +102,7 @@ def test_a_node_whose_share_is_used_up_waits_until_the_application_has_read() ->
     assert (node_plan.wanted, node_plan.waits_for_room) == ({}, True)
 
 
-def test_what_is_paused_or_cannot_be_read_holds_up_nobody() -> None:
+def test_paused_and_unreadable_partitions_delay_no_other() -> None:
     setting = Setting(leaders=[1, 1])
     setting.fill(A0, size=4000)
 
@@ -172,7 +172,7 @@ def test_a_node_whose_partitions_are_being_located_has_its_share_already() -> No
     assert setting.plan()[1].max_bytes == MEMORY.total // 2
 
 
-def test_what_nobody_leads_takes_no_share_of_the_memory() -> None:
+def test_partitions_without_a_leader_take_no_share_of_the_memory() -> None:
     setting = Setting(leaders=[1, None])
     setting.positions.seek_to(setting.positions[A1], OffsetSpec.EARLIEST)
 

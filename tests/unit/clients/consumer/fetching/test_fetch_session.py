@@ -47,7 +47,7 @@ def test_the_first_request_opens_a_session_with_everything() -> None:
     assert request.topics[0].partitions[0].current_leader_epoch == 4
 
 
-def test_later_requests_name_only_what_changed() -> None:
+def test_later_requests_name_only_changed_partitions() -> None:
     session = opened(FetchSession(FetchTerms()), {A0: at(5), A1: at(6)})
 
     request = ask(session, {A0: at(5), A1: at(7)})
@@ -77,7 +77,7 @@ def test_a_broker_without_sessions_is_told_everything_each_time() -> None:
     assert asked(request) == {0: 5}
 
 
-def test_a_session_that_the_broker_forgot_is_opened_anew() -> None:
+def test_a_session_that_the_broker_forgot_is_opened_again() -> None:
     session = opened(FetchSession(FetchTerms()), {A0: at(5)})
     ask(session, {A0: at(6)})
 

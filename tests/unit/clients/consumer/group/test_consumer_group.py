@@ -10,7 +10,7 @@ KEPT, GIVEN_UP = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
 
 @virtual_time
-async def test_hearing_of_an_assignment_gives_no_records_of_what_is_to_be_revoked() -> None:
+async def test_finishing_an_assignment_event_keeps_partitions_to_be_revoked_held() -> None:
     consumer: AsyncConsumer[Any, Any] = AsyncConsumer("127.0.0.1:1", group_id="g")
     group = consumer._core.group
     assert group is not None

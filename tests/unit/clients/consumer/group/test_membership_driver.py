@@ -65,7 +65,7 @@ async def subscribed(
 
 @of_both_protocols
 @virtual_time
-async def test_a_member_gets_what_is_assigned_to_it(protocol: type[ScriptedGroup]) -> None:
+async def test_a_member_gets_its_assignment(protocol: type[ScriptedGroup]) -> None:
     async with subscribed(protocol, P0, P1) as (group, application):
         assigned = await application.hears(Assign)
 
@@ -110,7 +110,7 @@ async def test_a_fenced_member_loses_its_partitions_and_joins_again(
 
 @of_both_protocols
 @virtual_time
-async def test_a_member_commits_as_what_its_coordinator_last_called_it(
+async def test_a_member_commits_under_the_latest_member_id(
     protocol: type[ScriptedGroup],
 ) -> None:
     async with subscribed(protocol, P0) as (group, application):

@@ -144,7 +144,7 @@ def test_without_a_policy_an_offset_out_of_range_is_told_and_kept() -> None:
     assert (partition.state, partition.buffer.error) == (PositionState.KNOWN, None)
 
 
-def test_a_new_leader_is_asked_whether_it_has_what_was_read() -> None:
+def test_a_new_leader_is_asked_whether_it_has_the_records_that_were_read() -> None:
     positions, partition = known(epoch=3)
 
     positions.leader_changed(partition, 4)
@@ -158,7 +158,7 @@ def test_a_new_leader_is_asked_whether_it_has_what_was_read() -> None:
     )
 
 
-def test_nothing_is_asked_when_the_epoch_of_what_was_read_is_not_known() -> None:
+def test_no_leader_is_asked_when_the_epoch_of_the_position_is_unknown() -> None:
     positions, partition = known(epoch=3)
     partition.fetched_epoch = -1
 
@@ -176,7 +176,7 @@ def test_a_truncated_log_is_read_on_from_where_it_was_cut() -> None:
     assert (partition.state, partition.buffer.position) == (PositionState.KNOWN, 7)
 
 
-def test_what_was_fetched_but_not_read_is_dropped_when_it_was_cut_off() -> None:
+def test_fetched_records_above_a_truncation_are_dropped() -> None:
     positions, partition = known("none", offset=10)
     partition.buffer.fetch_offset = 20
     positions.leader_changed(partition, 4)
@@ -317,7 +317,7 @@ def test_only_places_that_are_due_are_asked_for() -> None:
     assert positions.in_state(PositionState.COMMITTED, 0.2) == [first, second]
 
 
-def test_a_seek_to_the_present_position_keeps_what_is_fetched() -> None:
+def test_a_seek_to_the_present_position_keeps_fetched_records() -> None:
     positions, partition = known(offset=10)
     version = partition.version
 
@@ -326,7 +326,7 @@ def test_a_seek_to_the_present_position_keeps_what_is_fetched() -> None:
     assert partition.version == version
 
 
-def test_a_seek_to_an_unreadable_batch_fetches_it_anew() -> None:
+def test_a_seek_to_an_unreadable_batch_fetches_it_again() -> None:
     positions, partition = known(offset=10)
     partition.buffer.is_unreadable = True
     version = partition.version

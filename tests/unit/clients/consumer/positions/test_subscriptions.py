@@ -131,6 +131,6 @@ def test_a_name_that_no_topic_can_have_is_refused_and_nothing_changes(topics: An
         ([5], "not 5"),
     ],
 )
-def test_what_is_no_partition_is_named(given: Any, words: str) -> None:
+def test_an_invalid_partition_is_named(given: Any, words: str) -> None:
     with pytest.raises(TypeError, match=words):
         checked_partitions(given)

@@ -38,7 +38,7 @@ def test_a_topic_that_can_be_read_is_no_error() -> None:
         (ErrorCode.INVALID_TOPIC_EXCEPTION, InvalidTopicError),
     ],
 )
-def test_what_asking_again_does_not_cure_is_raised_once_an_answer(
+def test_an_error_that_is_not_retriable_is_raised_once_per_response(
     code: ErrorCode, kind: type[KafkaError]
 ) -> None:
     watch = observed(code)

@@ -86,7 +86,7 @@ def test_the_sender_is_woken_once_for_the_first_linger_and_once_for_a_full_batch
     assert wakeups.count == 2
 
 
-def test_nobody_is_woken_before_the_sender_has_looked():
+def test_the_sender_is_not_woken_before_its_first_look():
     wakeups = Wakeups()
     accumulator = make_accumulator(wakeups=wakeups, batch_size=1)
 
@@ -188,7 +188,7 @@ def test_a_full_buffer_takes_no_more_and_a_released_batch_makes_room():
     assert put(accumulator, b"x" * 100) != [None]
 
 
-def test_room_is_granted_in_line_and_to_nobody_else_before():
+def test_room_is_granted_in_the_order_of_the_line():
     accumulator = make_accumulator(buffer_memory=1_000)
     put(accumulator, b"x" * 900)
     woken = []
@@ -344,7 +344,7 @@ def test_a_flush_of_nothing_has_nothing_to_wait_for():
     assert not accumulator.waits.begin_flush(lambda: None).remaining
 
 
-def test_a_closed_producer_refuses_who_comes_and_who_waits():
+def test_a_closed_producer_refuses_new_calls_and_waiting_ones():
     accumulator = make_accumulator(buffer_memory=1_000)
     put(accumulator, b"x" * 900)
     woken = Wakeups()
@@ -448,7 +448,7 @@ def test_the_sender_is_woken_again_if_waking_it_was_interrupted():
     assert woken == [None]
 
 
-def test_room_for_many_records_is_given_back_but_for_what_they_take():
+def test_unused_room_for_many_records_is_released():
     accumulator = make_accumulator(buffer_memory=1_000, batch_size=1_000)
     room = RoomRequest(accumulator.bulk_size)
     accumulator.waits.request_room(room, lambda: None)

@@ -118,7 +118,7 @@ def test_single_records_of_a_piece_have_errors_of_their_own():
     assert [str(delivery.exception()) for delivery in deliveries[2:]] == ["others", "this one"]
 
 
-def test_a_failed_piece_of_a_batch_that_somebody_looked_at_is_not_logged(caplog):
+def test_a_failed_piece_of_a_batch_is_not_logged_once_its_outcome_was_read(caplog):
     gc.collect()
     caplog.clear()
     batch, deliveries = make_deliveries(2)
@@ -240,7 +240,7 @@ async def test_a_delivery_can_be_awaited_on_another_loop():
     thread.join()
 
 
-async def test_who_stops_awaiting_disturbs_nobody():
+async def test_a_cancelled_waiter_does_not_disturb_others():
     batch, (delivery, *_) = make_deliveries(engine=running_loop())
     given_up = asyncio.ensure_future(delivery)
     patient = asyncio.ensure_future(delivery)
@@ -280,7 +280,7 @@ def test_a_forked_child_logs_nothing_of_the_batches_of_its_parent(
 
 
 @pytest.mark.parametrize(("count", "told"), [(500, "500 records"), (1, "1 record")])
-def test_a_failure_that_nobody_looked_at_is_logged_once_for_the_batch(caplog, count, told):
+def test_an_unread_failure_is_logged_once_per_batch(caplog, count, told):
     gc.collect()
     caplog.clear()
     batch, deliveries = make_deliveries(count)
@@ -301,7 +301,7 @@ def test_a_failure_that_nobody_looked_at_is_logged_once_for_the_batch(caplog, co
         lambda delivery: delivery.add_done_callback(lambda _: None),
     ],
 )
-def test_a_failure_that_somebody_looked_at_is_not_logged(caplog, look):
+def test_a_failure_that_was_read_is_not_logged(caplog, look):
     gc.collect()
     caplog.clear()
     batch, deliveries = make_deliveries()

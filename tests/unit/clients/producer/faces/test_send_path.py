@@ -90,7 +90,7 @@ def test_texts_and_buffers_become_bytes_and_none_stays_none():
 
 
 @pytest.mark.parametrize("topic_partition", [("unknown", None), ("orders", 3)])
-def test_what_metadata_does_not_know_is_left_to_the_part_that_waits(topic_partition):
+def test_records_for_unknown_topics_or_partitions_take_the_slow_path(topic_partition):
     topic, partition = topic_partition
 
     with pytest.raises(Waited) as caught:
@@ -150,7 +150,7 @@ def test_mistakes_of_the_caller_raise_at_once_and_leave_nothing_behind(arguments
         ({"h": 5}, "header must be bytes or str, not int$"),
     ],
 )
-def test_headers_that_are_none_are_named(headers, words):
+def test_invalid_headers_are_named(headers, words):
     with pytest.raises(TypeError, match=words):
         as_headers(headers)
 
@@ -176,7 +176,7 @@ def test_anything_with_a_buffer_is_bytes():
     assert as_bytes(memoryview(b"abcdef")[::2], "value") == b"ace"
 
 
-def test_a_serializer_is_called_or_has_a_method_and_never_sees_none():
+def test_a_serializer_is_a_callable_or_has_a_method_and_never_gets_none():
     class WithMethod:
         def serialize(self, topic, value):
             return f"{topic}:{value}"
@@ -193,7 +193,7 @@ def test_a_serializer_that_fails_is_named_with_its_cause():
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_nothing_stands_before_the_send_of_the_compiled_class():
+def test_the_send_of_the_compiled_class_is_not_overridden():
     assert "send" not in vars(Producer)
     assert "send" not in vars(AsyncProducer)
 
@@ -242,7 +242,7 @@ def test_a_float_is_never_taken_for_milliseconds():
 
 
 @pytest.mark.parametrize(("made", "name"), [(5, "int"), (5.0, "float"), ([b"v"], "list")])
-def test_a_serializer_that_returns_something_else_is_named(made, name):
+def test_a_serializer_that_does_not_return_bytes_is_named(made, name):
     path = make_path(value_serializer=lambda value: made)
 
     with pytest.raises(TypeError, match=f"value_serializer .* returned {name}, not bytes"):

@@ -49,7 +49,7 @@ IDEMPOTENT = make_identity()
         (ErrorCode(31_000), BatchOutcome.UNCLEAR),
     ],
 )
-def test_what_a_code_says(code, outcome):
+def test_the_outcome_of_a_batch_by_error_code(code, outcome):
     assert outcome_of_code(code) is outcome
 
 
@@ -62,7 +62,7 @@ def test_what_a_code_says(code, outcome):
         (UnsupportedVersionError("old"), BatchOutcome.FAILED),
     ],
 )
-def test_what_no_answer_says(error, outcome):
+def test_the_outcome_of_a_batch_without_a_response(error, outcome):
     assert outcome_of_error(error) is outcome
 
 
@@ -80,7 +80,7 @@ def test_what_no_answer_says(error, outcome):
         (BatchOutcome.UNCLEAR, BatchAction.FAILED, True),
     ],
 )
-def test_what_follows_for_a_batch_on_its_first_try(outcome, action, may_be_written):
+def test_the_action_for_a_batch_after_its_first_attempt(outcome, action, may_be_written):
     queue = make_queue(make_batch(b"a", b"b"))
     (batch,) = send_all(queue)
 
@@ -98,7 +98,7 @@ def test_what_follows_for_a_batch_on_its_first_try(outcome, action, may_be_writt
         (BatchOutcome.TOO_LARGE, BatchAction.FAILED),
     ],
 )
-def test_what_follows_for_a_batch_that_may_have_been_written_before(outcome, action):
+def test_the_action_for_a_batch_that_may_have_been_written_before(outcome, action):
     queue = make_queue(make_batch(b"a", b"b"))
     (batch,) = send_all(queue)
     batch.may_be_written = True

@@ -96,7 +96,7 @@ def test_a_retry_is_not_looked_for_while_a_batch_behind_it_is_in_flight():
     assert queue.retry_at() == 0.5
 
 
-def test_nothing_goes_to_a_new_leader_while_the_old_one_owes_an_answer():
+def test_no_batch_goes_to_a_new_leader_while_one_is_in_flight_to_the_old_leader():
     queue = make_queue(make_batch(b"a"), make_batch(b"b"))
     first = queue.queued[0]
     queue.send(first, node_id=1)
@@ -116,7 +116,7 @@ def test_the_place_of_the_last_batch_is_taken_back_when_it_certainly_was_not_wri
     assert [numbers_of(batch) for batch in send_all(queue)] == [(7, 0, 1)]
 
 
-def test_after_a_batch_that_may_be_written_was_given_up_the_order_begins_anew():
+def test_giving_up_a_batch_in_doubt_begins_a_new_order():
     queue = make_queue(make_batch(b"a"))
     (first,) = send_all(queue)
     first.may_be_written = True

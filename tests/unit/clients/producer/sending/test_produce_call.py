@@ -74,7 +74,7 @@ def encoded(call: ProduceCall, version: int) -> bytes:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("size", [0, 1, 126, 127, 128, 16_382, 16_383, 100_000])
-def test_a_template_gives_what_the_codec_gives(version: int, size: int) -> None:
+def test_a_template_encodes_the_same_bytes_as_the_codec(version: int, size: int) -> None:
     template = ProduceTemplate("orders", ORDERS, 7, version, ProduceTerms(-1, 30_000))
     records = bytearray(size)
 

@@ -32,7 +32,7 @@ async def test_a_turn_that_is_requested_often_comes_once() -> None:
 
 
 @virtual_time
-async def test_what_was_requested_before_the_start_is_not_lost() -> None:
+async def test_requests_before_the_start_are_not_lost() -> None:
     turns = Turns()
     turns.scheduled.request()
     await asyncio.sleep(1)

@@ -107,7 +107,7 @@ def test_a_batch_that_is_due_goes_at_once_behind_a_full_one():
     assert places(plan) == [[0], [0]]
 
 
-def test_who_found_no_place_in_a_full_request_is_first_in_the_next():
+def test_a_partition_left_out_of_a_full_request_is_first_in_the_next():
     accumulator = make_accumulator(partitions=4, linger=0.0, batch_size=200)
     planner = make_planner(accumulator, max_request_size=400, max_in_flight=1)
     for _ in range(2):
@@ -147,7 +147,7 @@ def test_batches_that_fill_a_request_exactly_go_in_one():
     assert places(planner.poll(0.0, on_node_1)) == [[0, 1]]
 
 
-def test_who_found_no_place_in_a_full_request_goes_in_one_more_at_once():
+def test_a_partition_left_out_of_a_full_request_goes_in_another_at_once():
     accumulator = make_accumulator(partitions=4, linger=0.0)
     planner = make_planner(accumulator, max_request_size=400)
     for partition in range(4):
@@ -209,7 +209,7 @@ def test_without_a_producer_id_one_is_asked_for_and_waited_for():
     assert call.batches[0].producer_id == 9
 
 
-def test_who_is_refused_a_producer_id_loses_what_waited_for_it():
+def test_records_fail_when_the_producer_id_they_wait_for_is_refused():
     accumulator = make_accumulator(linger=0.0)
     planner = make_planner(accumulator, identity=IdempotentIdentity())
     (delivery,) = put(accumulator, b"a")
@@ -484,7 +484,7 @@ def test_batches_that_fail_together_each_say_whether_they_may_be_written():
     assert ["may have been written" in str(batch.error) for batch in settled] == [True, False]
 
 
-def test_a_code_from_the_future_is_a_failure_that_may_be_none():
+def test_an_unknown_error_code_fails_a_batch_without_being_definite():
     accumulator = make_accumulator(linger=0.0)
     planner = make_planner(accumulator)
     put(accumulator, b"a")

@@ -66,7 +66,7 @@ def test_static_members_come_first_in_the_order_of_their_instance_ids() -> None:
     assert shown(assignment) == {"m1": "a2", "m2": "a1", "m3": "a0"}
 
 
-def test_sticky_keeps_what_members_remember_and_evens_out_the_rest() -> None:
+def test_sticky_keeps_reported_partitions_and_balances_the_rest() -> None:
     remembered = StickyAssignor().user_data([TopicPartition("a", n) for n in range(4)], 7)
     members = [
         Subscription(member_id="m1", topics=frozenset("a"), user_data=remembered),
@@ -78,7 +78,7 @@ def test_sticky_keeps_what_members_remember_and_evens_out_the_rest() -> None:
     assert shown(assignment) == {"m1": "a0 a1", "m2": "a2 a3"}
 
 
-def test_sticky_takes_unreadable_user_data_for_none() -> None:
+def test_sticky_treats_unreadable_user_data_as_missing() -> None:
     members = [Subscription(member_id="m1", topics=frozenset("a"), user_data=b"\x7f")]
 
     assignment = StickyAssignor().assign({"a": TopicLayout(1)}, members)

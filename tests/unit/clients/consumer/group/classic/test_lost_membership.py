@@ -74,7 +74,7 @@ def test_a_coordinator_that_moves_during_a_join_is_looked_up_again() -> None:
     member.expect_request(JoinGroupRequest)
 
 
-def test_joining_in_vain_backs_off() -> None:
+def test_failed_joins_back_off() -> None:
     member = Member()
     waits = []
     for _ in range(6):
@@ -93,7 +93,7 @@ def test_joining_in_vain_backs_off() -> None:
     assert max(waits) <= 1.0
 
 
-def test_a_session_that_nobody_answers_ends_and_loses_the_partitions() -> None:
+def test_a_session_without_responses_ends_and_loses_the_partitions() -> None:
     member = Member(session_timeout=9.0).stable(0)
     for _ in range(2):
         member.now += 3.0
@@ -107,7 +107,7 @@ def test_a_session_that_nobody_answers_ends_and_loses_the_partitions() -> None:
     member.expect_request(JoinGroupRequest)
 
 
-def test_a_cooperative_member_that_rejoins_in_vain_loses_its_partitions_with_the_session() -> None:
+def test_a_cooperative_member_that_cannot_rejoin_loses_its_partitions_with_the_session() -> None:
     member = Member(cooperative=True, session_timeout=9.0).stable(0)
     member.heartbeat(ErrorCode.REBALANCE_IN_PROGRESS)
     member.fail(member.expect_request(JoinGroupRequest), NodeDisconnectedError("gone"))

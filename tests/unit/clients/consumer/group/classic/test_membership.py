@@ -64,7 +64,7 @@ def test_heartbeats_go_on_while_the_application_gives_up_partitions() -> None:
     assert member.state is MemberState.REVOKING
 
 
-def test_a_cooperative_member_joins_with_what_it_owns_and_gives_up_only_what_moves() -> None:
+def test_a_cooperative_member_joins_with_its_partitions_and_gives_up_only_those_that_move() -> None:
     member = Member(cooperative=True).stable(0, 1)
     member.heartbeat(ErrorCode.REBALANCE_IN_PROGRESS)
 
@@ -112,7 +112,7 @@ def test_one_eager_assignor_makes_the_member_eager() -> None:
     assert not member.membership._options.is_cooperative
 
 
-def test_an_eager_sticky_member_tells_what_it_had() -> None:
+def test_an_eager_sticky_member_reports_its_former_partitions() -> None:
     member = Member(assignors=(StickyAssignor(),)).stable(0, 1)
     member.heartbeat(ErrorCode.REBALANCE_IN_PROGRESS)
     member.membership.revoked(member.expect(Revoke))
