@@ -270,7 +270,7 @@ class FaultRules:
         self._rules = ()
 
     def effect_on(self, facts: RequestFacts) -> Effect | None:
-        """Return what is to happen to a request, None for nothing."""
+        """Return the effect on a request, None for no effect."""
         applied = [effect for rule in self._rules if (effect := _apply(rule, facts)) is not None]
         if not applied:
             return None

@@ -20,7 +20,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 
 class Admin(AdminFace, BlockingContext):
-    """Looks after topics, settings, groups and offsets; :class:`AsyncAdmin` is the same, awaited.
+    """Manages topics, settings, groups and offsets; :class:`AsyncAdmin` is its asyncio twin.
 
     Any number of threads may share one.
     """
@@ -68,7 +68,7 @@ class Admin(AdminFace, BlockingContext):
         validate_only: bool = False,
         timeout: float | None = None,
     ) -> dict[str, CreatedTopic]:
-        """Make topics and return what came out, by name; ``validate_only`` makes nothing."""
+        """Create topics, or with ``validate_only`` only check them; return the outcomes by name."""
         return self._thread.call(
             self._core.topics.create_topics(
                 new_topics, validate_only=validate_only, timeout=timeout
@@ -88,7 +88,7 @@ class Admin(AdminFace, BlockingContext):
         return self._thread.call(self._core.topics.describe_topics(names, timeout=timeout))
 
     def delete_topics(self, names: Iterable[str], *, timeout: float | None = None) -> None:
-        """Remove topics with all their records."""
+        """Delete topics with all their records."""
         self._thread.call(self._core.topics.delete_topics(names, timeout=timeout))
 
     def create_partitions(
@@ -98,7 +98,7 @@ class Admin(AdminFace, BlockingContext):
         validate_only: bool = False,
         timeout: float | None = None,
     ) -> None:
-        """Let topics grow to these numbers of partitions; keys then go elsewhere than before."""
+        """Raise topics to these numbers of partitions; keys may then go to other partitions."""
         self._thread.call(
             self._core.topics.create_partitions(
                 counts, validate_only=validate_only, timeout=timeout
@@ -108,9 +108,9 @@ class Admin(AdminFace, BlockingContext):
     def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
-        """Remove the records before an offset of each partition, and return where they begin now.
+        """Delete the records before an offset of each partition; return the new log start offsets.
 
-        -1 (``OffsetSpec.LATEST``) removes all.
+        -1 (``OffsetSpec.LATEST``) deletes all.
         """
         return self._thread.call(self._core.offsets.delete_records(before, timeout=timeout))
 
@@ -169,7 +169,7 @@ class Admin(AdminFace, BlockingContext):
     def delete_consumer_groups(
         self, group_ids: Iterable[str], *, timeout: float | None = None
     ) -> None:
-        """Remove groups that have no members, with their committed offsets."""
+        """Delete groups that have no members, with their committed offsets."""
         self._thread.call(self._core.groups.delete_consumer_groups(group_ids, timeout=timeout))
 
     def list_consumer_group_offsets(
@@ -180,10 +180,10 @@ class Admin(AdminFace, BlockingContext):
         require_stable: bool = False,
         timeout: float | None = None,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Return what a group has committed: for these partitions, or wherever it has.
+        """Return the committed offsets of a group, for these partitions or for all it committed.
 
-        None stands where it has committed nothing. ``require_stable`` waits for transactions that
-        are about to commit for the group.
+        The offset is None where the group has committed nothing. ``require_stable`` waits for
+        transactions that are about to commit for the group.
         """
         return self._thread.call(
             self._core.groups.list_consumer_group_offsets(
@@ -210,7 +210,7 @@ class Admin(AdminFace, BlockingContext):
         *,
         timeout: float | None = None,
     ) -> None:
-        """Forget what a group has committed for partitions that no member reads."""
+        """Delete the committed offsets of partitions that no member of the group reads."""
         self._thread.call(
             self._core.groups.delete_consumer_group_offsets(group_id, partitions, timeout=timeout)
         )
@@ -222,7 +222,7 @@ class Admin(AdminFace, BlockingContext):
         *,
         timeout: float | None = None,
     ) -> dict[TopicPartition, PartitionLag]:
-        """Return how far a group is behind: in these partitions, or wherever it has committed."""
+        """Return the lag of a group, in these partitions or in all that it committed."""
         return self._thread.call(
             self._core.groups.consumer_group_lag(group_id, partitions, timeout=timeout)
         )
@@ -236,10 +236,10 @@ class Admin(AdminFace, BlockingContext):
         read_committed: bool = False,
         timeout: float | None = None,
     ) -> dict[TopicPartition, ListedOffset | None]:
-        """Return the offset at a named place, or of the first record at or after a time.
+        """Return offsets by ``OffsetSpec``, or of the first record at or after a time.
 
-        Times are milliseconds since 1970. None stands where no record is that new.
-        ``read_committed`` takes transactions that are still open as the end.
+        Times are milliseconds since 1970. The offset is None if no record is that new.
+        With ``read_committed`` the end is before the first open transaction.
         """
         return self._thread.call(
             self._core.offsets.list_offsets(times, read_committed=read_committed, timeout=timeout)

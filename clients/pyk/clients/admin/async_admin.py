@@ -16,12 +16,12 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 
 class AsyncAdmin(AdminFace, AsyncContext):
-    """Looks after topics, settings, groups and offsets.
+    """Manages topics, settings, groups and offsets.
 
-    Every call takes ``timeout`` in seconds, None for ``default_api_timeout_ms``, and within it
-    tries again what fails with an error that passes. A call about one thing raises its error, a
-    call about several raises :class:`~pyk.clients.errors.SeveralErrors`, which holds each error and
-    what succeeded. Connects when entered, or with the first call.
+    Every call takes ``timeout`` in seconds, None for ``default_api_timeout_ms``, and retries within
+    it after retriable errors. A call about one thing raises its error, a call about several raises
+    :class:`~pyk.clients.errors.SeveralErrors`, which holds each error and what succeeded. Connects
+    when entered, or with the first call.
     """
 
     async def start(self, timeout: float | None = None) -> None:
@@ -45,7 +45,7 @@ class AsyncAdmin(AdminFace, AsyncContext):
         validate_only: bool = False,
         timeout: float | None = None,
     ) -> dict[str, CreatedTopic]:
-        """Make topics and return what came out, by name; ``validate_only`` makes nothing."""
+        """Create topics, or with ``validate_only`` only check them; return the outcomes by name."""
         return await self._core.topics.create_topics(
             new_topics, validate_only=validate_only, timeout=timeout
         )
@@ -63,7 +63,7 @@ class AsyncAdmin(AdminFace, AsyncContext):
         return await self._core.topics.describe_topics(names, timeout=timeout)
 
     async def delete_topics(self, names: Iterable[str], *, timeout: float | None = None) -> None:
-        """Remove topics with all their records."""
+        """Delete topics with all their records."""
         await self._core.topics.delete_topics(names, timeout=timeout)
 
     async def create_partitions(
@@ -73,7 +73,7 @@ class AsyncAdmin(AdminFace, AsyncContext):
         validate_only: bool = False,
         timeout: float | None = None,
     ) -> None:
-        """Let topics grow to these numbers of partitions; keys then go elsewhere than before."""
+        """Raise topics to these numbers of partitions; keys may then go to other partitions."""
         await self._core.topics.create_partitions(
             counts, validate_only=validate_only, timeout=timeout
         )
@@ -81,9 +81,9 @@ class AsyncAdmin(AdminFace, AsyncContext):
     async def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
-        """Remove the records before an offset of each partition, and return where they begin now.
+        """Delete the records before an offset of each partition; return the new log start offsets.
 
-        -1 (``OffsetSpec.LATEST``) removes all.
+        -1 (``OffsetSpec.LATEST``) deletes all.
         """
         return await self._core.offsets.delete_records(before, timeout=timeout)
 
@@ -134,7 +134,7 @@ class AsyncAdmin(AdminFace, AsyncContext):
     async def delete_consumer_groups(
         self, group_ids: Iterable[str], *, timeout: float | None = None
     ) -> None:
-        """Remove groups that have no members, with their committed offsets."""
+        """Delete groups that have no members, with their committed offsets."""
         await self._core.groups.delete_consumer_groups(group_ids, timeout=timeout)
 
     async def list_consumer_group_offsets(
@@ -145,10 +145,10 @@ class AsyncAdmin(AdminFace, AsyncContext):
         require_stable: bool = False,
         timeout: float | None = None,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Return what a group has committed: for these partitions, or wherever it has.
+        """Return the committed offsets of a group, for these partitions or for all it committed.
 
-        None stands where it has committed nothing. ``require_stable`` waits for transactions that
-        are about to commit for the group.
+        The offset is None where the group has committed nothing. ``require_stable`` waits for
+        transactions that are about to commit for the group.
         """
         return await self._core.groups.list_consumer_group_offsets(
             group_id, partitions, require_stable=require_stable, timeout=timeout
@@ -171,7 +171,7 @@ class AsyncAdmin(AdminFace, AsyncContext):
         *,
         timeout: float | None = None,
     ) -> None:
-        """Forget what a group has committed for partitions that no member reads."""
+        """Delete the committed offsets of partitions that no member of the group reads."""
         await self._core.groups.delete_consumer_group_offsets(group_id, partitions, timeout=timeout)
 
     async def consumer_group_lag(
@@ -181,7 +181,7 @@ class AsyncAdmin(AdminFace, AsyncContext):
         *,
         timeout: float | None = None,
     ) -> dict[TopicPartition, PartitionLag]:
-        """Return how far a group is behind: in these partitions, or wherever it has committed."""
+        """Return the lag of a group, in these partitions or in all that it committed."""
         return await self._core.groups.consumer_group_lag(group_id, partitions, timeout=timeout)
 
     # -- offsets and cluster -----------------------------------------------------------------------
@@ -193,10 +193,10 @@ class AsyncAdmin(AdminFace, AsyncContext):
         read_committed: bool = False,
         timeout: float | None = None,
     ) -> dict[TopicPartition, ListedOffset | None]:
-        """Return the offset at a named place, or of the first record at or after a time.
+        """Return offsets by ``OffsetSpec``, or of the first record at or after a time.
 
-        Times are milliseconds since 1970. None stands where no record is that new.
-        ``read_committed`` takes transactions that are still open as the end.
+        Times are milliseconds since 1970. The offset is None if no record is that new.
+        With ``read_committed`` the end is before the first open transaction.
         """
         return await self._core.offsets.list_offsets(
             times, read_committed=read_committed, timeout=timeout

@@ -33,7 +33,7 @@ class AdminFace:
         """Check the options; nothing is connected yet.
 
         Raises :class:`ConfigurationError` for an option that is unknown or out of range.
-        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
+        Tests can replace ``clock``, ``network`` and ``random``.
         """
         config = AdminConfig.from_kwargs(bootstrap_servers, **options)
         self._set_up(AdminCore(config, clock=clock, network=network, random=random))

@@ -53,7 +53,7 @@ HEAD_START = 0.5
 
 
 class Endpoint(Protocol):
-    """Where a node is, as produce and fetch answers name it."""
+    """The address of a node, as produce and fetch responses name it."""
 
     node_id: int
     host: str
@@ -62,7 +62,7 @@ class Endpoint(Protocol):
 
 
 class MetadataKeeper:
-    """Asks for metadata when they are due, of whichever broker answers, and tells who listens."""
+    """Requests metadata when it is due, from any broker that answers, and tells listeners."""
 
     def __init__(
         self,
@@ -76,12 +76,12 @@ class MetadataKeeper:
         self.image = MetadataImage()
         self.interest = TopicInterest()
         self.answers = 0
-        """How many answers of brokers were accepted."""
+        """How many responses of brokers were accepted."""
         self.last_error: KafkaError | None = None
         self._shared = shared
         self._pool = pool
         self._allow_auto_topic_creation = allow_auto_topic_creation
-        # What records wait for is created again after it was deleted.
+        # A topic that records wait for is created again after it was deleted.
         self._has_records_for = has_records_for
         self._refresh = MetadataRefresh(
             max_age=config.metadata_max_age_ms / 1000,
@@ -107,7 +107,7 @@ class MetadataKeeper:
     # -- who hears of it ---------------------------------------------------------------------------
 
     def add_listener(self, listener: Callable[[MetadataImage], object]) -> None:
-        """Have a function called with each new image, on the loop; it must not wait."""
+        """Call ``listener`` with each new image, on the loop; it must not wait."""
         self._listeners.append(listener)
 
     async def updated(self, since_version: int, deadline: float) -> MetadataImage:
@@ -145,7 +145,7 @@ class MetadataKeeper:
     # -- asking ------------------------------------------------------------------------------------
 
     async def bootstrap(self, timeout: float) -> None:
-        """Get the first image from one of the bootstrap servers, all of which are asked if need be.
+        """Get the first image from one of the bootstrap servers; ask all of them if need be.
 
         Raises :class:`BootstrapError`, as soon as all have failed or when the time is over.
         """
@@ -166,7 +166,7 @@ class MetadataKeeper:
         )
 
     async def run(self) -> None:
-        """Ask whenever it is due, for as long as the client lives."""
+        """Request metadata whenever it is due, for as long as the client lives."""
         while True:
             await self._until_due()
             self._refresh.asked()
@@ -199,7 +199,7 @@ class MetadataKeeper:
         return await self._rebootstrapped()
 
     async def _rebootstrapped(self) -> MetadataAnswer:
-        """Begin again, as a client does that knows nothing but its configuration (KIP-899)."""
+        """Start again from the bootstrap servers, as a new client does (KIP-899)."""
         # Once a failure, like the warning that follows.
         level = logging.DEBUG if self._refresh.failing_since else logging.INFO
         log.log(level, "No known broker answers: beginning again at the bootstrap servers")
@@ -218,7 +218,7 @@ class MetadataKeeper:
         return self._shared.config.metadata_recovery_strategy == REBOOTSTRAP
 
     def _must_rebootstrap(self) -> bool:
-        """Say whether the known nodes have been of no use for too long (KIP-1102)."""
+        """Return whether no known node has answered for too long (KIP-1102)."""
         if isinstance(self.last_error, RebootstrapRequiredError):
             return True
         trigger = self._shared.config.metadata_recovery_rebootstrap_trigger_ms / 1000
@@ -232,8 +232,8 @@ class MetadataKeeper:
     async def _ask(self, node_id: int) -> MetadataAnswer:
         """Ask a node, and let it create the topics that do not exist and may be created.
 
-        That is a question of its own, since the permission to create is for all topics of one:
-        a deleted topic that is only remembered would come back (``auto.create.topics.enable``).
+        This takes a separate request, because its permission to create is for all of its topics: a
+        deleted topic that is only remembered would come back (``auto.create.topics.enable``).
         """
         topics = None if self.interest.wants_all else self.interest.topics
         answer = await self._answer(node_id, topics)
@@ -245,7 +245,7 @@ class MetadataKeeper:
         return attrs.evolve(answer, topics=(*others, *created.topics))
 
     def _may_create(self, topic: TopicMetadata) -> bool:
-        """Return whether a topic that does not exist is wanted by more than the memory of it."""
+        """Return whether a missing topic is still in use, and not only remembered."""
         if topic.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return False
         known = self.image.topic(topic.name)
@@ -278,7 +278,7 @@ class MetadataKeeper:
             return MetadataAnswer.of(response, names_all_topics=topics is None)
         except MalformedMessageError as error:
             raise MalformedResponseError(
-                f"{connection.node} gave metadata that cannot be true: {error}", node_id=node_id
+                f"{connection.node} sent invalid metadata: {error}", node_id=node_id
             ) from error
 
     # -- answers -----------------------------------------------------------------------------------
@@ -288,9 +288,9 @@ class MetadataKeeper:
         leaders: Mapping[TopicPartition, tuple[int, int]],
         endpoints: Iterable[Endpoint] = (),
     ) -> set[TopicPartition]:
-        """Take leaders that came with an error as news (KIP-951); ask for metadata all the same.
+        """Use the leaders that came with an error (KIP-951); request metadata in any case.
 
-        Returns the partitions of which this was news: only those have another leader to ask now.
+        Returns the partitions whose leader changed: only those have another leader to ask now.
         """
         nodes = [Node(end.node_id, end.host, end.port, end.rack) for end in endpoints]
         before = self.image
@@ -302,7 +302,7 @@ class MetadataKeeper:
         return {one for one in leaders if self.image.leader(one) != before.leader(one)}
 
     def _accept(self, answer: MetadataAnswer) -> None:
-        """Make an answer the new image."""
+        """Make a response the new image."""
         before, now = self.image, self._shared.clock.now()
         self.answers += 1
         image = before.updated(answer, self.interest.topics, now)
@@ -364,4 +364,4 @@ def _question_for(topics: Collection[str] | None, *, may_create: bool = False) -
     return VersionedRequest(MetadataRequest, question)
 
 
-CUT_OFF = "a listener that wants SASL ends connections like this"
+CUT_OFF = "a listener that requires SASL closes connections like this"

@@ -1,4 +1,4 @@
-"""Fetch: send records from where they lie on the disk; wait until there are enough of them."""
+"""Fetch: send records straight from their files; wait until there are enough of them."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class _Reader:
         )
 
     def response(self, found: _Found) -> FetchResponse:
-        """Return the response with what belongs into it, by topic."""
+        """Return the response with the partitions that belong in it, by topic."""
         topics: dict[tuple[str, object], FetchableTopicResponse] = {}
         for fetched, located in self._what.select(found.partitions):
             data = self._with_records(fetched, located)

@@ -49,7 +49,7 @@ def test_file_in_memory_is_sent_in_chunks():
     assert b"".join(chunks) == records.read()
 
 
-def test_nothing_is_sent_of_nothing():
+def test_empty_records_are_sent_as_empty_bytes():
     records = open_log().reader.read(0, 1 << 20)
 
     assert len(records) == 0

@@ -28,12 +28,11 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
     """Writes records to topics.
 
     ``await producer.send(…)`` puts a record into the buffer, waiting only while that is full or the
-    topic is not known yet, and gives a :class:`Delivery`; ``await delivery`` tells where the record
-    was written. Options are Kafka's, with ``_`` for ``.``; the table is
+    topic is not known yet, and returns a :class:`Delivery`; ``await delivery`` returns where the
+    record was written. Options are Kafka's, with ``_`` for ``.``; the table is
     :class:`~pyk.clients.config.ProducerConfig`.
 
-    All of it is used on one event loop. ``clock``, ``network`` and ``random`` are its ways to the
-    world, for tests.
+    Use it on one event loop only. Tests can replace ``clock``, ``network`` and ``random``.
     """
 
     if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
             timestamp_ms: int | None = None,
             on_delivery: OnDelivery | None = None,
         ) -> Awaitable[Delivery]:
-            """Put a record into the buffer; awaiting gives its :class:`Delivery`.
+            """Put a record into the buffer; awaiting it returns the :class:`Delivery`.
 
             Awaits room in the buffer and the topic's metadata, at most ``max_block_ms`` together:
             :class:`BufferExhaustedError` or :class:`KafkaTimeoutError`. ``timestamp_ms``
@@ -78,7 +77,7 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
 
         ``records`` are values, ``(key, value)`` tuples or mappings of ``send``'s arguments, or an
         Arrow table with the columns ``value`` and, if need be, ``key``, ``headers``, ``partition``
-        and ``timestamp``, whose keys and values pass by the serializers. In each partition the
+        and ``timestamp``, whose keys and values bypass the serializers. In each partition the
         records keep their order. Waits like :meth:`send`; if it waits too long, the records that
         found no room fail in the result.
         """
@@ -93,14 +92,14 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
         await self._core.start(checked_timeout(timeout))
 
     async def flush(self, timeout: float | None = None) -> None:
-        """Wait until what was sent so far is delivered or has failed.
+        """Wait until all records that were sent so far are delivered or have failed.
 
         Raises :class:`KafkaTimeoutError` after ``timeout`` seconds; the producer goes on.
         """
         await self._core.flush(checked_timeout(timeout))
 
     async def close(self, timeout: float | None = None) -> None:
-        """Deliver what was sent, then end; what is not settled in ``timeout`` seconds is given up.
+        """Deliver all records, then end; those not settled within ``timeout`` seconds fail.
 
         Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest. A second call
         waits for the first.
@@ -117,7 +116,8 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close; after an error of the application in 5 seconds at most, so that it shows soon."""
+        """Close; after an error of the application within 5 seconds, so that the error shows
+        soon."""
         await self.close(None if kind is None else EXIT_SECONDS)
 
     def __del__(self) -> None:

@@ -36,7 +36,7 @@ class ProducerFace(Generic[K, V]):
         """Check the options; nothing is connected yet.
 
         Raises :class:`ConfigurationError` for an option that is unknown or out of range.
-        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
+        Tests can replace ``clock``, ``network`` and ``random``.
         """
         config = ProducerConfig.from_kwargs(bootstrap_servers, **options)
         self._set_up(config, clock=clock, network=network, random=random)
@@ -61,5 +61,5 @@ class ProducerFace(Generic[K, V]):
         return self._core.config.name_of(self)
 
     def stats(self) -> ProducerStats:
-        """Return how the producer stands at this moment."""
+        """Return the producer's counters at this moment."""
         return self._core.stats()

@@ -30,19 +30,19 @@ R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
-# A wait keeps its own time; this is for a loop that a user's callback holds up.
+# A wait has its own timeout; this is for a loop that a callback of the user holds up.
 GRACE_SECONDS = 0.05
 # The same for ``close``, whose last steps begin when its time is over.
 CLOSING_GRACE_SECONDS = 0.3
 
 
 class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
-    """Writes records to topics; :class:`AsyncProducer` is the same, awaited.
+    """Writes records to topics; :class:`AsyncProducer` is its asyncio twin.
 
     Any number of threads may share one. Delivery callbacks run on the producer's own thread, or
-    inside ``flush``, ``result`` and the like of whoever waits for the producer, never inside
-    ``send``, ``send_batch`` or ``add_done_callback``: they may take locks that are held around
-    these. They must not call what waits (``flush``, ``close``, ``result``).
+    inside calls that wait for the producer, such as ``flush`` and ``result``, never inside
+    ``send``, ``send_batch`` or ``add_done_callback``: so they may take locks that are held around
+    these. They must not call methods that wait (``flush``, ``close``, ``result``).
     """
 
     if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
 
         ``records`` are values, ``(key, value)`` tuples or mappings of ``send``'s arguments, or an
         Arrow table with the columns ``value`` and, if need be, ``key``, ``headers``, ``partition``
-        and ``timestamp``, whose keys and values pass by the serializers. In each partition the
+        and ``timestamp``, whose keys and values bypass the serializers. In each partition the
         records keep their order. Waits like :meth:`send`; if it waits too long, the records that
         found no room fail in the result.
         """
@@ -100,7 +100,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         self._thread.call(self._core.start(checked_timeout(timeout)))
 
     def flush(self, timeout: float | None = None) -> None:
-        """Wait until what was sent so far is delivered or has failed.
+        """Wait until all records that were sent so far are delivered or have failed.
 
         Raises :class:`KafkaTimeoutError` after ``timeout`` seconds; the producer goes on.
         """
@@ -109,11 +109,11 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         self._thread.call(self._core.flush(limit), patience)
 
     def close(self, timeout: float | None = None) -> None:
-        """Deliver what was sent, then end; what is not settled in ``timeout`` seconds is given up.
+        """Deliver all records, then end; those not settled within ``timeout`` seconds fail.
 
         Without a limit of its own it ends with ``delivery_timeout_ms`` at the latest. A second call
-        waits for the first. The end of the program closes what was forgotten, and waits 5 seconds
-        for it. Raises :class:`StateError` inside a delivery callback, and closes nothing.
+        waits for the first. The end of the program closes a producer that is still open, and waits
+        5 seconds for it. Raises :class:`StateError` inside a delivery callback, without closing.
         """
         _close(self._core, self._thread, checked_timeout(timeout))
 
@@ -127,11 +127,12 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close; after an error of the application in 5 seconds at most, so that it shows soon."""
+        """Close; after an error of the application within 5 seconds, so that the error shows
+        soon."""
         self.close(None if kind is None else EXIT_SECONDS)
 
     def __del__(self) -> None:
-        """Deliver what is left, in the background, and end."""
+        """Deliver the remaining records in the background, and end."""
         core = getattr(self, "_core", None)
         if core is None or self._thread.is_closed or self._thread.guard.is_forked:
             return
@@ -163,7 +164,8 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         return run(steps, self._wait)
 
     def _wait(self, step: Wait) -> None:
-        """Wait aside: the application may hold locks around ``send`` that its callbacks take."""
+        """Wait without driving: the application may hold locks around ``send`` that its callbacks
+        take."""
         core, thread = self._core, self._thread
         seconds = step.deadline - core.client.clock.now()
         if isinstance(step, MetadataWait):
@@ -181,7 +183,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
 
 
 def _close(core: ProducerCore, thread: LoopThread, timeout: float | None) -> None:
-    """Deliver what was sent, then end the thread; whatever happens, everything is settled."""
+    """Deliver all records, then end the thread; every record is settled in any case."""
     if thread.guard.is_forked or thread.is_closed:
         return
     thread.check_caller()

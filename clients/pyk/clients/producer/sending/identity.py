@@ -1,7 +1,8 @@
-"""How a producer makes itself known to brokers, and what follows when they refuse it. Pure.
+"""Policies for a producer's identity: its producer id, and what follows when brokers refuse it.
+Pure.
 
-A producer has one :class:`IdentityPolicy`. The sender asks it, and knows nothing else of producer
-ids, epochs and transactions:
+A producer has one :class:`IdentityPolicy`. The sender asks it for everything about producer ids,
+epochs and transactions:
 
 1. **Who gets a producer id, and when.** :meth:`~IdentityPolicy.next_request` is what a broker has
    to be asked now, whatever request that is, with what takes its response.
@@ -51,7 +52,7 @@ class IdentityRequest:
 
 
 class IdentityPolicy(Protocol):
-    """Decides who a producer is to brokers. On the event loop only."""
+    """Decides under which identity a producer writes. On the event loop only."""
 
     @property
     def numbers_batches(self) -> bool:
@@ -59,7 +60,7 @@ class IdentityPolicy(Protocol):
 
     @property
     def transactional_id(self) -> str | None:
-        """What Produce requests carry, None outside of transactions."""
+        """The transactional id of Produce requests, None outside of transactions."""
 
     def begin_order(self, sequence: PartitionSequence) -> bool:
         """Let a partition begin an order of its batches; False while a broker must be asked first.
@@ -73,14 +74,15 @@ class IdentityPolicy(Protocol):
         """Return whether a batch that was refused as out of order or fenced is sent again."""
 
     def batch_failed(self, batch: ProducerBatch) -> None:
-        """Take note that a batch was given up."""
+        """Learn that a batch was given up."""
 
     def next_request(self) -> IdentityRequest | None:
-        """Return what to ask a broker now, None for nothing."""
+        """Return the next request to a broker, None if no request is needed."""
 
 
 class NoIdentity:
-    """A producer without idempotence: batches carry no numbers, and brokers check no order."""
+    """The identity of a producer without idempotence: batches carry no numbers, brokers check no
+    order."""
 
     numbers_batches = False
     transactional_id: str | None = None
@@ -104,8 +106,8 @@ class IdempotentIdentity:
     """A producer id for the producer, and an epoch that each partition raises by itself.
 
     Brokers keep epochs per partition, so a partition that has to begin a new order raises its own
-    and no other partition waits. Once no epoch is left, or a broker knows the id with a higher
-    epoch, a new id is needed.
+    epoch, and no other partition waits. Once no epoch is left, or a broker knows the id with a
+    higher epoch, a new id is needed.
     """
 
     numbers_batches = True
@@ -161,7 +163,7 @@ class IdempotentIdentity:
         if response.producer_id < 0 or response.producer_epoch < 0:
             raise MalformedResponseError(
                 f"a broker gave out producer id {response.producer_id}, "
-                f"epoch {response.producer_epoch}, which cannot be one"
+                f"epoch {response.producer_epoch}, which is invalid"
             )
         self.received(ProducerIdentity(response.producer_id, response.producer_epoch))
 

@@ -1,4 +1,4 @@
-"""Asks brokers for what an identity policy needs, until it has it."""
+"""Send the requests of an identity policy to brokers, until it has what it needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 class IdentityDriver:
     """Drives one policy, with at most one request in flight.
 
-    ``on_refusal`` is called with an error that does not pass, ``on_end`` after each attempt that
+    ``on_refusal`` is called with an error that is not retriable, ``on_end`` after each attempt that
     ended with a response or such an error. ``error`` is why there is no producer id yet, while one
     is asked for.
     """
@@ -37,7 +37,7 @@ class IdentityDriver:
         self._failures = 0
 
     def ask_soon(self) -> None:
-        """Ask a broker if the policy needs anything, unless that is being done."""
+        """Start to ask a broker if the policy needs something, unless a request is in flight."""
         if self._is_asking:
             return
         request = self._policy.next_request()
@@ -46,7 +46,7 @@ class IdentityDriver:
             self._client.supervisor.spawn(request.purpose, self._ask(request))
 
     async def _ask(self, request: IdentityRequest) -> None:
-        """Ask until there is a response; what waits for it expires by itself.
+        """Ask until there is a response; batches that wait for it expire by themselves.
 
         After a refusal it ends, but not before its backoff: the next record asks again.
         """

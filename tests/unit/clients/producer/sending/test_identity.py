@@ -106,7 +106,7 @@ def test_a_refusal_is_raised_and_changes_nothing():
 def test_a_producer_id_that_cannot_be_one_is_malformed(producer_id, epoch):
     response = InitProducerIdResponse(producer_id=producer_id, producer_epoch=epoch)
 
-    with pytest.raises(MalformedResponseError, match="cannot be one"):
+    with pytest.raises(MalformedResponseError, match="which is invalid"):
         answer(IdempotentIdentity(), response)
 
 
