@@ -200,11 +200,11 @@ MALFORMED_CLIENT_FIRST: MalformedTokens = {
     "a client that requires channel binding": (b"p=tls-exporter,,n=user,r=abc", "channel binding"),
     "an unknown attribute in the header": (
         b"n,x=something,n=user,r=abc",
-        "else than an authorization",
+        "other than an authorization",
     ),
-    "an empty authorization id": (b"n,a=,n=user,r=abc", "else than an authorization"),
-    "a mandatory extension, which Kafka ignores": (b"n,,m=must,n=user,r=abc", "must be known"),
-    "a mandatory extension behind the username": (b"n,,n=user,m=must,r=abc", "must be known"),
+    "an empty authorization id": (b"n,a=,n=user,r=abc", "other than an authorization"),
+    "a mandatory extension, which Kafka ignores": (b"n,,m=must,n=user,r=abc", "none is supported"),
+    "a mandatory extension behind the username": (b"n,,n=user,m=must,r=abc", "none is supported"),
     "a mandatory extension at the end, which Kafka ignores": (
         b"n,,n=user,r=abc,m=must",
         "has a reserved name",
@@ -249,31 +249,43 @@ def server_first_token(
 
 MALFORMED_SERVER_FIRST: MalformedTokens = {
     "an empty token": (b"", "r= is not where"),
-    "a mandatory extension, which Kafka ignores": (b"m=must," + scram.ANSWER, "must be known"),
+    "a mandatory extension, which Kafka ignores": (b"m=must," + scram.ANSWER, "none is supported"),
     "an unknown word between the attributes": (
         f"r={NONCE},invalid,s=c2FsdA==,i=4096".encode(),
         "s= is not where",
     ),
     "no salt": (f"r={NONCE},i=4096".encode(), "s= is not where"),
     "an empty salt, which Kafka accepts": (server_first_token(salt=""), "salt is empty"),
-    "a salt that is not base64": (server_first_token(salt="=123"), "salt is not base64"),
-    "a salt without its padding": (server_first_token(salt="c2FsdA"), "salt is not base64"),
-    "a salt with too much padding": (server_first_token(salt="c2FsdA==="), "salt is not base64"),
+    "a salt that is not base64": (server_first_token(salt="=123"), "salt is not canonical base64"),
+    "a salt without its padding": (
+        server_first_token(salt="c2FsdA"),
+        "salt is not canonical base64",
+    ),
+    "a salt with too much padding": (
+        server_first_token(salt="c2FsdA==="),
+        "salt is not canonical base64",
+    ),
     "a salt with unused bits that are set, which Kafka accepts": (
         server_first_token(salt="c2FsdB=="),
-        "salt is not base64",
+        "salt is not canonical base64",
     ),
-    "a salt in URL-safe base64": (server_first_token(salt="--__"), "salt is not base64"),
-    "a salt with a line break": (server_first_token(salt="c2Fs\ndA=="), "salt is not base64"),
+    "a salt in URL-safe base64": (server_first_token(salt="--__"), "salt is not canonical base64"),
+    "a salt with a line break": (
+        server_first_token(salt="c2Fs\ndA=="),
+        "salt is not canonical base64",
+    ),
     "no iterations": (f"r={NONCE},s=c2FsdA==".encode(), "i= is not where"),
-    "iterations that are not a number": (server_first_token(iterations="many"), "not a number"),
-    "iterations with a sign": (server_first_token(iterations="+4096"), "not a number"),
-    "iterations with an underscore": (server_first_token(iterations="4_096"), "not a number"),
+    "iterations that are not a number": (
+        server_first_token(iterations="many"),
+        "not a valid number",
+    ),
+    "iterations with a sign": (server_first_token(iterations="+4096"), "not a valid number"),
+    "iterations with an underscore": (server_first_token(iterations="4_096"), "not a valid number"),
     "iterations with a leading zero, which Kafka accepts": (
         server_first_token(iterations="04096"),
-        "not a number",
+        "not a valid number",
     ),
-    "zero iterations": (server_first_token(iterations="0"), "not a number"),
+    "zero iterations": (server_first_token(iterations="0"), "not a valid number"),
     "one iteration": (server_first_token(iterations="1"), "1 iterations, not 4096"),
     "one iteration too few": (server_first_token(iterations="4095"), "4095 iterations, not 4096"),
     "one iteration too many, which Kafka accepts": (
@@ -286,7 +298,7 @@ MALFORMED_SERVER_FIRST: MalformedTokens = {
     ),
     "iterations with a thousand digits": (
         server_first_token(iterations="9" * 1000),
-        "not a number",
+        "not a valid number",
     ),
     "the nonce of another client": (
         server_first_token(nonce="abcdef"),
@@ -314,13 +326,13 @@ MALFORMED_CLIENT_FINAL: MalformedTokens = {
     "an empty token": (b"", "c= is not where"),
     "no proof": (UNPROVEN, "p= is not where"),
     "an empty proof, which Kafka refuses later": (UNPROVEN + b",p=", "proof is empty"),
-    "a proof that is not base64": (UNPROVEN + b",p=123", "proof is not base64"),
+    "a proof that is not base64": (UNPROVEN + b",p=123", "proof is not canonical base64"),
     "an extension behind the proof": (UNPROVEN + b",p=AAAA,ext=value", "p= is not where"),
     "two proofs, of which Kafka uses the last": (
         UNPROVEN + b",p=AAAA,p=BBBB",
         "has a reserved name",
     ),
-    "a mandatory extension": (b"m=must," + UNPROVEN + b",p=AAAA", "must be known"),
+    "a mandatory extension": (b"m=must," + UNPROVEN + b",p=AAAA", "none is supported"),
     "a mandatory extension behind the nonce, which Kafka ignores": (
         UNPROVEN + b",m=must,p=AAAA",
         "has a reserved name",
@@ -335,7 +347,7 @@ MALFORMED_CLIENT_FINAL: MalformedTokens = {
     ),
     "a channel binding that is not base64": (
         f"c=biw,r={NONCE},p=AAAA".encode(),
-        "channel binding is not base64",
+        "channel binding is not canonical base64",
     ),
     "a nonce without the server's part": (
         f"c=biws,r={scram.CLIENT_FIRST.nonce},p=AAAA".encode(),
@@ -353,7 +365,7 @@ def test_a_malformed_scram_client_final_is_refused(token: bytes, words: str) -> 
 MALFORMED_SERVER_FINAL: MalformedTokens = {
     "an empty token": (b"", "v= is not where"),
     "an empty signature, which Kafka refuses later": (b"v=", "signature is empty"),
-    "a signature that is not base64": (b"v=1=23", "signature is not base64"),
+    "a signature that is not base64": (b"v=1=23", "signature is not canonical base64"),
     "an extension before the signature": (b"ext=value,v=AAAA", "v= is not where"),
     "two signatures, of which Kafka uses the first": (b"v=AAAA,v=BBBB", "has a reserved name"),
     "an empty error": (b"e=", "error is empty"),
@@ -408,7 +420,7 @@ MALFORMED_OAUTHBEARER_RESPONSE: MalformedTokens = {
         "not made of letters",
     ),
     "an extension without a value": (b"n,,\x01auth=Bearer abc\x01x\x01\x01", "is empty"),
-    "an extension with a NUL": (b"n,,\x01auth=Bearer abc\x01x=\0\x01\x01", "a character"),
+    "an extension with a NUL": (b"n,,\x01auth=Bearer abc\x01x=\0\x01\x01", "invalid character"),
     "half a million spaces": (
         b"n,,\x01auth=Bearer" + b" " * 500_000 + b"\n\x01\x01",
         "auth is missing",
@@ -434,11 +446,14 @@ MALFORMED_OAUTHBEARER_FAILURE: MalformedTokens = {
     "two objects": (b'{"status":"a"}{}', "not a JSON object"),
     "bytes that are not UTF-8": (b'{"status":"\xe4"}', "not a JSON object"),
     "no status": (b'{"scope":"a"}', "no status"),
-    "a status of null": (b'{"status":null}', "status is not a text"),
-    "a status that is a number": (b'{"status":401}', "status is not a text"),
-    "a scope that is a list": (b'{"status":"a","scope":["b"]}', "scope is not a text"),
-    "a status with a line break": (b'{"status":"a\\nb"}', "status is not a text"),
-    "a status with half of a surrogate pair": (b'{"status":"\\ud800"}', "status is not a text"),
+    "a status of null": (b'{"status":null}', "status is not printable text"),
+    "a status that is a number": (b'{"status":401}', "status is not printable text"),
+    "a scope that is a list": (b'{"status":"a","scope":["b"]}', "scope is not printable text"),
+    "a status with a line break": (b'{"status":"a\\nb"}', "status is not printable text"),
+    "a status with half of a surrogate pair": (
+        b'{"status":"\\ud800"}',
+        "status is not printable text",
+    ),
     "half a million nested lists": (b'{"status":' + b"[" * 500_000, "not a JSON object"),
     "a number with half a million digits": (
         b'{"status":' + b"9" * 500_000 + b"}",
