@@ -1,4 +1,4 @@
-"""What the application hears from its consumer besides records: rebalances, and errors."""
+"""The events of a consumer for its application: rebalances and errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyk.clients.errors import KafkaError
 class ApplicationEvents:
     """Hands events to the application one by one, when it comes for records or leaves.
 
-    ``take_error`` returns an error of a topic that the application has not heard of yet; ``check``
+    ``take_error`` returns an error of a topic that the application has not got yet; ``check``
     raises if the consumer cannot be used.
     """
 
@@ -31,10 +31,10 @@ class ApplicationEvents:
         self._check = check
 
     async def begin(self, deadline: float | None) -> ApplicationEvent | None:
-        """Return what the application has to hear now, None if there is nothing.
+        """Return the next event for the application, None if there is none.
 
-        Attention is called for again unless there is nothing: the application may be kept from
-        hearing the rest by an error, of its listener for instance, or by a signal.
+        If there is one, attention is called for again: an error, for instance of its listener, or a
+        signal may keep the application from the rest.
         """
         self._check()
         self._buffer.clear_attention(EVENT)
@@ -51,12 +51,12 @@ class ApplicationEvents:
                 self._buffer.call_attention(EVENT)
 
     async def finish(self, event: ApplicationEvent) -> None:
-        """Take note, at once, that the application has heard of an event."""
+        """Record at once that the application has handled an event."""
         if self._group is not None:
             self._group.finish_event(event)
 
     async def at_the_end(self, deadline: float) -> list[ApplicationEvent]:
-        """Commit what is finished; return what the application has to hear before it leaves."""
+        """Commit what is finished; return the last event for the application before it leaves."""
         if self._group is None:
             return []
         await self._group.commits.commit_finished(None, deadline)

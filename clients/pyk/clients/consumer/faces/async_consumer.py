@@ -32,14 +32,14 @@ R = TypeVar("R")
 class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     """Reads records of topics, alone or as a member of a group.
 
-    ``async for record in consumer`` and ``await consumer.poll()`` give records. What the loop body
-    finished, or what an earlier poll returned, is what gets committed: at least once. Options are
-    Kafka's, with ``_`` for ``.``; the table is :class:`~pyk.clients.config.ConsumerConfig`.
+    ``async for record in consumer`` and ``await consumer.poll()`` return records. Records are
+    committed once the loop body has finished with them, or once the next poll is called: at least
+    once. Options are Kafka's, with ``_`` for ``.``; the table is
+    :class:`~pyk.clients.config.ConsumerConfig`.
 
-    All of it is used on one event loop, by one task at a time; ``close``, ``wakeup``, ``health``,
-    ``stats`` and commits of named offsets by any. Methods that
-    wait for nothing act at once; awaiting them does no harm.
-    ``clock``, ``network`` and ``random`` are its ways to the world, for tests.
+    Use it on one event loop, in one task at a time; any task may call ``close``, ``wakeup``,
+    ``health``, ``stats`` and ``commit`` of named offsets. Methods that never wait act at once, and
+    may be awaited as well. Tests can replace ``clock``, ``network`` and ``random``.
     """
 
     def _set_up(
@@ -69,13 +69,13 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     async def close(self, timeout: float | None = None) -> None:
         """Commit what is finished, leave the group and end, within ``timeout`` seconds (30).
 
-        Where no ``timeout`` is given, a coordinator that cannot be reached is waited for no longer
-        than 5 seconds; what is not committed then is read again.
+        Without a ``timeout`` it waits no longer than 5 seconds for a coordinator that cannot be
+        reached; records that are not committed then are read again.
 
-        The record, or the batch, that was handed out last does not count as finished: nothing tells
-        whether it is. ``commit()`` before says so, and so does leaving the ``async with`` block
-        without an exception. Any task of the consumer's event loop may close it; on another loop it
-        raises :class:`StateError`.
+        The record, or the batch, that was handed out last does not count as finished, unless
+        ``commit()`` is called first or the ``async with`` block is left without an exception. Any
+        task of the consumer's event loop may close it; on another loop it raises
+        :class:`StateError`.
         """
         if not self._core.is_closed:
             self._core.client.check_place()
@@ -98,7 +98,7 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     if TYPE_CHECKING:
 
         def __aiter__(self) -> AsyncIterator[ConsumerRecord[K, V]]:  # type: ignore[override]
-            """Give records one by one, without end; taking one finishes the one before."""
+            """Yield records one at a time, without end; taking one finishes the one before."""
             ...
 
     async def poll(
@@ -106,9 +106,9 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     ) -> ConsumerRecords[K, V]:
         """Return records as soon as there are some, none after ``timeout`` seconds.
 
-        At most ``max_records`` (``max_poll_records``); a timeout of None has no limit. Coming for
-        more finishes what the last poll returned. Raises what keeps a partition from being read;
-        records before it came first.
+        At most ``max_records`` (``max_poll_records``); a timeout of None has no limit. A poll
+        finishes the records of the poll before. Raises the error that keeps a partition from being
+        read, after the records before it were returned.
         """
         limits = self._core.limits
         spans, records = await self._take(
@@ -178,7 +178,7 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     async def unsubscribe(self) -> None:
         """Read nothing more: commit what is finished, and leave the group.
 
-        What was handed out last does not count as finished; ``commit()`` before says that it is.
+        What was handed out last does not count as finished, unless ``commit()`` is called first.
         """
         await self._run(self._unsubscribe_steps(), alone=True)
 
@@ -205,11 +205,11 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         return self._at_once(self._core.position_calls.seek_to, partitions, OffsetSpec.LATEST)
 
     def pause(self, *partitions: tuple[str, int]) -> Done:
-        """Give no records of these partitions; what is fetched of them is kept."""
+        """Stop returning records of these partitions; fetched records are kept."""
         return self._at_once(self._core.position_calls.pause, partitions)
 
     def resume(self, *partitions: tuple[str, int]) -> Done:
-        """Give records of these partitions again."""
+        """Return records of these partitions again."""
         return self._at_once(self._core.position_calls.resume, partitions)
 
     def paused(self) -> set[TopicPartition]:
@@ -223,11 +223,11 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     ) -> None:
         """Commit everything the application got so far, or a record, a batch, or given offsets.
 
-        Any task may commit what it names. Without arguments it takes the task that came for records
-        last, for they are finished then; others get :class:`ConcurrentUseError`. Raises
-        :class:`CommitFailedError` for what was handed out before the group took the partition away,
-        also if it came back since, and :class:`KafkaTimeoutError` after ``timeout`` seconds
-        (``default_api_timeout_ms``).
+        Any task may commit offsets that it names. Without arguments only the task that polled last
+        may call it, because the call finishes its records; others get :class:`ConcurrentUseError`.
+        Raises :class:`CommitFailedError` for what was handed out before the group took the
+        partition away, also if it came back since, and :class:`KafkaTimeoutError` after ``timeout``
+        seconds (``default_api_timeout_ms``).
         """
         await self._run(self._commit_steps(offsets, timeout), alone=offsets is None)
 
@@ -246,13 +246,14 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
     async def end_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
-        """Return the offset behind the last record, with read_committed the last stable offset."""
+        """Return the offset after the last record, with read_committed the last stable offset."""
         return await self._core.position_calls.end_offsets(partitions, OffsetSpec.LATEST, timeout)
 
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Return the first record at or behind each time (ms), None where there is none."""
+        """Return the offset of the first record at or after each time (ms), None if there is
+        none."""
         return await self._core.position_calls.offsets_for_times(timestamps, timeout)
 
     async def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:
@@ -261,12 +262,12 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
 
 
 def _soon(look: Callable[[], None]) -> None:
-    """Have the next fetch leave when all is taken of which there is something now."""
+    """Let the next fetch leave once everything that is buffered now is taken."""
     asyncio.get_running_loop().call_soon(look)
 
 
 class Done:
-    """What methods that wait for nothing return, so that awaiting them does no harm."""
+    """The result of methods that never wait, which may be awaited as well."""
 
     def __await__(self) -> Generator[Any, None, None]:
         yield from ()

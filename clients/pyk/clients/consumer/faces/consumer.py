@@ -32,13 +32,12 @@ R = TypeVar("R")
 
 
 class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
-    """Reads records of topics, alone or as a member of a group; :class:`AsyncConsumer` is the same,
-    awaited.
+    """Reads records of topics, alone or in a group; :class:`AsyncConsumer` is its asyncio twin.
 
-    ``for record in consumer`` and ``consumer.poll()`` give records. What the loop body finished, or
-    what an earlier poll returned, is what gets committed: at least once. Heartbeats and fetches go
-    on in a thread of its own, however long a record takes; rebalance listeners run inside ``poll``
-    and iteration.
+    ``for record in consumer`` and ``consumer.poll()`` return records. Records are committed once
+    the loop body has finished with them, or once the next poll is called: at least once. Heartbeats
+    and fetches go on in a thread of its own, however long a record takes; rebalance listeners run
+    inside ``poll`` and iteration.
 
     One thread at a time may use it; another one gets :class:`ConcurrentUseError`. ``close``,
     ``wakeup``, ``health``, ``stats`` and commits of named offsets may be called by any.
@@ -73,12 +72,12 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
     def close(self, timeout: float | None = None) -> None:
         """Commit what is finished, leave the group and end, within ``timeout`` seconds (30).
 
-        Where no ``timeout`` is given, a coordinator that cannot be reached is waited for no longer
-        than 5 seconds; what is not committed then is read again.
+        Without a ``timeout`` it waits no longer than 5 seconds for a coordinator that cannot be
+        reached; records that are not committed then are read again.
 
-        The record, or the batch, that was handed out last does not count as finished: nothing tells
-        whether it is. ``commit()`` before says so, and so does leaving the ``with`` block without
-        an exception. Any thread may close it.
+        The record, or the batch, that was handed out last does not count as finished, unless
+        ``commit()`` is called first or the ``with`` block is left without an exception. Any thread
+        may close it.
         """
         if self._guard.is_forked or self._core.is_closed:
             return
@@ -106,7 +105,7 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
     if TYPE_CHECKING:
 
         def __iter__(self) -> Iterator[ConsumerRecord[K, V]]:  # type: ignore[override]
-            """Give records one by one, without end; taking one finishes the one before."""
+            """Yield records one at a time, without end; taking one finishes the one before."""
             ...
 
     def poll(
@@ -114,9 +113,9 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
     ) -> ConsumerRecords[K, V]:
         """Return records as soon as there are some, none after ``timeout`` seconds.
 
-        At most ``max_records`` (``max_poll_records``); a timeout of None has no limit. Coming for
-        more finishes what the last poll returned. Raises what keeps a partition from being read;
-        records before it came first.
+        At most ``max_records`` (``max_poll_records``); a timeout of None has no limit. A poll
+        finishes the records of the poll before. Raises the error that keeps a partition from being
+        read, after the records before it were returned.
         """
         limits = self._core.limits
         spans, records = self._take(limits.poll_records(max_records), limits.poll_deadline(timeout))
@@ -151,7 +150,7 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         return None
 
     def _at_once(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call what never waits on the loop, while nobody else uses the consumer."""
+        """Call a function that never waits on the loop, while no other thread uses the consumer."""
 
         async def call() -> R:
             return function(*args, **kwargs)
@@ -168,7 +167,7 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         return self._thread.call(call(*args, **kwargs))
 
     def _leave_interrupted_poll(self) -> None:
-        """Go back where the handler of a signal has ended a poll: nobody got what it took."""
+        """Go back if a signal handler has ended a poll: nothing got the records that it took."""
         if self._user is None and self._is_taker():
             self._reader.go_back()
 
@@ -205,7 +204,7 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
     def unsubscribe(self) -> None:
         """Read nothing more: commit what is finished, and leave the group.
 
-        What was handed out last does not count as finished; ``commit()`` before says that it is.
+        What was handed out last does not count as finished, unless ``commit()`` is called first.
         """
         self._run(self._unsubscribe_steps(), alone=True)
 
@@ -232,11 +231,11 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         self._at_once(self._core.position_calls.seek_to, partitions, OffsetSpec.LATEST)
 
     def pause(self, *partitions: tuple[str, int]) -> None:
-        """Give no records of these partitions; what is fetched of them is kept."""
+        """Stop returning records of these partitions; fetched records are kept."""
         self._at_once(self._core.position_calls.pause, partitions)
 
     def resume(self, *partitions: tuple[str, int]) -> None:
-        """Give records of these partitions again."""
+        """Return records of these partitions again."""
         self._at_once(self._core.position_calls.resume, partitions)
 
     def paused(self) -> set[TopicPartition]:
@@ -250,11 +249,11 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
     ) -> None:
         """Commit everything the application got so far, or a record, a batch, or given offsets.
 
-        Any thread may commit what it names. Without arguments it takes the thread that came for
-        records last, for they are finished then; others get :class:`ConcurrentUseError`. Raises
-        :class:`CommitFailedError` for what was handed out before the group took the partition away,
-        also if it came back since, and :class:`KafkaTimeoutError` after ``timeout`` seconds
-        (``default_api_timeout_ms``).
+        Any thread may commit offsets that it names. Without arguments only the thread that polled
+        last may call it, because the call finishes its records; others get
+        :class:`ConcurrentUseError`. Raises :class:`CommitFailedError` for what was handed out
+        before the group took the partition away, also if it came back since, and
+        :class:`KafkaTimeoutError` after ``timeout`` seconds (``default_api_timeout_ms``).
         """
         self._run(self._commit_steps(offsets, timeout), alone=offsets is None)
 
@@ -274,14 +273,15 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
     def end_offsets(
         self, partitions: Collection[tuple[str, int]], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
-        """Return the offset behind the last record, with read_committed the last stable offset."""
+        """Return the offset after the last record, with read_committed the last stable offset."""
         end = OffsetSpec.LATEST
         return self._ask(self._core.position_calls.end_offsets, partitions, end, timeout)
 
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Return the first record at or behind each time (ms), None where there is none."""
+        """Return the offset of the first record at or after each time (ms), None if there is
+        none."""
         return self._ask(self._core.position_calls.offsets_for_times, timestamps, timeout)
 
     def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:

@@ -35,7 +35,7 @@ from pyk.runtime.network import Network
 class ConsumerCore:
     """One consumer: its client, its partitions, and the tasks that keep records coming.
 
-    Everything here is called on the loop of the client, but the ``reader``, with which the
+    Everything here is called on the loop of the client, except the ``reader``, with which the
     application takes records in its own thread. What the application calls is divided by what it is
     about: ``subscription_calls``, ``position_calls``, ``commit_calls``, ``standing``; ``events``
     are what it has to hear.
@@ -94,7 +94,7 @@ class ConsumerCore:
         )
 
     def _create_fetching(self) -> None:
-        """Make what resolves positions and fetches, and the calls that ask about positions."""
+        """Create what resolves positions and fetches, and the calls about positions."""
         lookup = OffsetLookup(self.client, read_committed=self.config.reads_committed)
         resolver = PositionResolver(
             self.client,
@@ -117,7 +117,7 @@ class ConsumerCore:
         )
 
     def _create_calls(self) -> None:
-        """Make the other calls of the application, and what it hears."""
+        """Create the other calls of the application, and its events."""
         self.subscription_calls = SubscriptionCalls(
             self.client,
             self.positions,
@@ -147,7 +147,7 @@ class ConsumerCore:
     # -- life --------------------------------------------------------------------------------------
 
     async def start(self, timeout: float | None = None) -> None:
-        """Connect, and begin with what was asked for so far."""
+        """Connect, and begin with the subscription or assignment so far."""
         async with self._starting:
             self.check()
             if self.is_started:
@@ -166,7 +166,7 @@ class ConsumerCore:
         return self._loop is not None
 
     async def ready(self) -> None:
-        """Start, unless that was done; raise if the consumer cannot be used."""
+        """Start if that has not been done; raise if the consumer cannot be used."""
         if not self.is_started:
             await self.start()
         self.check()
@@ -177,11 +177,11 @@ class ConsumerCore:
             self._fetch_loop.fetch()
 
     def _look(self) -> None:
-        """Look what there is to fetch, or to find out, now that something has changed."""
+        """Look for partitions to fetch or to resolve, because something has changed."""
         self._fetch_loop.look()
 
     async def begin_leaving(self, deadline: float) -> list[ApplicationEvent]:
-        """Commit what is finished; return what the application has to hear before it leaves."""
+        """Commit what is finished; return the last event for the application before it leaves."""
         return [] if self._is_closed else await self.events.at_the_end(deadline)
 
     async def close(self, deadline: float) -> None:
@@ -200,7 +200,7 @@ class ConsumerCore:
             await self.client.close(left)
 
     async def abandon(self) -> None:
-        """Commit what is finished, leave and end, because nobody has the consumer any more."""
+        """Commit what is finished, leave and end, because the consumer was dropped."""
         deadlines = self.limits.closing(None)
         try:
             await self.begin_leaving(deadlines.commit)
@@ -208,7 +208,7 @@ class ConsumerCore:
             await self.close(deadlines.end)
 
     def abandon_soon(self) -> None:
-        """Have the consumer abandoned on its event loop; any thread may call it."""
+        """Abandon the consumer on its event loop; any thread may call it."""
         if self._loop is None:
             return
         with contextlib.suppress(RuntimeError):  # the loop has ended
@@ -228,5 +228,5 @@ class ConsumerCore:
             raise StateError(str(failure)) from failure.__cause__
 
     def forked(self) -> None:
-        """Have the application notice, in a process forked off, whose consumer this is."""
+        """Make the application notice, in a forked child, that the consumer is the parent's."""
         self.buffer.call_attention(FORKED)

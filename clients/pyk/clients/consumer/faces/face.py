@@ -34,15 +34,15 @@ from pyk.runtime.network import Network
 
 @with_options_of(ConsumerConfig, ConsumerOptions)
 class ConsumerFace(Generic[K, V]):
-    """A consumer but for how it waits: in a thread, or in a task."""
+    """A consumer, except for how it waits: in a thread, or in a task."""
 
     _core: ConsumerCore
     _buffer: FetchBuffer
     _reader: FetchReader
     _user: Any
-    """The thread or task that is inside of poll or iteration, None if there is none."""
+    """The thread or task that is inside poll or iteration, None between calls."""
     _taker: Any
-    """The one that came for records last."""
+    """The thread or task that polled last."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class ConsumerFace(Generic[K, V]):
 
         Raises :class:`ConfigurationError` for an option that is unknown or out of range.
         ``topics`` are subscribed to.
-        ``clock``, ``network`` and ``random`` are ways to the world, for tests.
+        Tests can replace ``clock``, ``network`` and ``random``.
         """
         config = ConsumerConfig.from_kwargs(bootstrap_servers, **options)
         self._set_up(config, topics, clock=clock, network=network, random=random)
@@ -81,7 +81,7 @@ class ConsumerFace(Generic[K, V]):
     def _set_up(
         self, config: ConsumerConfig, topics: Iterable[str] | None, **environment: Any
     ) -> None:
-        """Make what the consumer stands on; ``environment`` is the core's."""
+        """Create the core of the consumer, with this ``environment``."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -92,25 +92,25 @@ class ConsumerFace(Generic[K, V]):
         return self._core.positions.partitions
 
     def subscription(self) -> set[str]:
-        """Return the topics that were asked for, or that match the pattern now."""
+        """Return the topics of the subscription, or those that match its pattern now."""
         return set(self._core.subscription_calls.topics)
 
     def wakeup(self) -> None:
-        """Have the poll or iteration under way, or the next one, raise :class:`WakeupError`."""
+        """Make the current poll or iteration, or the next one, raise :class:`WakeupError`."""
         self._buffer.call_attention(WAKEUP)
 
     def health(self) -> ConsumerHealth:
-        """Return how each partition, and the membership, stands at this moment."""
+        """Return the state of each partition, and of the membership, at this moment."""
         return self._core.standing.health()
 
     def stats(self) -> ConsumerStats:
-        """Return what the consumer has done and holds at this moment."""
+        """Return the consumer's counters at this moment."""
         return self._core.standing.stats()
 
     # -- steps, which each face drives -------------------------------------------------------------
 
     def _attend_steps(self, deadline: float | None) -> Steps[None]:
-        """Look what there is besides records, and do it."""
+        """Handle what is due besides records."""
         self._raise_if_ended()
         self._reader.come_back()
         events = self._core.events
@@ -160,21 +160,22 @@ class ConsumerFace(Generic[K, V]):
 
     @property
     def _guard(self) -> ForkGuard:
-        """What knows whether the process was forked since the consumer was made."""
+        """The guard that knows whether the process was forked since the consumer was made."""
         raise NotImplementedError
 
     def _check_commit_of_all(self) -> None:
-        """Raise while records are taken, by a deserializer for instance, or by who has none."""
+        """Raise inside a deserializer or signal handler, and in a thread or task that did not poll
+        last."""
         self._refuse_others()
         if self._user is not None and self._reader.is_under_way:
             raise StateError(
-                "a deserializer, or the handler of a signal, cannot come for records or commit "
-                "them while others are taken"
+                "a deserializer or signal handler cannot poll or commit while records are "
+                "being taken"
             )
         if not self._is_taker():
             raise ConcurrentUseError(
-                f"{self._taker!r} came for records last: commit() there, or name here what is "
-                "finished, a record for instance"
+                f"{self._taker!r} polled last: call commit() there, or pass it what is "
+                "finished, such as a record"
             )
 
     def _finish_after(self, error: BaseException | None) -> None:
@@ -183,7 +184,7 @@ class ConsumerFace(Generic[K, V]):
             self._reader.finish()
 
     def _raise_if_ended(self) -> None:
-        """Raise where attention was called for because reading cannot, or shall not, go on."""
+        """Raise if reading cannot go on, or was interrupted by :meth:`wakeup`."""
         reasons = self._buffer.attention
         if reasons & FORKED:
             self._guard.check()

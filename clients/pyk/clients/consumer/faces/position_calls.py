@@ -1,4 +1,4 @@
-"""What the application asks about positions and the ends of logs, and where it wants to read."""
+"""The calls of a consumer about positions and the ends of logs."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from pyk.clients.topic_partition import (
 
 
 class PositionCalls:
-    """The calls of a consumer that are about positions: ask for them, set them, pause, compare.
+    """The calls of a consumer about positions: ask for them, set them, pause, compare.
 
-    ``look`` has the fetch loop look at what has changed; ``check`` raises if the consumer cannot be
-    used; ``ready`` starts it first if need be.
+    ``look`` makes the fetch loop look at what has changed; ``check`` raises if the consumer cannot
+    be used; ``ready`` starts it first if need be.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class PositionCalls:
             except TimeoutError as error:
                 self._check()
                 raise KafkaTimeoutError(
-                    f"the position of {assigned.topic_partition} was not found out in time"
+                    f"the position of {assigned.topic_partition} was not resolved in time"
                     f"{'' if assigned.error is None else f': {assigned.error}'}"
                 ) from error
             assigned = self._assigned_partition(partition)

@@ -1,4 +1,4 @@
-"""Look at the parts of a consumer, and tell how it stands."""
+"""Gather the health and the counters of a consumer from its parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyk.clients.engine.reachability import UnreachableNode
 
 
 class Standing:
-    """How one consumer stands; ``topic_errors`` returns what keeps topics from being read."""
+    """The health of one consumer; ``topic_errors`` returns why topics cannot be read."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Standing:
         self._topic_errors = topic_errors
 
     def stats(self) -> ConsumerStats:
-        """Return what the consumer has done and holds at this moment."""
+        """Return the consumer's counters at this moment."""
         return ConsumerStats(
             records=self._reader.taken + self._reader.polled,
             assigned_partitions=len(self._positions.partitions),
@@ -43,7 +43,7 @@ class Standing:
         )
 
     def health(self) -> ConsumerHealth:
-        """Return how each partition, and the membership, stands at this moment."""
+        """Return the state of each partition, and of the membership, at this moment."""
         now, image = self._client.clock.now(), self._client.metadata
         partitions = {
             assigned.topic_partition: partition_health(
@@ -64,7 +64,8 @@ class Standing:
         )
 
     def _needed_but_unreachable(self) -> list[UnreachableNode]:
-        """Return the unreachable nodes that lead what is assigned; all, while nothing is."""
+        """Return the unreachable nodes that lead assigned partitions; all of them without an
+        assignment."""
         image = self._client.metadata
         leaders = {image.leader(assigned.topic_partition) for assigned in self._positions}
         return [

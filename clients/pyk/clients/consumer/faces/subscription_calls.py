@@ -30,8 +30,8 @@ SUBSCRIPTION = "subscription"
 class SubscriptionCalls:
     """Topics by name or by pattern, or partitions, and the partitions that follow from them.
 
-    ``look`` has the fetch loop look at what has changed; ``check`` raises if the consumer cannot be
-    used.
+    ``look`` makes the fetch loop look at what has changed; ``check`` raises if the consumer cannot
+    be used.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class SubscriptionCalls:
         """Raise if the consumer cannot be used, or if no record could ever come."""
         self._check()
         if self._subscriptions.kind is SubscriptionKind.NONE:
-            raise StateError("the consumer was not told what to read: subscribe or assign first")
+            raise StateError("the consumer has nothing to read: call subscribe() or assign() first")
 
     def topic_errors(self) -> dict[str, KafkaError]:
         """Return what keeps wanted topics from being read."""
@@ -153,7 +153,8 @@ class SubscriptionCalls:
             self._follow_topics(is_first=False)
 
     def _watch_topics(self, image: MetadataImage) -> None:
-        """Notice wanted topics that cannot be read, and ask for them until they can."""
+        """Detect subscribed topics that cannot be read, and request their metadata until they
+        can."""
         subscriptions, watch = self._subscriptions, self._topic_watch
         assigned = {partition.topic for partition in self._positions.partitions}
         topics = subscriptions.topics if subscriptions.has_topics else assigned
