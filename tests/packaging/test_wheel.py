@@ -65,9 +65,14 @@ def test_the_wheel_has_no_other_files(wheel: Path) -> None:
     assert [name for name in names(wheel) if name.endswith((".c", ".so", ".html"))] == []
 
 
-def test_every_python_file_of_the_parts_is_in_the_wheel(wheel: Path) -> None:
+def test_every_file_of_the_parts_is_in_the_wheel(wheel: Path) -> None:
+    built = {".so", ".pyd", ".c", ".pyc"}
     expected = {
-        str(path.relative_to(ROOT / part)) for part in PARTS for path in (ROOT / part).rglob("*.py")
+        str(path.relative_to(ROOT / part))
+        for part in PARTS
+        for path in (ROOT / part / "pyk").rglob("*")
+        if path.is_file() and path.suffix not in built
     }
 
+    assert {Path(name).suffix for name in expected} >= {".py", ".pyx", ".pxd", ".tsv", ".typed"}
     assert expected - set(names(wheel)) == set()
