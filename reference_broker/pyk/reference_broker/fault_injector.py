@@ -126,7 +126,7 @@ class FaultInjector:
             return []
         data = bytearray().join(_bytes_of(part) for part in parts)
         if effect.corrupt_at is not None:
-            data[effect.corrupt_at] ^= 0xFF
+            data[max(-len(data), min(effect.corrupt_at, len(data) - 1))] ^= 0xFF
         if effect.truncate_to is not None:
             connection.transport.write([data[: effect.truncate_to]])
             raise ConnectionClosedError

@@ -224,7 +224,10 @@ class FaultRule:
         return self
 
     def corrupt(self, position: int = -1) -> Self:
-        """Invert all bits of one byte of the response, by default the last."""
+        """Invert all bits of one byte of the response, by default the last.
+
+        Its length comes first, in 4 bytes. A position behind its end means the last byte.
+        """
         self.effect.corrupt_at = position
         return self
 

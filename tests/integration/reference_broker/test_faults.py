@@ -13,6 +13,7 @@ from pyk.protocol.messages.produce import PartitionProduceData, TopicProduceData
 from pyk.reference_broker import AsyncCluster, Cluster
 from support.broker_requests import TOPIC, fetch, produce, produce_one, values
 from support.raw_client import RawClient, batch
+from support.real_time import IN_TIME
 
 
 @pytest.fixture
@@ -146,6 +147,21 @@ async def test_a_response_can_be_truncated_or_damaged(
         other.send(fetch(0), 12)
         frame = await other.receive_frame()
         assert frame[0] == 0xFF
+
+
+async def test_a_position_behind_the_end_of_a_response_means_its_last_byte(
+    cluster: AsyncCluster, client: RawClient
+) -> None:
+    cluster.faults.on("Fetch").once().corrupt(1 << 20)
+    waiting = fetch(0, max_wait_ms=50)
+
+    client.send(waiting, 12)
+    corrupted = await asyncio.wait_for(client.receive_frame(), IN_TIME)
+    client.send(waiting, 12)
+    sound = await client.receive_frame()
+
+    assert corrupted[-1] == sound[-1] ^ 0xFF
+    assert len(corrupted) == len(sound)
 
 
 async def test_a_throttled_response_has_the_throttle_time(
