@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from pyk.protocol.connection import Request, RequestError, ServerConnection
-from pyk.protocol.errors import EncodeError, ProtocolError
+from pyk.protocol.errors import ProtocolError
 from pyk.protocol.schema import Message
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ConnectionClosedError
@@ -252,8 +252,8 @@ class Connection:
         except ConnectionClosedError:
             self.transport.close()
             return
-        except (EncodeError, TypeError):
-            log.exception("Could not encode the response to %s", request.api_key.api_name)
+        except Exception:  # whatever it is: the client would wait for a response
+            log.exception("Could not send the response to %s", request.api_key.api_name)
             self.transport.abort()
             return
         for part in parts:

@@ -16,6 +16,7 @@ from pyk.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, P
 from pyk.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from pyk.protocol.schema import Message
 from pyk.protocol.versions import VersionRange
+from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.network.connection import Connection
 from pyk.reference_broker.network.listener import BrokerListener, ListenerLimits
 from pyk.reference_broker.storage.file_records import FileRecords
@@ -38,7 +39,7 @@ class Answers:
         self.handled: list[int] = []
         self.events: list[str] = []
 
-    def handle(self, request: Request, connection: Connection) -> Message:
+    def handle(self, request: Request, connection: Connection) -> HandlerResult:
         self.handled.append(connection.connection_id)
         self.events.append("handle")
         current_clock().advance(self.seconds)
@@ -135,6 +136,27 @@ async def test_the_handler_learns_when_what_arrived_together_is_handled_and_answ
         await eventually(lambda: "end" in handler.events)
 
     assert handler.events == ["begin", "handle", "respond", "handle", "respond", "end"]
+
+
+class LateAndBroken(Answers):
+    """Answers later, with what a bug keeps from being sent."""
+
+    def handle(self, request: Request, connection: Connection) -> Deferred[Message]:
+        response: Deferred[Message] = Deferred()
+        asyncio.get_running_loop().call_later(1, response.complete, HeartbeatResponse())
+        return response
+
+    def outgoing(self, request: Request, connection: Connection, parts: list[Any]) -> list[Any]:
+        raise IndexError("a bug")
+
+
+@virtual_time
+async def test_a_connection_is_closed_when_a_bug_keeps_its_response_from_being_sent() -> None:
+    async with listening(LateAndBroken()) as (_, connect):
+        peer = await connect(MB)
+        peer.send(HeartbeatRequest(group_id="g"))
+
+        await eventually(lambda: peer.is_cut_off)
 
 
 @virtual_time
