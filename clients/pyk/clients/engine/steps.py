@@ -11,7 +11,6 @@ waits, so that a ``finally`` there may yield further steps.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeVar, cast
 
@@ -23,14 +22,16 @@ def run(steps: Generator[S, Any, R], do: Callable[[S], object]) -> R:
     """Return what the steps return; ``do`` does each of them in this thread."""
     go_on: Callable[[Any], S] = steps.send
     outcome: object = None
+    generator: Any = steps  # which has a frame until it ends; a Generator may be of another type
     try:
         while True:
             try:
-                step = go_on(outcome)
-                go_on, outcome = steps.send, do(step)
+                while True:  # inside of the try: an interrupt may come at its end, too
+                    step = go_on(outcome)
+                    go_on, outcome = steps.send, do(step)
             except BaseException as error:
                 outcome = None  # the traceback of an error leads to this frame
-                if has_ended(steps):
+                if generator.gi_frame is None:  # it has returned or raised
                     if isinstance(error, StopIteration):
                         return cast("R", error.value)
                     raise
@@ -43,22 +44,19 @@ async def run_awaited(steps: Generator[S, Any, R], do: Callable[[S], Awaitable[o
     """Return what the steps return; ``do`` does each of them, awaited in this task."""
     go_on: Callable[[Any], S] = steps.send
     outcome: object = None
+    generator: Any = steps  # which has a frame until it ends; a Generator may be of another type
     try:
         while True:
             try:
-                step = go_on(outcome)
-                go_on, outcome = steps.send, await do(step)
+                while True:  # inside of the try: an interrupt may come at its end, too
+                    step = go_on(outcome)
+                    go_on, outcome = steps.send, await do(step)
             except BaseException as error:
-                outcome = None
-                if has_ended(steps):
+                outcome = None  # the traceback of an error leads to this frame
+                if generator.gi_frame is None:  # it has returned or raised
                     if isinstance(error, StopIteration):
                         return cast("R", error.value)
                     raise
                 go_on, outcome = steps.throw, error
     finally:
         steps.close()
-
-
-def has_ended(steps: Generator[Any, Any, Any]) -> bool:
-    """Tell whether a generator has returned or raised."""
-    return inspect.getgeneratorstate(steps) == inspect.GEN_CLOSED
