@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import pytest
 
 from pyk.clients import Consumer
 from support.blocking_consuming import partitions, produce, reader
-from support.interruptions import Interrupt
+from support.interruptions import Interrupt, interrupted_at
 
 INTERVALS = [0.0003 + 0.00007 * number for number in range(30)]
 
@@ -58,3 +59,19 @@ def test_no_record_is_lost_or_repeated_when_polls_are_interrupted_anywhere(clust
     read = sorted(int(record.value) for batch in polled for record in batch)
     assert read == list(range(3000))
     assert all(offset is None or offset.offset <= 1000 for offset in committed.values())
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+def test_a_consumer_can_be_closed_again_after_a_close_that_was_interrupted_anywhere(cluster, topic):
+    for number in itertools.count(1):
+        consumer = reader(cluster, topic)
+        consumer.start()
+        with interrupted_at(number, "faces/consumer.py:_do", "engine/steps.py:run") as interruption:
+            consumer.close()
+
+        consumer.close()
+
+        assert consumer._thread.is_closed
+        if not interruption.is_over:
+            break
+    assert number > 6

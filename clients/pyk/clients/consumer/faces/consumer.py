@@ -58,6 +58,7 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         )
         BlockingReadPath.__init__(self, core, thread, pace)
         thread.guard.on_fork = lambda error: core.forked()
+        thread.at_end = core.client.abort
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -83,10 +84,12 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
             return
         deadlines = self._core.limits.closing(timeout)
         try:
-            if self._thread.loop is not None:
+            # A close that a signal has interrupted may have ended the thread, and no more.
+            if self._thread.loop is not None and not self._thread.is_closed:
                 self._run(self._close_steps(deadlines))
         finally:
             self._thread.close()
+            self._core.end()
 
     def __exit__(
         self,

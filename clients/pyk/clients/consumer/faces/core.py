@@ -199,6 +199,11 @@ class ConsumerCore:
             left = max(0.0, deadline - self.client.clock.now())
             await self.client.close(left)
 
+    def end(self) -> None:
+        """Take note that nothing more will come, once its event loop has ended."""
+        self._is_closed = True
+        self.buffer.call_attention(CLOSED)
+
     async def abandon(self) -> None:
         """Commit what is finished, leave and end, because the consumer was dropped."""
         deadlines = self.limits.closing(None)
