@@ -149,7 +149,7 @@ def is_named(path: str, entry: str) -> bool:
 
 
 def unnamed_modules(part: str) -> list[str]:
-    """Return the modules that no map names, neither themselves nor the folder they are in."""
+    """Return the modules that no map names, neither by themselves nor by their folder."""
     named, _ = entries(part)
     return [
         module

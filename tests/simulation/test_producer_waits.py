@@ -1,4 +1,4 @@
-"""What a producer waits for, how long, and what those who wait hear in the end."""
+"""What a producer waits for, how long, and the errors that its waiters get."""
 
 from __future__ import annotations
 

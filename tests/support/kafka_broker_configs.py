@@ -26,7 +26,7 @@ HEAD = f"""\
 
 
 async def describe(client: RawClient) -> list[Any]:
-    """Return what a broker says of its own configurations."""
+    """Return a broker's description of its own configurations."""
     broker = DescribeConfigsResource(
         resource_type=BROKER, resource_name="0", configuration_keys=None
     )

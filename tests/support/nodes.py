@@ -97,7 +97,7 @@ class Node:
         return self.broker.services.replicas.get(name, number)
 
     def group(self, group: str = GROUP) -> ShardRuntime[GroupShard]:
-        """Return the shard of a group; raise ``ApiError`` if there is none."""
+        """Return the shard of a group; raise ``ApiError`` if the broker runs none for it."""
         return find_group(self.broker.services, group)
 
     @property

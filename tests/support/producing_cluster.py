@@ -55,7 +55,8 @@ class ProducingCluster(ScriptedCluster):
         return self.answer(request, self._append)
 
     def answer(self, request: ProduceRequest, judge: Callable[[tuple[str, int], Any], Any]) -> Any:
-        """Answer with what ``judge(place, data)`` says of each partition: (code, base offset)."""
+        """Answer with the result of ``judge(place, data)`` for each partition: (code, base
+        offset)."""
         names = {topic.topic_id: name for name, topic in self.topics.items()}
         topics = []
         for topic in request.topic_data:

@@ -74,7 +74,7 @@ class Received:
 
 @attrs.define
 class Topic:
-    """What the cluster says of a topic."""
+    """The metadata of a topic."""
 
     topic_id: UUID
     leaders: list[int]

@@ -157,7 +157,7 @@ class Client(RequestPath):
         max_version: int | None = None,
         lane: Lane = "main",
     ) -> Any:
-        """Send a request to a node and return its response; None where there is none (acks 0).
+        """Send a request to a node and return its response; None with acks 0.
 
         Requests of one lane leave in the order of the calls. Raises :class:`NodeUnavailableError`
         (not connected, so certainly not applied), :class:`NodeDisconnectedError` and

@@ -1,6 +1,6 @@
 """Notice that this process was forked off after a client was made.
 
-The child has the client's memory, but neither its thread nor a right to its connections: what it
+The child has the client's memory, but not its thread, and no right to its connections: what it
 wrote would be mixed into the parent's requests.
 """
 

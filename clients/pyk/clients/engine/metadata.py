@@ -366,7 +366,7 @@ def _is_stale(
         known.leader_epoch is not None
         and answered.leader_epoch is not None
         and answered.leader_epoch < known.leader_epoch
-        # A leader that is no node of the cluster can never be reached, whatever its epoch.
+        # A leader that is not a node of the cluster can never be reached, whatever its epoch.
         and (known.leader_id is None or known.leader_id in nodes)
     )
 

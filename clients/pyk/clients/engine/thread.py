@@ -18,7 +18,7 @@ its own thread, until it has what it waits for:
    callers come and go.
 4. **No work is forgotten.** A thread that gives the loop work from outside wakes the thread in
    ``select`` (:meth:`SharedLoop.poke`) or, if no thread is there, the background thread. A caller
-   that leaves does the same if it leaves something that is ready, or others who wait. Timers
+   that leaves does the same if it leaves work that is ready, or other waiters. Timers
    end a nap; work in progress that no caller waits for is found at the end of one. So is
    what may wait until the caller comes back (:meth:`LoopThread.leave`), if it does not.
 5. **A visit** runs one function between two turns, in the thread that asks for it, if the loop is

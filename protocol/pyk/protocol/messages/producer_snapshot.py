@@ -7,7 +7,7 @@ from pyk.protocol.schema import Message, Struct, array, data, int16, int32, int6
 
 @struct
 class ProducerEntry(Struct):
-    """What the log says of one producer up to the snapshot's offset."""
+    """The state of one producer at the snapshot's offset."""
 
     producer_id: int = int64()
     epoch: int = int16()

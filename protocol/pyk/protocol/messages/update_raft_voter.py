@@ -42,7 +42,7 @@ class KRaftVersionFeature(Struct):
 class UpdateRaftVoterRequest(Message):
     """Tell the leader of the quorum where a voter can be reached now and what it supports.
 
-    Sent by the voter itself, when that differs from what the log says of it.
+    Sent by the voter itself, when that differs from the log.
     """
 
     cluster_id: str | None = string(nullable="0+")

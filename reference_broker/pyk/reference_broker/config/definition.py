@@ -145,7 +145,7 @@ class ConfigDefinition:
         parsed = tuple(dict.fromkeys(str(name).strip() for name in names if str(name).strip()))
         wrong = [name for name in parsed if self.choices and name not in self.choices]
         if wrong:
-            raise self._error(value, f"{wrong[0]!r} is none of {', '.join(self.choices)}")
+            raise self._error(value, f"{wrong[0]!r} is not one of {', '.join(self.choices)}")
         return parsed
 
     def _check_range(self, number: float) -> None:

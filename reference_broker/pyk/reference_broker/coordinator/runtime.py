@@ -217,7 +217,8 @@ class ShardRuntime(Generic[S]):
             self.high_watermark_moved()
 
     def _code_of(self, error: Exception) -> ErrorCode:
-        """Return what a write failed with: after a bug too, or those who wait would for ever."""
+        """Return the error of a failed write, also after a bug, so that no waiter waits for
+        ever."""
         if isinstance(error, ApiError):
             log.warning("Could not write to %s: %s", self._name, error)
             return error.code

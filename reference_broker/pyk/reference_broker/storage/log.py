@@ -195,7 +195,7 @@ class Log:
         )
 
     def append_as_follower(self, records: Buffer) -> LogAppendResult | None:
-        """Append the batches in ``records`` as their leader stored them; None if there are none.
+        """Append the batches in ``records`` as their leader stored them; None without batches.
 
         Raises ``CorruptRecordsError`` for a damaged batch, ``OffsetOutOfRangeError`` for one that
         does not lie behind the log's end.

@@ -9,7 +9,7 @@ from pyk.runtime import slotted
 
 @slotted.define(eq=False)
 class Inode:
-    """The content of a file, and how to get back to what the disk is sure to hold.
+    """The content of a file, and how to restore what is surely on the disk.
 
     Of bytes only those are kept that were flushed and are overwritten; logs only grow, so in
     practice there are none.

@@ -299,7 +299,7 @@ def test_a_backoff_that_is_raised_above_its_maximum_is_constant() -> None:
     assert config.reconnect_backoff_max_ms == 5_000
 
 
-# -- names that are none ---------------------------------------------------------------------------
+# -- unknown names ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

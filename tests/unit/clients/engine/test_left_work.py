@@ -1,4 +1,4 @@
-"""What a caller that drives the loop leaves to whoever runs the next turn."""
+"""Work that a caller that drives the loop leaves to the thread that runs the next turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When metadata are asked for again."""
+"""When metadata is requested again."""
 
 from __future__ import annotations
 

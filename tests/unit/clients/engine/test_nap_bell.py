@@ -1,4 +1,4 @@
-"""A thread that naps while callers drive the loop, and whoever rings."""
+"""A thread that naps while callers drive the loop, and the threads that ring."""
 
 from __future__ import annotations
 

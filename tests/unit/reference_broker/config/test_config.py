@@ -60,7 +60,7 @@ def test_values_may_be_python_values():
         ("segment.bytes", "1000", "use a value from 1048576"),
         ("min.cleanable.dirty.ratio", "2", "use a value from 0 to 1"),
         ("min.cleanable.dirty.ratio", "half", "not a number"),
-        ("cleanup.policy", "delete,shred", "'shred' is none of delete, compact"),
+        ("cleanup.policy", "delete,shred", "'shred' is not one of delete, compact"),
         ("compression.type", "brotli", "use one of producer, uncompressed"),
         ("preallocate", "yes", "use true or false"),
     ],

@@ -1,4 +1,4 @@
-"""A signal whose handler raises, wherever it comes, neither loses nor repeats a record."""
+"""A signal whose handler raises loses and repeats no record, wherever it comes."""
 
 from __future__ import annotations
 
