@@ -45,6 +45,32 @@ def pyk_partitions(run: Run) -> list[Any]:
     return [TopicPartition(run.topic, partition) for partition in range(PARTITIONS)]
 
 
+def _iterate(run: Run, consumer: Any) -> None:
+    """Read all records by iteration, with any client whose records have a ``value``."""
+    read, total = 0, run.records
+    for record in consumer:
+        record.value
+        if not read:
+            run.first()
+        read += 1
+        if read == total:
+            break
+    run.done(read)
+
+
+async def _async_iterate(run: Run, consumer: Any) -> None:
+    """Read all records by iteration, with any asyncio client."""
+    read, total = 0, run.records
+    async for record in consumer:
+        record.value
+        if not read:
+            run.first()
+        read += 1
+        if read == total:
+            break
+    run.done(read)
+
+
 def _pyk_poll(run: Run, max_records: int) -> None:
     from pyk.clients import Consumer
 
@@ -73,15 +99,7 @@ def pyk_iterate(run: Run) -> None:
 
     with Consumer(run.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign(pyk_partitions(run))
-        read, total = 0, run.records
-        for record in consumer:
-            record.value
-            if not read:
-                run.first()
-            read += 1
-            if read == total:
-                break
-        run.done(read)
+        _iterate(run, consumer)
 
 
 def pyk_columns(run: Run) -> None:
@@ -104,15 +122,7 @@ async def pyk_async_for(run: Run) -> None:
 
     async with AsyncConsumer(run.bootstrap, auto_offset_reset="earliest") as consumer:
         await consumer.assign(pyk_partitions(run))
-        read, total = 0, run.records
-        async for record in consumer:
-            record.value
-            if not read:
-                run.first()
-            read += 1
-            if read == total:
-                break
-        run.done(read)
+        await _async_iterate(run, consumer)
 
 
 def _confluent_consumer(run: Run) -> Any:
@@ -172,15 +182,7 @@ async def _aiokafka_consumer(run: Run) -> Any:
 
 async def aiokafka_async_for(run: Run) -> None:
     consumer = await _aiokafka_consumer(run)
-    read, total = 0, run.records
-    async for record in consumer:
-        record.value
-        if not read:
-            run.first()
-        read += 1
-        if read == total:
-            break
-    run.done(read)
+    await _async_iterate(run, consumer)
     await consumer.stop()
 
 
@@ -203,15 +205,7 @@ def kafka_python_iterate(run: Run) -> None:
     consumer = KafkaConsumer(bootstrap_servers=run.bootstrap, auto_offset_reset="earliest")
     consumer.assign([TopicPartition(run.topic, p) for p in range(PARTITIONS)])
     consumer.seek_to_beginning()
-    read, total = 0, run.records
-    for record in consumer:
-        record.value
-        if not read:
-            run.first()
-        read += 1
-        if read == total:
-            break
-    run.done(read)
+    _iterate(run, consumer)
     consumer.close()
 
 

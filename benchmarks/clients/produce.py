@@ -50,18 +50,23 @@ def pyk_config(run: Run) -> dict[str, Any]:
     }
 
 
+def _send(run: Run, producer: Any) -> None:
+    """Send all records with ``send(topic, value)`` and flush."""
+    send, topic = producer.send, run.topic
+    for value in run.warm_up():
+        send(topic, value)
+    producer.flush()
+    for value in run.measured():
+        send(topic, value)
+    producer.flush()
+    run.done()
+
+
 def pyk_send(run: Run) -> None:
     from pyk.clients import Producer
 
     with Producer(run.bootstrap, **pyk_config(run)) as producer:
-        send, topic = producer.send, run.topic
-        for value in run.warm_up():
-            send(topic, value)
-        producer.flush()
-        for value in run.measured():
-            send(topic, value)
-        producer.flush()
-        run.done()
+        _send(run, producer)
 
 
 def pyk_send_callback(run: Run) -> None:
@@ -198,14 +203,7 @@ def kafka_python_send(run: Run) -> None:
         enable_idempotence=True,
         acks="all",
     )
-    send, topic = producer.send, run.topic
-    for value in run.warm_up():
-        send(topic, value)
-    producer.flush()
-    for value in run.measured():
-        send(topic, value)
-    producer.flush()
-    run.done()
+    _send(run, producer)
     producer.close()
 
 

@@ -80,17 +80,21 @@ def pyk_send_and_wait(run: Run) -> None:
                 run.took(began)
 
 
+async def _async_send_and_wait(run: Run, producer: Any) -> None:
+    for _ in range(WARM_UP):
+        await producer.send_and_wait(run.topic, VALUE)
+    with run.measured() as numbers:
+        for _ in numbers:
+            began = time.perf_counter()
+            await producer.send_and_wait(run.topic, VALUE)
+            run.took(began)
+
+
 async def pyk_async_send_and_wait(run: Run) -> None:
     from pyk.clients import AsyncProducer
 
     async with AsyncProducer[bytes, bytes](run.bootstrap, **settings.PYK_PRODUCER) as producer:
-        for _ in range(WARM_UP):
-            await producer.send_and_wait(run.topic, VALUE)
-        with run.measured() as numbers:
-            for _ in numbers:
-                began = time.perf_counter()
-                await producer.send_and_wait(run.topic, VALUE)
-                run.took(began)
+        await _async_send_and_wait(run, producer)
 
 
 def confluent_produce_flush(run: Run) -> None:
@@ -114,13 +118,7 @@ async def aiokafka_send_and_wait(run: Run) -> None:
     producer = AIOKafkaProducer(bootstrap_servers=run.bootstrap, **settings.AIOKAFKA_PRODUCER)
     await producer.start()
     try:
-        for _ in range(WARM_UP):
-            await producer.send_and_wait(run.topic, VALUE)
-        with run.measured() as numbers:
-            for _ in numbers:
-                began = time.perf_counter()
-                await producer.send_and_wait(run.topic, VALUE)
-                run.took(began)
+        await _async_send_and_wait(run, producer)
     finally:
         await producer.stop()
 

@@ -108,28 +108,36 @@ def _value() -> bytes:
 # -- producers -------------------------------------------------------------------------------------
 
 
+def _produce(run: Run, producer: Any) -> None:
+    for value in run.first_values():
+        producer.send(run.topic, value)
+    producer.flush()
+    for value in run.values():
+        producer.send(run.topic, value)
+    producer.flush()
+
+
+async def _async_produce(run: Run, producer: Any) -> None:
+    for value in run.first_values():
+        await producer.send(run.topic, value)
+    await producer.flush()
+    async for value in run.async_values():
+        await producer.send(run.topic, value)
+    await producer.flush()
+
+
 def pyk_produce(run: Run) -> None:
     from pyk.clients import Producer
 
     with Producer[bytes, bytes](run.bootstrap, **settings.PYK_PRODUCER) as producer:
-        for value in run.first_values():
-            producer.send(run.topic, value)
-        producer.flush()
-        for value in run.values():
-            producer.send(run.topic, value)
-        producer.flush()
+        _produce(run, producer)
 
 
 async def pyk_async_produce(run: Run) -> None:
     from pyk.clients import AsyncProducer
 
     async with AsyncProducer[bytes, bytes](run.bootstrap, **settings.PYK_PRODUCER) as producer:
-        for value in run.first_values():
-            await producer.send(run.topic, value)
-        await producer.flush()
-        async for value in run.async_values():
-            await producer.send(run.topic, value)
-        await producer.flush()
+        await _async_produce(run, producer)
 
 
 async def aiokafka_produce(run: Run) -> None:
@@ -138,12 +146,7 @@ async def aiokafka_produce(run: Run) -> None:
     producer = AIOKafkaProducer(bootstrap_servers=run.bootstrap, **settings.AIOKAFKA_PRODUCER)
     await producer.start()
     try:
-        for value in run.first_values():
-            await producer.send(run.topic, value)
-        await producer.flush()
-        async for value in run.async_values():
-            await producer.send(run.topic, value)
-        await producer.flush()
+        await _async_produce(run, producer)
     finally:
         await producer.stop()
 
@@ -152,12 +155,7 @@ def kafka_python_produce(run: Run) -> None:
     from kafka import KafkaProducer
 
     producer = KafkaProducer(bootstrap_servers=run.bootstrap, **settings.KAFKA_PYTHON_PRODUCER)
-    for value in run.first_values():
-        producer.send(run.topic, value)
-    producer.flush()
-    for value in run.values():
-        producer.send(run.topic, value)
-    producer.flush()
+    _produce(run, producer)
     producer.close()
 
 
@@ -177,30 +175,36 @@ def confluent_produce(run: Run) -> None:
 # -- consumers -------------------------------------------------------------------------------------
 
 
+def _consume(run: Run, consumer: Any, partition: Any) -> None:
+    consumer.assign([partition])
+    consumer.position(partition)
+    run.is_ready()
+    for record in consumer:
+        if run.arrived(record.value):
+            break
+
+
+async def _async_consume(run: Run, consumer: Any, partition: Any) -> None:
+    consumer.assign([partition])
+    await consumer.position(partition)
+    run.is_ready()
+    async for record in consumer:
+        if run.arrived(record.value):
+            break
+
+
 def pyk_consume(run: Run) -> None:
     from pyk.clients import Consumer, TopicPartition
 
     with Consumer[bytes, bytes](run.bootstrap, **settings.PYK_CONSUMER) as consumer:
-        partition = TopicPartition(run.topic, 0)
-        consumer.assign([partition])
-        consumer.position(partition)
-        run.is_ready()
-        for record in consumer:
-            if run.arrived(record.value):
-                break
+        _consume(run, consumer, TopicPartition(run.topic, 0))
 
 
 async def pyk_async_consume(run: Run) -> None:
     from pyk.clients import AsyncConsumer, TopicPartition
 
     async with AsyncConsumer[bytes, bytes](run.bootstrap, **settings.PYK_CONSUMER) as consumer:
-        partition = TopicPartition(run.topic, 0)
-        consumer.assign([partition])
-        await consumer.position(partition)
-        run.is_ready()
-        async for record in consumer:
-            if run.arrived(record.value):
-                break
+        await _async_consume(run, consumer, TopicPartition(run.topic, 0))
 
 
 async def aiokafka_consume(run: Run) -> None:
@@ -209,13 +213,7 @@ async def aiokafka_consume(run: Run) -> None:
     consumer = AIOKafkaConsumer(bootstrap_servers=run.bootstrap, **settings.AIOKAFKA_CONSUMER)
     await consumer.start()
     try:
-        partition = TopicPartition(run.topic, 0)
-        consumer.assign([partition])
-        await consumer.position(partition)
-        run.is_ready()
-        async for record in consumer:
-            if run.arrived(record.value):
-                break
+        await _async_consume(run, consumer, TopicPartition(run.topic, 0))
     finally:
         await consumer.stop()
 
@@ -224,13 +222,7 @@ def kafka_python_consume(run: Run) -> None:
     from kafka import KafkaConsumer, TopicPartition
 
     consumer = KafkaConsumer(bootstrap_servers=run.bootstrap, **settings.KAFKA_PYTHON_CONSUMER)
-    partition = TopicPartition(run.topic, 0)
-    consumer.assign([partition])
-    consumer.position(partition)
-    run.is_ready()
-    for record in consumer:
-        if run.arrived(record.value):
-            break
+    _consume(run, consumer, TopicPartition(run.topic, 0))
     consumer.close()
 
 
