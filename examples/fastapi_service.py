@@ -31,7 +31,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         value_serializer=JsonSerializer(),
         linger_ms=0,  # the client waits for the response
         request_timeout_ms=3_000,
-        delivery_timeout_ms=5_000,  # nobody waits two minutes for a web page
+        delivery_timeout_ms=5_000,  # no user waits two minutes for a web page
         max_block_ms=5_000,
     ) as producer:
         app.state.producer = producer

@@ -1,7 +1,7 @@
 """Large work on record batches lets other threads run.
 
-Nobody has to give up the GIL here by being told to, since the time after which one is told is set
-to minutes. So another thread can only have counted if the work gave it up.
+No thread has to release the GIL on request here, because the interval after which it is asked is
+set to minutes. So another thread can only have counted if the work gave it up.
 """
 
 from __future__ import annotations

@@ -54,9 +54,9 @@ def test_both_take_any_bytes(wrap: Any) -> None:
 
 
 def outcome(decode: decoder.Decode, data: bytes, start: int = 0) -> Any:
-    """Return what is decoded, or None if that is refused.
+    """Return the decoded message, or None if the bytes are refused.
 
-    The words may differ: bytes that are wrong in two ways are blamed for what is noticed first.
+    The words may differ: bytes with two errors are refused for the one that is noticed first.
     """
     try:
         message, end = decode(data, start)

@@ -29,7 +29,7 @@ CODECS = st.sampled_from(["none", "gzip", "snappy", "lz4", "zstd"])
 
 
 def outcome(work: Callable[[ModuleType], Any], form: ModuleType) -> Any:
-    """Return what ``work`` gives, or the kind and text of what it raises."""
+    """Return the result of ``work``, or the type and text of its error."""
     try:
         return work(form)
     except Exception as error:

@@ -90,7 +90,7 @@ def mutex(request: pytest.FixtureRequest) -> Any:
 
 
 def in_another_thread(function: Callable[[], Any]) -> Any:
-    """Return what a function returns in another thread, or the error that it raises."""
+    """Return the result of a function in another thread, or its error."""
     results: list[Any] = []
 
     def run() -> None:
@@ -194,7 +194,7 @@ def test_a_ring_ends_the_next_nap_once(nap_bell: Any) -> None:
     nap_bell.ring()
 
     nap_bell.nap(None, baton)
-    nap_bell.nap(0.001, baton)  # nobody rings: it ends by itself
+    nap_bell.nap(0.001, baton)  # without a ring it ends by itself
 
 
 def test_a_ring_of_another_thread_ends_a_nap(nap_bell: Any) -> None:

@@ -129,7 +129,7 @@ def modules(part: str) -> list[str]:
 
 
 def entries(part: str) -> tuple[set[str], set[str]]:
-    """Return what the maps of a part name: all that is in code, and what the first column has.
+    """Return the names in the maps of a part: all that are in code, and those of the first column.
 
     A folder with a colon behind it only says where the names after it are.
     """

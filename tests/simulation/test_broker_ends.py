@@ -15,7 +15,7 @@ from support.nodes import Node, running
 
 
 def hold_metadata(filesystem: FaultyFileSystem) -> Fault:
-    """Let no flush of the metadata log begin: what is appended to it stays uncommitted."""
+    """Let no flush of the metadata log begin, so that appended records stay uncommitted."""
     return filesystem.on("open", "*/__cluster_metadata-0/*.index").fail(errno.ENOSPC)
 
 

@@ -1,4 +1,4 @@
-"""A start after a clean shutdown opens a log when somebody uses it."""
+"""After a clean shutdown a log is opened on its first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was handed out under an assignment that is over is committed by nobody, on no road."""
+"""Records that were handed out under an earlier assignment are never committed, in any way."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ async def test_truncation_by_a_new_leader_is_noticed():
 
 
 def cut_log(cluster: FetchingCluster) -> None:
-    """Epoch 1 ends at offset 2; what was read behind that in epoch 1 is gone."""
+    """Epoch 1 ends at offset 2; records of epoch 1 from there on are gone."""
     cluster.topics["orders"].epochs[0] = 1
     cluster.append([b"0", b"1"])
     cluster.topics["orders"].epochs[0] = 2

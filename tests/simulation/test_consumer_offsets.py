@@ -1,4 +1,4 @@
-"""Where a consumer reads from, and what it is told of the ends of a log."""
+"""The positions of a consumer, and the offsets at the ends of a log."""
 
 from __future__ import annotations
 

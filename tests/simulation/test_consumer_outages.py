@@ -1,4 +1,4 @@
-"""A consumer beside brokers that fail, fall silent and lie."""
+"""A consumer with brokers that fail, do not answer, or send wrong data."""
 
 from __future__ import annotations
 

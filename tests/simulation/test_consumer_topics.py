@@ -45,7 +45,7 @@ async def delete(cluster: AsyncCluster, topic: str) -> None:
 
 
 async def raised_within(consumer: AsyncConsumer[Any, Any], seconds: float) -> list[KafkaError]:
-    """Poll for a time and return what was raised."""
+    """Poll for a time and return the errors."""
     errors: list[KafkaError] = []
     until = current_clock().now() + seconds
     while current_clock().now() < until:

@@ -1,4 +1,4 @@
-"""What an application says is finished, from where it may say so, and what it hears."""
+"""What an application finishes, in which task it may commit, and the errors that it gets."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ async def test_no_other_task_unsubscribes_while_one_polls() -> None:
 
 
 def on_another_loop(call: Callable[[], Awaitable[Any]]) -> list[BaseException]:
-    """Return what a call raises on an event loop of another thread."""
+    """Return the error of a call on an event loop of another thread."""
     raised: list[BaseException] = []
 
     async def use() -> None:

@@ -1,4 +1,4 @@
-"""The watchdog of fetching tells what stands still from what only takes its time."""
+"""The watchdog of fetching distinguishes stalled partitions from slow ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def new_sessions(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 async def work(consumer: AsyncConsumer[Any, Any], *, rounds: int, seconds: float) -> set[int]:
-    """Poll and work on what comes, and return the partitions; the consumer is healthy always."""
+    """Poll and process records, and return their partitions; the consumer is always healthy."""
     partitions: set[int] = set()
     for _ in range(rounds):
         records = await consumer.poll(5, max_records=50)

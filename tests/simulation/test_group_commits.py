@@ -1,4 +1,4 @@
-"""What members of a group commit: where the application is, and what it says."""
+"""The commits of group members: of finished records, and of offsets that the application names."""
 
 from __future__ import annotations
 

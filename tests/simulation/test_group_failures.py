@@ -1,4 +1,4 @@
-"""A group that cannot be joined is seen: in health, in the log, and by who asks for records."""
+"""A consumer that cannot join its group shows that in health and log, and raises in poll."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REFUSALS = pytest.mark.parametrize(
 async def errors_within(
     consumer: AsyncConsumer[Any, Any], seconds: float
 ) -> list[tuple[float, KafkaError]]:
-    """Poll for a time and return what was raised, and after how many seconds."""
+    """Poll for a time and return the errors, and after how many seconds they came."""
     errors: list[tuple[float, KafkaError]] = []
     began = current_clock().now()
     while current_clock().now() < began + seconds:

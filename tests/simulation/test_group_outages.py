@@ -127,7 +127,8 @@ async def test_errors_of_the_coordinator_pass(api, code):
         await cluster.create_topic("orders", partitions=4)
         await produce(cluster, "orders", 40, partitions=4)
         with cluster.faults.on(api).times(3).error(code.name):
-            # A member that is told it is unknown leaves its former self to the session timeout.
+            # A member that the coordinator does not know leaves its former member id to the session
+            # timeout.
             consumer = make_consumer(
                 cluster, group_id="g", topics=["orders"], session_timeout_ms=6_000
             )

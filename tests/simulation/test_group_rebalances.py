@@ -1,4 +1,4 @@
-"""Members of a group share what there is to read, as members and partitions come and go."""
+"""Members of a group share all partitions, as members and partitions come and go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a disk does, the controller's state is what a restart reads."""
+"""After any disk fault, the state of the controller matches what a restart reads."""
 
 from __future__ import annotations
 

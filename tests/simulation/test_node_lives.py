@@ -1,4 +1,4 @@
-"""Random lives of a node: what it acknowledged survives every stop it was to survive.
+"""Random sequences of faults of a node: acknowledged records survive every stop that they must.
 
 A kill loses nothing. A power cut loses nothing of a topic with ``flush.messages=1``, and of others
 only records at the end. Topics come and go under the same names, records are deleted by clients and
@@ -53,7 +53,7 @@ class Expected:
 
 
 class Life:
-    """A node, what its topics must hold, and what can happen to both."""
+    """A node, the expected content of its topics, and the faults that can happen."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)

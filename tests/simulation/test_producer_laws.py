@@ -1,7 +1,8 @@
-"""The laws of an idempotent producer, whatever brokers do: random faults, one schedule a seed.
+"""The laws of an idempotent producer under random faults of brokers, one schedule per seed.
 
-Nothing acknowledged is lost, doubled or reordered within its partition. What failed for certain is
-not in the log; what failed as unknown is there once at most. Everything that was sent is settled.
+No acknowledged record is lost, duplicated or reordered within its partition. What failed for
+certain is not in the log; what failed as unknown is there once at most. Everything that was sent is
+settled.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records arrive in their order, each once, whatever brokers do with them."""
+"""Records arrive in their order, each once, whatever brokers do."""
 
 from __future__ import annotations
 

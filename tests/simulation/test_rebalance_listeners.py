@@ -1,4 +1,4 @@
-"""What an application hears of rebalances, whatever breaks in between, and what it may do then."""
+"""The rebalance events of an application, also after errors, and what it may do in them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from support.consuming import (
 
 
 async def has_to_revoke(consumer: AsyncConsumer[Any, Any]) -> None:
-    """Wait until partitions are to be revoked, and what is finished of them is committed."""
+    """Wait until partitions are about to be revoked, and their finished records are committed."""
     group = consumer._core.group
     assert group is not None
     await eventually(lambda: any(isinstance(event, Revoke) for event in group._events))

@@ -1,4 +1,4 @@
-"""A broker that advertises an address which clients cannot reach: everybody says so."""
+"""A broker that advertises an unreachable address is named in logs, errors and health."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ async def administered(nodes: int = 1, **options: Any) -> AsyncIterator[Any]:
 
 
 def listed(topic: str, partition: int, offset: int, code: int = 0) -> ListOffsetsTopicResponse:
-    """Return what a leader answers to ListOffsets of one partition."""
+    """Return a leader's response to ListOffsets for one partition."""
     found = ListOffsetsPartitionResponse(
         partition_index=partition, offset=offset, error_code=code, leader_epoch=4
     )
@@ -62,7 +62,7 @@ def fetched(
     note: str = "",
     leader_epoch: int = -1,
 ) -> OffsetFetchResponse:
-    """Return what a coordinator answers in a version to OffsetFetch of group ``g``."""
+    """Return a coordinator's response, in a version, to OffsetFetch of group ``g``."""
     one: dict[str, Any] = {
         "partition_index": partition,
         "committed_offset": offset,

@@ -61,7 +61,7 @@ def fetch(version: str = VERSION) -> Path:
 
 
 def tool(main: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    """Run one of Kafka's command-line tools, named by its class, and return what it printed."""
+    """Run one of Kafka's command-line tools, named by its class, and return its output."""
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
         command(main, *arguments, jvm_options=QUICK_START),
         capture_output=True,

@@ -25,7 +25,7 @@ NOT_UTF_8 = {
     "half of a surrogate pair": b"\xed\xa0\x80",
     "a character above U+10FFFF": b"\xf4\x90\x80\x80",
 }
-# The least, the greatest, and what stands between; of floats the greatest and zeros.
+# The smallest and largest value, and some between; of floats the largest and zeros.
 EDGES = (b"\x7f\xef" + b"\xff" * 6, b"\x80" + bytes(7), bytes(8), b"\xff\xef" + b"\xff" * 6)
 
 
@@ -162,7 +162,7 @@ def _null(piece: Piece, null: bytes) -> Change:
 
 def _too_long(piece: Piece, length: int, left: int) -> str:
     if piece.role.endswith("count"):
-        # Arrays of numbers do not ask what is left: they are unpacked at once, or not at all.
+        # Arrays of numbers do not check how much is left: they are unpacked at once, or not at all.
         elements = f"{_name(piece)} has {length} elements, but {left} bytes are left"
         return f"{elements}|array of {length} numbers|ends early"
     return f"{_name(piece)} has length {length}, but {left} bytes are left|string of {length} bytes"

@@ -39,7 +39,7 @@ class BrokerProcess:
         self.process.communicate()
 
     def terminate(self) -> tuple[int, str, str]:
-        """Ask it to end; return its exit status and the rest of what it printed."""
+        """Ask it to end; return its exit status and the rest of its output."""
         self.process.terminate()
         out, err = self.process.communicate(timeout=10)
         return self.process.returncode, out, err

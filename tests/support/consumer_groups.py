@@ -16,7 +16,7 @@ PARTITIONS = [TopicPartition("orders", number) for number in range(4)]
 
 @attrs.define
 class Member:
-    """A consumer that a task of its own reads, and what it has processed."""
+    """A consumer that a task of its own reads, and the records that it has processed."""
 
     consumer: AsyncConsumer[Any, Any]
     processed: list[tuple[int, int]] = attrs.Factory(list)

@@ -86,7 +86,7 @@ async def read(consumer: AsyncConsumer[Any, Any], count: int, *, timeout: float 
 async def eventually_polled(
     consumer: AsyncConsumer[Any, Any], condition: Callable[[], bool], timeout: float = 60
 ) -> None:
-    """Poll a consumer until a condition holds; fail if it does not come to."""
+    """Poll a consumer until a condition holds; fail if that never happens."""
     deadline = current_clock().now() + timeout
     while not condition():
         assert current_clock().now() < deadline, "the condition did not become true"

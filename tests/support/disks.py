@@ -8,7 +8,7 @@ from pyk.reference_broker.storage.disk import Done, Work
 
 
 class HeldDisk:
-    """Keeps all work until it is told to do it. ``is_held`` False lets work through at once."""
+    """Keeps all work until the test runs it. With ``is_held`` False work runs at once."""
 
     def __init__(self) -> None:
         self.is_held = True
@@ -23,7 +23,7 @@ class HeldDisk:
             self.do_all()
 
     def do_one(self, error: OSError | None = None) -> None:
-        """Do what has waited longest, or let it fail with ``error``."""
+        """Run the oldest work, or let it fail with ``error``."""
         work, done = self._waiting.popleft()
         try:
             work()
@@ -35,6 +35,6 @@ class HeldDisk:
             done(None)
 
     def do_all(self) -> None:
-        """Do everything that waits, and what comes of it."""
+        """Run all waiting work, and the work that follows from it."""
         while self._waiting:
             self.do_one()

@@ -44,7 +44,7 @@ class Reader:
     def fetch(
         self, data: bytearray, partition: TopicPartition = A0, *, next_offset: int | None = None
     ) -> None:
-        """Append what a fetch at the present fetch offset brought."""
+        """Append the data of a fetch at the present fetch offset."""
         begin = self[partition].fetch_offset
         fetched = FetchedRecords(partition.topic, partition.partition, data, begin)
         end = next_offset if next_offset is not None else end_of(data)
@@ -71,7 +71,7 @@ class Reader:
         return record
 
     def attend(self) -> None:
-        """Do what a consumer does when it is called for attention."""
+        """Handle a call for attention as a consumer does."""
         self.reader.come_back()
         self.buffer.clear_attention(EVENT)
 

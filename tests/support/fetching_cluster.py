@@ -1,4 +1,4 @@
-"""Scripted brokers that serve what a test put into logs, as Kafka's do."""
+"""Scripted brokers that serve the logs that a test fills, as Kafka does."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ UNKNOWN = -1
 
 
 class FetchingCluster(ScriptedCluster):
-    """Brokers that serve fetches of what a test put into logs, as Kafka's do.
+    """Brokers that serve fetches from the logs that a test fills, as Kafka does.
 
     Only the leader answers, or one of ``followers``. A response keeps to ``max_bytes`` and to
     ``partition_max_bytes`` of each partition, but for the first batch of all (KIP-74). ``edit`` may
@@ -119,7 +119,7 @@ class FetchingCluster(ScriptedCluster):
         return self._answer_of(self.received[-1].node_id, self._session_of(request), request)
 
     def _session_of(self, request: FetchRequest) -> int:
-        """Return the session of a request just received, and take note of what it changes."""
+        """Return the session of a request just received, with its changes applied."""
         session_id = request.session_id
         if request.session_epoch == 0:
             session_id = len(self._sessions) + 1
@@ -192,7 +192,7 @@ class FetchingCluster(ScriptedCluster):
         )
 
     def _refusal(self, node_id: int, topic: str, asked: FetchPartition) -> PartitionData | None:
-        """Return the error for a partition that the node does not serve at the offset asked for."""
+        """Return the error for a partition that the node does not serve at the requested offset."""
         number, known = asked.partition, self.topics[topic]
         refusal = PartitionData(partition_index=number, high_watermark=-1)
         refusal.error_code = self._refuses(topic, number, asked.current_leader_epoch, node_id)
@@ -208,7 +208,7 @@ class FetchingCluster(ScriptedCluster):
         return None
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
-        """Answer with the first or the last offset, whichever is asked for."""
+        """Answer with the first or the last offset, as requested."""
         return ListOffsetsResponse(
             topics=[
                 ListOffsetsTopicResponse(
@@ -229,7 +229,7 @@ class FetchingCluster(ScriptedCluster):
         return answer
 
     def epoch_ends(self, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-        """Answer with the end of the last epoch that is not after the one asked for."""
+        """Answer with the end of the last epoch that is not after the requested one."""
         return OffsetForLeaderEpochResponse(
             topics=[
                 OffsetForLeaderTopicResult(

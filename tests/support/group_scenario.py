@@ -38,7 +38,7 @@ class GroupScenario:
         self._members[name] = asyncio.create_task(self._read(name))
 
     async def leave(self, name: str) -> None:
-        """Close a member as an application does that is told to end."""
+        """Close a member as an application does that has to end."""
         member = self._members.pop(name)
         member.cancel()
         await asyncio.wait([member])

@@ -126,7 +126,7 @@ class HeartbeatMembership:
         self.failures.failed(error, now)
 
     def _reconcile(self, now: float) -> None:
-        """Revoke first what goes, then take what comes, then acknowledge it all."""
+        """Revoke lost partitions first, then take new ones, then acknowledge all."""
         if self._target is None or self._revoking is not None or self.needs.is_incomplete:
             return
         target = frozenset(

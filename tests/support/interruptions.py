@@ -19,7 +19,7 @@ class Interruption:
 
     It counts those in functions whose file and name contain one of ``places``. CPython runs
     handlers at the start of a function, at the end of a turn of a loop, and after a call of a C
-    function; nowhere else. Finalizers are left alone: what they raise is never seen.
+    function; nowhere else. Finalizers are not interrupted: their errors would never be seen.
     """
 
     def __init__(self, number: int, places: tuple[str, ...]) -> None:
@@ -54,7 +54,7 @@ class Interruption:
     def _may_run_after(self, frame: FrameType, offset: int) -> bool:
         name = _names_of(frame.f_code)[offset]
         if name.startswith("CALL"):
-            return self._last_frame is frame  # else it called a function in Python
+            return self._last_frame is frame  # otherwise it called a function in Python
         return name.startswith(("RESUME", "JUMP_BACKWARD"))
 
     def _count(self) -> None:

@@ -54,9 +54,9 @@ def interrupted_at(point: int, function: Callable[[], object]) -> tuple[bool, ob
 def interrupted_everywhere(
     function: Callable[[], object], check: Callable[[object], None], *, step: int = 1
 ) -> int:
-    """Interrupt a function at each of its points, one a call, and check what it left each time.
+    """Interrupt a function at each of its points, one per call, and check the state each time.
 
-    ``check`` gets what the function returned. Returns how many points there were.
+    ``check`` gets the result of the function. Returns how many points there were.
     """
     point = 1
     while True:

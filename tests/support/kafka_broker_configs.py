@@ -36,7 +36,7 @@ async def describe(client: RawClient) -> list[Any]:
 
 
 def default_of(entry: Any) -> str | None:
-    """Return Kafka's own default, whatever the broker was started with."""
+    """Return Kafka's own default, independent of how the broker was started."""
     defaults = [each.value for each in entry.synonyms if each.source == DEFAULT_CONFIG]
     if entry.config_source == DEFAULT_CONFIG and not defaults:
         defaults = [entry.value]

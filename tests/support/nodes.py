@@ -44,7 +44,7 @@ GROUP = "readers"
 
 
 class Node:
-    """A broker and what its clients would have it do."""
+    """A broker, with the requests of its clients as methods."""
 
     def __init__(
         self,

@@ -38,7 +38,8 @@ class PartitionLog:
     forgets_loudly: bool = False
     """Refuse an unknown producer that does not begin at sequence 0, as Kafka did before 2.5."""
     knows_old_duplicates: bool = False
-    """Answer DUPLICATE_SEQUENCE_NUMBER to what was written long ago, as Kafka did before 1.1."""
+    """Answer DUPLICATE_SEQUENCE_NUMBER to batches that were written long ago, as Kafka did before
+    1.1."""
 
     def append(self, data: bytes | bytearray | memoryview) -> tuple[ErrorCode, int]:
         """Return (NONE, base offset), or why the batch was not appended, and -1."""

@@ -47,7 +47,7 @@ class PlainForm:
         )
 
     def _swap(self, modules: dict[str, ModuleType]) -> dict[str, ModuleType]:
-        """Put ``modules`` in the place of those of the package, and return what was there."""
+        """Replace modules of the package by ``modules``, and return the original ones."""
         others = {name: module for name, module in sys.modules.items() if self._holds(name)}
         for name in others:
             del sys.modules[name]

@@ -120,7 +120,7 @@ def make_queue(*batches: ProducerBatch, is_idempotent: bool = True) -> Partition
 
 
 def send_all(queue: PartitionQueue, node_id: int = 1) -> list[ProducerBatch]:
-    """Send what the queue lets go now, and return it."""
+    """Send the batches that the queue allows now, and return them."""
     sent = []
     while (batch := queue.next_batch(0.0, node_id, 5)) is not None:
         queue.send(batch, node_id)
@@ -129,7 +129,7 @@ def send_all(queue: PartitionQueue, node_id: int = 1) -> list[ProducerBatch]:
 
 
 def numbers_of(batch: ProducerBatch) -> tuple[int, int, int]:
-    """Return (producer id, epoch, base sequence) as they stand in the bytes of a batch."""
+    """Return (producer id, epoch, base sequence) from the bytes of a batch."""
     (header,) = read_batches(batch.data or b"")
     return header.producer_id, header.producer_epoch, header.base_sequence
 

@@ -1,4 +1,4 @@
-"""Scripted brokers that keep what is produced, and a producer of theirs in virtual time."""
+"""Scripted brokers that store produced batches, and a producer in virtual time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from support.scripted_broker import CLOSE, PORT, SILENCE, Answer, ScriptedCluste
 
 
 class ProducingCluster(ScriptedCluster):
-    """Appends what it is sent to one log a partition, whichever node leads it at the moment."""
+    """Appends batches to one log per partition, on any node that leads it at the moment."""
 
     def __init__(self, network: MemoryNetwork, nodes: int = 1) -> None:
         super().__init__(network, nodes)

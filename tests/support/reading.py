@@ -1,4 +1,4 @@
-"""Read a topic without a consumer: the plainest way to see what a broker holds."""
+"""Read a topic without a consumer: the simplest way to check the records of a broker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyk.protocol.records import Record, read_batches
 
 
 def read_topic(bootstrap: str, topic: str) -> dict[int, list[Record]]:
-    """Return every record of a topic by partition, up to what is there now."""
+    """Return every record of a topic by partition, up to its present end."""
     return asyncio.run(_read_topic(bootstrap, topic))
 
 

@@ -26,7 +26,7 @@ def took(function: Callable[[], object]) -> float:
 
 
 def eventually(condition: Callable[[], bool], timeout: float = 45) -> None:
-    """Return once a condition holds; fail if it does not come to."""
+    """Wait until a condition holds; fail if that never happens."""
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, "the condition did not become true"

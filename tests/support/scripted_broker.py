@@ -1,4 +1,4 @@
-"""Brokers that answer what a test tells them to: real frames and messages, no storage, no sockets.
+"""Brokers that answer as a test tells them: real frames and messages, no storage, no sockets.
 
 A :class:`ScriptedCluster` lives on a :class:`~pyk.runtime.MemoryNetwork`, so it runs in virtual
 time. It answers ApiVersions, Metadata and FindCoordinator from its own few fields; everything else,
@@ -170,13 +170,13 @@ class ScriptedCluster:
     # -- answering ---------------------------------------------------------------------------------
 
     def spawn(self, waiting: Awaitable[None]) -> None:
-        """Run what a connection waits for until the cluster ends."""
+        """Run the tasks of a connection until the cluster ends."""
         task = asyncio.ensure_future(waiting)
         self._waiting[task] = None
         task.add_done_callback(self._waiting.pop)
 
     def answer_to(self, request: Request) -> Any:
-        """Return what the script says to a request."""
+        """Return the scripted response to a request."""
         script = self._scripts[request.api_key]
         answer = script.popleft() if script else self._handlers.get(request.api_key)
         if answer is None:
@@ -222,7 +222,7 @@ class ScriptedCluster:
         return ApiVersionsResponse(api_keys=self.offered())
 
     def offered(self) -> list[ApiVersion]:
-        """Return what an ApiVersions response lists."""
+        """Return the versions that an ApiVersions response lists."""
         return [
             ApiVersion(api_key=key, min_version=offered.lowest, max_version=offered.highest)
             for key, offered in self.versions.items()

@@ -32,7 +32,7 @@ Partitions = frozenset[TopicPartition]
 
 
 class ScriptedGroup(Protocol):
-    """A coordinator that a test tells what to assign, and that says what it was told."""
+    """A coordinator that assigns as a test tells it, and that records the requests of members."""
 
     membership: Membership
     owned: Partitions

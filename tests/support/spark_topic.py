@@ -43,7 +43,8 @@ class Topic:
         return self.servers | {"subscribe": self.name} | dict(options)
 
     def run(self, frame: DataFrame, each: Callable[[DataFrame, int], None]) -> StreamingQuery:
-        """Run a query over what is available now, with this topic's checkpoint; return it ended.
+        """Run a query over the records available now, with this topic's checkpoint; return it
+        ended.
 
         Raises what ended the query if it failed.
         """

@@ -191,7 +191,7 @@ class Writer:
         return number
 
     def ends(self, *numbers: int) -> None:
-        """Note that what these pieces tell about ends here."""
+        """Record that the value that these pieces describe ends here."""
         for number in numbers:
             self.pieces[number] = self.pieces[number]._replace(behind=len(self.pieces))
 

@@ -11,7 +11,7 @@ ONE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 class Broker:
-    """Takes what is to be checked, and runs what comes in the next turn when told to."""
+    """Takes the partitions to check, and runs the next turn when told to."""
 
     def __init__(self) -> None:
         self.checked: list[list[TopicPartition]] = []

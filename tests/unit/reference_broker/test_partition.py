@@ -1,4 +1,4 @@
-"""One partition: who leads it, what readers see, who is told."""
+"""One partition: its leader, what readers see, and its listeners."""
 
 from __future__ import annotations
 

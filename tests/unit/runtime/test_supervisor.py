@@ -1,4 +1,4 @@
-"""Every task has an owner, who hears of its failure and ends it."""
+"""Every task has an owner, which learns of its failure and ends it."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pyk.runtime.virtual_time import current_clock, virtual_time
 
 
 class Recorder:
-    """A timer queue that notes what it runs and what it arms for."""
+    """A timer queue that records the events that it runs and the deadlines that it arms."""
 
     def __init__(self) -> None:
         self.armed: list[float] = []

@@ -133,7 +133,7 @@ class TestRanges:
 
 
 class TestDataLoss:
-    """Lost offsets fail the task by default; with ``SKIP_LOST_DATA`` it reads what is left."""
+    """Lost offsets fail the task by default; with ``SKIP_LOST_DATA`` it reads the rest."""
 
     def test_offsets_below_the_log_start_fail_the_task(self) -> None:
         consumer = consumer_of(range(6, 20))

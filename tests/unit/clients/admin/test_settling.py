@@ -14,7 +14,7 @@ from pyk.clients.errors import (
 
 
 class Patient:
-    """A route that tries again whatever is retriable."""
+    """A route that retries every retriable error."""
 
     def may_pass(self, error: KafkaError) -> bool:
         return error.retriable

@@ -1,4 +1,4 @@
-"""Options: what they take, what they mean together, and what an error says."""
+"""Options: their valid values, how they depend on each other, and their errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SERVERS = "kafka1:9092"
 
 
 def refused(config: type[ClientConfig], **options: Any) -> str:
-    """Return what is said of options that are not valid."""
+    """Return the message about invalid options."""
     with pytest.raises(ConfigurationError) as raised:
         config.from_kwargs(SERVERS, **options)
     return str(raised.value)

@@ -1,4 +1,4 @@
-"""Kafka's own names are never an error; those without effect are told in one warning."""
+"""Kafka's own names are never an error; one warning lists those without effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node answers is held against what it was asked."""
+"""The answers of a node are compared with its questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who drives the loop of a blocking client, as a table of what comes and what follows."""
+"""Which thread drives the loop of a blocking client, as tables of events and what follows."""
 
 from __future__ import annotations
 

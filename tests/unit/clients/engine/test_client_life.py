@@ -136,7 +136,7 @@ async def test_a_request_that_a_task_submits_while_its_client_closes_is_told_so_
 
 
 class Ends:
-    """Waits for the outcome of a request, and lists each error that it is told."""
+    """Waits for the outcome of a request, and lists each error that it gets."""
 
     def __init__(self, ends: list[Exception]) -> None:
         self._ends = ends

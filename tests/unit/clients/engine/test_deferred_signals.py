@@ -1,4 +1,4 @@
-"""Handlers of signals that are held back, and put back whatever happens."""
+"""Signal handlers that are held back, and always restored."""
 
 from __future__ import annotations
 

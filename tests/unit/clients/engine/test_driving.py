@@ -37,7 +37,7 @@ def switching_often() -> Iterator[None]:
 
 
 def in_threads(count: int, function: Callable[[int], object]) -> list[BaseException]:
-    """Run a function in so many threads; return what they raised, and fail if one hangs."""
+    """Run a function in so many threads; return their errors, and fail if one hangs."""
     raised: list[BaseException] = []
 
     def run(number: int) -> None:

@@ -1,4 +1,4 @@
-"""The metadata image: what an answer changes, and what it must not."""
+"""The metadata image: which changes a response may make, and which not."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def thread() -> Iterator[LoopThread]:
 
 
 class Mail:
-    """A socket that the loop reads, and what is to happen when something arrives."""
+    """A socket that the loop reads, and the function to call when data arrives."""
 
     def __init__(self, thread: LoopThread, arrived: Callable[[], object]) -> None:
         self._near, self._far = socket.socketpair()

@@ -1,4 +1,4 @@
-"""Nodes that cannot be reached are remembered, and told of once in a while."""
+"""Nodes that cannot be reached are remembered, and reported now and then."""
 
 from __future__ import annotations
 

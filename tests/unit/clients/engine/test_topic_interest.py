@@ -1,4 +1,4 @@
-"""Topics are asked for as long as somebody needs them."""
+"""Metadata of topics is requested as long as they are in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn of a loop that several threads run, and what they leave in its queues."""
+"""The turns of a loop that several threads run, and its queues between turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets that groups commit: what is asked of coordinators, and what their answers say."""
+"""Committed offsets of groups: requests to coordinators, and their responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets of logs: what is asked of leaders, and what their answers say."""
+"""Offsets of logs: requests to leaders, and their responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations: what a value may be, and where it comes from."""
+"""Configurations: their valid values, and where a value comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetch: what it is answered with, and what it waits for."""
+"""Fetch: its responses, and when it waits."""
 
 from __future__ import annotations
 

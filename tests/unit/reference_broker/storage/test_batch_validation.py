@@ -1,4 +1,4 @@
-"""What a leader accepts, and what it changes."""
+"""The batches that a leader accepts, and its changes to them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALL_COMPRESSIONS = list(Compression)
 
 
 def with_crc(data, position, content):
-    """Return a batch that was changed by somebody who knows how to set its CRC."""
+    """Return a batch that was changed, with a correct CRC."""
     changed = bytearray(data)
     changed[position : position + len(content)] = content
     producer_id = int.from_bytes(changed[43:51], signed=True)

@@ -408,7 +408,7 @@ def test_gap_below_the_recovery_point_stays(filesystem):
 
 
 def test_time_index_of_zeros_is_rebuilt(filesystem):
-    """A power failure can keep the length of a file and lose what is in it."""
+    """A power failure can keep the length of a file and lose its content."""
     log = filled(filesystem, segment_bytes=200)
     log.close()
     size = filesystem.size(TIME_INDEX)

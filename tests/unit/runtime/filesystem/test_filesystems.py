@@ -244,7 +244,7 @@ PAGES = [b"aaaa", b"bbbb", b"cccc"]
 
 
 def contents_after_power_failures(*writes: tuple[int, bytes]) -> set[bytes]:
-    """Return what a flushed file of three pages may hold after writes that are not flushed."""
+    """Return the possible contents of a flushed file of three pages after unflushed writes."""
     found = set()
     for seed in range(300):
         filesystem = MemoryFileSystem(page_bytes=4)

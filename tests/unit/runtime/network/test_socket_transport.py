@@ -1,4 +1,4 @@
-"""A socket as the transport of frames: what asyncio promises of its own transports holds here."""
+"""A socket as the transport of frames, with the guarantees of asyncio's own transports."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Receiver:
 
 
 class PacedFrames(FrameTransport):
-    """Notes what the transport tells of its room, and how much was unsent then."""
+    """Records each pause and resume of writing, and how much was unsent then."""
 
     def __init__(self, receiver: Receiver) -> None:
         super().__init__(receiver, max_frame_bytes=1000)

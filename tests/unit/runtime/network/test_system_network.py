@@ -19,7 +19,7 @@ FRAME = (1000).to_bytes(4, "big") + bytes(1000)
 
 
 class ForeignLoop(asyncio.AbstractEventLoop):
-    """Somebody else's event loop: asyncio's behind another type."""
+    """An event loop of another library: asyncio's behind another type."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -67,7 +67,7 @@ async def test_a_loop_of_asyncio_gets_the_compiled_transport(listening: socket.s
 
 
 async def test_another_loop_uses_its_own_transport(listening: socket.socket) -> None:
-    # uvloop calls a reader once where a peer has reset the connection, whatever is left to read.
+    # uvloop calls a reader only once after a peer has reset the connection.
     receiver, own = Receiver(), asyncio.get_running_loop()
 
     asyncio._set_running_loop(ForeignLoop(own))

@@ -32,7 +32,7 @@ def begin_to_wait() -> None:
 
 
 async def start(timeout: float | None = None) -> None:
-    """Connect to nobody."""
+    """Never connect."""
 
 
 def as_number(value: bytes) -> int:
@@ -40,7 +40,7 @@ def as_number(value: bytes) -> int:
 
 
 class Application:
-    """A consumer that is fed by hand, and what it has handed out."""
+    """A consumer that is fed by hand, and the records that it has handed out."""
 
     def __init__(self, **options: Any) -> None:
         self.consumer: Consumer[Any, Any] = Consumer("127.0.0.1:1", max_poll_records=2, **options)
@@ -52,7 +52,7 @@ class Application:
         self.feed()
 
     def feed(self) -> None:
-        """Append what a node would answer now."""
+        """Append the records that a node would return now."""
         for partition, buffered in self.buffer.partitions.items():
             offset = buffered.fetch_offset
             if buffered.has_room and 0 <= offset < END:
@@ -114,7 +114,7 @@ def test_an_interrupted_reader_loses_and_repeats_nothing(
 ) -> None:
     for number in range(1, GOES_ON_FOR_EVER):
         application = Application(value_deserializer=value_deserializer)
-        # Room is told of, so that the code that fetches into it is interrupted too.
+        # Room is reported, so that the code that fetches into it is interrupted too.
         application.buffer.wants_room = True
 
         with interrupted_at(number, *CODE) as interruption:

@@ -1,4 +1,4 @@
-"""What cannot be read stops its partition there, and nothing else."""
+"""An unreadable record stops its partition there, and no other."""
 
 from __future__ import annotations
 

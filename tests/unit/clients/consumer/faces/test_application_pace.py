@@ -43,7 +43,7 @@ class Application:
 
     def gets_records(self) -> list[str]:
         """Wait for records; return what had happened by then."""
-        self._thread.call(ident())  # whatever was left before is done
+        self._thread.call(ident())  # work that was left before is done
         self.steps.clear()
         self.pace.waiter.clear()
         self._thread.post(lambda: self.pace.take_records(lambda: self.steps.append("fetch")))

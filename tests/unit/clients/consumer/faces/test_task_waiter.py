@@ -11,7 +11,7 @@ from pyk.runtime.virtual_time import current_clock, virtual_time
 
 
 async def begun(coroutine):
-    """Return the task of a coroutine, which has come to its first wait."""
+    """Return the task of a coroutine that has reached its first wait."""
     task = asyncio.create_task(coroutine)
     await asyncio.sleep(0)
     return task

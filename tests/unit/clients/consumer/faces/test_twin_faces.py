@@ -28,7 +28,7 @@ OWN_SENTENCES = {
 
 
 def calls_of(face: type[Any]) -> dict[str, Any]:
-    """Return what an application may call."""
+    """Return the public methods."""
     members = inspect.getmembers(face, callable)
     return {name: member for name, member in members if not name.startswith("_")}
 

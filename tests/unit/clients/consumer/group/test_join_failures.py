@@ -1,4 +1,4 @@
-"""How long a member has been refused, and when somebody is told."""
+"""How long a member has been refused, and when that is reported."""
 
 from __future__ import annotations
 

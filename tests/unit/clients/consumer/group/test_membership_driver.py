@@ -25,7 +25,7 @@ of_both_protocols = pytest.mark.parametrize("protocol", [ClassicGroup, Heartbeat
 
 @attrs.define
 class Application:
-    """What an application hears of its group."""
+    """The events that an application gets from its group."""
 
     driver: MembershipDriver
     events: list[ApplicationEvent]

@@ -197,7 +197,7 @@ def test_room_is_granted_in_the_order_of_the_line():
     small = RoomRequest(60)
     accumulator.waits.request_room(small, lambda: woken.append("small"))
 
-    assert put(accumulator, b"") == [None]  # there is room, but others stand in line
+    assert put(accumulator, b"") == [None]  # there is room, but others are in line
     (batch,) = take_all(accumulator)
     accumulator.drain.release(batch)
 

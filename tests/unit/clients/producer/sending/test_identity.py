@@ -38,7 +38,7 @@ on_node_1 = Routes(lambda partition: 1)
 
 
 def answer(policy: IdentityPolicy, response: Message) -> None:
-    """Answer what a policy asks of a broker."""
+    """Answer the request of a policy."""
     request = policy.next_request()
     assert request is not None
     request.answered(response)

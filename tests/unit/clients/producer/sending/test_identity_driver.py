@@ -1,4 +1,4 @@
-"""The driver of an identity policy sends what the policy asks for, until there is an answer."""
+"""The driver of an identity policy sends the policy's requests until one is answered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DONE = HeartbeatResponse()
 
 
 class AnyRequest(IdempotentIdentity):
-    """A policy that needs something else than a producer id."""
+    """A policy that needs something other than a producer id."""
 
     def __init__(self, answered: Callable[[Any], None]) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class AnyRequest(IdempotentIdentity):
 
 @attrs.define
 class Outcome:
-    """What a driver told of its attempts."""
+    """The reports of a driver about its attempts."""
 
     responses: list[HeartbeatResponse] = attrs.Factory(list)
     refusals: list[KafkaError] = attrs.Factory(list)

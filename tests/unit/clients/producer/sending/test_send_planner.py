@@ -1,4 +1,4 @@
-"""What the sender plans, and what answers lead to."""
+"""The plans for the sender, and what responses lead to."""
 
 from __future__ import annotations
 

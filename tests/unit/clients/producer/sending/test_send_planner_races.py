@@ -1,4 +1,4 @@
-"""Application threads append while the sender decides: whatever happens, a batch goes once."""
+"""Application threads append while the sender decides: each batch is sent exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the member that leads its group makes of what the others say."""
+"""How the leader of a group reads the subscriptions of its members."""
 
 from __future__ import annotations
 
