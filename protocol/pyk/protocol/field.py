@@ -76,7 +76,7 @@ class Field:
     versions: VersionRange
     nullable: VersionRange
     default: Any
-    """A value that nobody can change; ``()`` stands for an empty list."""
+    """An immutable value; ``()`` stands for an empty list."""
     tag: int | None
     ignorable: bool
     secret: bool
@@ -88,7 +88,7 @@ class Field:
         return NO_VERSIONS if self.tag is None else self.versions
 
     def is_default(self, value: object) -> bool:
-        """Return whether ``value`` is what the field has when nobody sets it."""
+        """Return whether ``value`` is the default of the field."""
         return bool(value == ([] if self.default == () else self.default))
 
     @property

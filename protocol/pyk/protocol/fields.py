@@ -77,7 +77,7 @@ def array(of: Kind | type[Struct], **options: Any) -> Any:
 
 
 def shared_default(struct: type[S]) -> S:
-    """Return a ``struct`` of defaults that all messages share, because nobody can change it.
+    """Return an immutable ``struct`` of defaults that all messages share.
 
     A fetch response has three of them per partition, which are nearly always left alone.
     """

@@ -66,7 +66,7 @@ class FinalizedFeatures:
 
 @slotted.frozen
 class PeerVersions:
-    """What a broker said it speaks."""
+    """The API versions that a broker offers."""
 
     apis: Mapping[ApiKey, VersionRange]
     """APIs that pyk does not know are left out."""

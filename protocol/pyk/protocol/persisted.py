@@ -1,4 +1,4 @@
-"""Framing of what lies in records, files and byte fields: how its type and version are told.
+"""The framing of messages in records, files and byte fields: how it carries type and version.
 
 ============================  ==========================================================
 ``versioned``                 int16 version, body: consumer protocol, values of coordinator
@@ -45,7 +45,7 @@ _FAMILIES = {
 
 
 def encode_versioned(message: Message, version: int) -> bytes:
-    """Return ``message`` behind its version."""
+    """Return ``message`` with its version before it."""
     return _INT16.pack(version) + message.encode(version)
 
 

@@ -77,7 +77,7 @@ class Message(VersionedStruct):
     def decoder(cls, version: int) -> codec.Decode:
         """Return the function ``decode(data, start) -> (message, end)`` of a version.
 
-        It raises as :meth:`decode`, but that it takes bytes behind the message.
+        It raises as :meth:`decode`, except that it accepts bytes after the message.
         """
         return cls._decoders.get(version) or cls._compile_decoder(version)
 

@@ -1,6 +1,6 @@
 """Decide after which responses a client has to wait (KIP-219).
 
-A client that used up its quota is told so by ``throttle_time_ms``. A broker before 2.0 held the
+``throttle_time_ms`` tells a client that it has used up its quota. A broker before 2.0 held the
 response back for that time, and when it comes there is nothing left to wait for. A later one
 answers at once and then does not listen to the connection for so long: requests sent to it only
 time out sooner. A version of the response tells the two apart, if the API is older than 2.0.

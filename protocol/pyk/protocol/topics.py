@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 MAX_TOPIC_NAME_LENGTH = 249
-"""With the number of a partition behind it, a name is still a legal file name."""
+"""With the number of a partition after it, a name of this length is still a legal file name."""
 
 TOPIC_NAME = rf"[a-zA-Z0-9._-]{{1,{MAX_TOPIC_NAME_LENGTH}}}"
 """A regular expression for names of topics; ``.`` and ``..`` match it and are not allowed."""

@@ -13,7 +13,7 @@ T = TypeVar("T")
 async def value_of(deferred: Deferred[T]) -> T:
     """Return the value of ``deferred`` once it is there.
 
-    May be cancelled: the value is then ignored, and disturbs nobody who completes it.
+    It may be cancelled: the value is then ignored, without an error where it is completed.
     """
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 

@@ -277,7 +277,8 @@ class Broker:
         self._timers.close()
 
     def _answer_waiting(self) -> None:
-        """Let nobody in this process wait for what this broker will not do any more."""
+        """Complete everything in this process that waits for work that this broker will not do any
+        more."""
         self.shards.unload_all()
         self.controller.unload()
         self.follower.stop()

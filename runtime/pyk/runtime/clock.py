@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where time comes from. Tests hand in a virtual one, driven by their event loop."""
+    """A source of time. Tests pass in a virtual one, driven by their event loop."""
 
     def now(self) -> float:
         """Return monotonic seconds, on the same scale as the event loop's own ``time()``."""

@@ -28,7 +28,7 @@ _MISSING: Any = type("Missing", (), {"__repr__": lambda _: "<missing>"})()
 
 
 class FieldOptions:
-    """What a class says about one field."""
+    """The options of one field of a class."""
 
     __slots__ = ("default", "factory", "metadata", "name")
 
@@ -86,7 +86,7 @@ def evolve(instance: T, **changes: Any) -> T:
 
 
 class _AttrsFields:
-    """What attrs asks a class for its fields by. Made when somebody asks."""
+    """The attribute that attrs reads the fields of a class from; created on first use."""
 
     def __get__(self, instance: object, owner: type) -> Any:
         import attrs

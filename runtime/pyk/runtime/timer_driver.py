@@ -10,7 +10,7 @@ from .timers import TimerQueue
 
 
 class TimerDriver:
-    """A timer queue with the event loop behind it."""
+    """A timer queue that the event loop drives."""
 
     def __init__(self, clock: Clock) -> None:
         self.queue = TimerQueue(self._arm)

@@ -52,7 +52,7 @@ def _own_files() -> Iterator[tuple[str, Path]]:
 def _files_of(extra: Sequence[str]) -> Iterator[tuple[str, Path]]:
     for package in (*DEPENDENCIES, *extra):
         for file in distribution(package).files or ():
-            # Scripts are outside of the folder of packages, and cannot be used from an archive.
+            # Scripts are outside the folder of packages, and cannot be used from an archive.
             if file.suffix not in SKIPPED_SUFFIXES and ".." not in file.parts:
                 yield str(file), Path(str(file.locate()))
 

@@ -1,4 +1,4 @@
-"""What every administrative call needs: a client that is connected, a deadline, a way to send."""
+"""The base of administrative calls: connecting, deadlines, sending."""
 
 from __future__ import annotations
 

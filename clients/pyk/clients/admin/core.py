@@ -1,4 +1,4 @@
-"""What an admin client is, on its event loop; the blocking and the asyncio face stand on it."""
+"""The core of an admin client, on its event loop; the blocking and the asyncio face use it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Given:
 
 @attrs.frozen(kw_only=True)
 class ClientConfig:
-    """What producers, consumers and admin clients have in common."""
+    """The options that producers, consumers and admin clients share."""
 
     bootstrap_servers: tuple[ServerAddress, ...] = required(
         BOOTSTRAP_SERVERS,

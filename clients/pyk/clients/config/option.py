@@ -11,7 +11,7 @@ from pyk.clients.config.values import Kind
 
 @attrs.frozen
 class Option:
-    """What is known of one option: a field of one of the config classes."""
+    """The facts of one option, a field of one of the config classes."""
 
     name: str
     """As a keyword: ``linger_ms``."""

@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 class Client(RequestPath):
-    """What one client knows of its cluster, and the way to send requests to it.
+    """The metadata of a cluster, and the connections to send requests to it.
 
     Its parts: ``pool`` has the connections, ``metadata_keeper`` the metadata, ``topics`` says of
     which topics, ``coordinators`` finds those of groups, ``supervisor`` owns the tasks.

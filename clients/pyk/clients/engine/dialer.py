@@ -79,7 +79,7 @@ class Dialer:
         raise unavailable(node, attempts, self._hint(node))
 
     def _hint(self, node: Node) -> str:
-        """Return a hint for an address that a broker named and nobody configured."""
+        """Return a hint for an address that a broker named and that is not configured."""
         is_configured = any(
             (server.host, server.port) == (node.host, node.port)
             for server in self._config.bootstrap_servers

@@ -1,4 +1,4 @@
-"""What a client takes from its environment, so that tests can replace it."""
+"""The environment of a client, which tests can replace."""
 
 from __future__ import annotations
 

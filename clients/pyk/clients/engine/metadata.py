@@ -1,4 +1,4 @@
-"""What the client knows of the cluster: nodes, topics, leaders. Pure.
+"""The metadata that a client knows of its cluster: nodes, topics, leaders. Pure.
 
 An image never changes; each answer of a broker makes a new one from the last. Three rules keep an
 answer that is older than what is known from doing harm:

@@ -104,7 +104,7 @@ class MetadataKeeper:
         self._refresh.request_at_once()
         self._wanted.set()
 
-    # -- who hears of it ---------------------------------------------------------------------------
+    # -- listeners ---------------------------------------------------------------------------------
 
     def add_listener(self, listener: Callable[[MetadataImage], object]) -> None:
         """Call ``listener`` with each new image, on the loop; it must not wait."""

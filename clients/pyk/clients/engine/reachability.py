@@ -1,4 +1,4 @@
-"""Which nodes cannot be reached, since when and why. Pure."""
+"""Remember which nodes cannot be reached, since when and why. Pure."""
 
 from __future__ import annotations
 

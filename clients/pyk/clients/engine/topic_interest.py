@@ -22,11 +22,11 @@ class TopicInterest:
 
     @property
     def topics(self) -> frozenset[str]:
-        """The topics that somebody needs."""
+        """The topics that are needed."""
         return frozenset(self._awaited).union(*self._by_user.values())
 
     def needs(self, topic: str) -> bool:
-        """Return whether somebody needs a topic."""
+        """Return whether a topic is needed."""
         return topic in self._awaited or any(topic in used for used in self._by_user.values())
 
     def is_awaited(self, topic: str) -> bool:

@@ -32,7 +32,7 @@ from pyk.protocol.messages.offset_fetch import (
 )
 
 # Before these versions offsets were kept elsewhere, or for a time that the client had to name;
-# behind them topics have an id and no name.
+# after them topics have an id and no name.
 FIRST_COMMIT_VERSION, LAST_COMMIT_VERSION = 2, 9
 FIRST_FETCH_VERSION, LAST_FETCH_VERSION = 1, 9
 FIRST_VERSION_WITH_STABLE_OFFSETS = 7

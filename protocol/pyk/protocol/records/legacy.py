@@ -231,7 +231,7 @@ class LegacyBatch:
         )
 
     def _error(self, error: RecordBatchError) -> RecordBatchError:
-        """Return ``error`` with the place of this batch, so that a reader can go on behind it."""
+        """Return ``error`` with the place of this batch, so that a reader can go on after it."""
         is_sound = 0 <= self.last_offset < MAX_INT64
         is_one = self.attributes & COMPRESSION_MASK == 0
         return error.in_batch(

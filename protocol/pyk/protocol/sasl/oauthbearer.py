@@ -45,7 +45,7 @@ _BEARER = re.compile(f"bearer +({_CREDENTIALS})", re.IGNORECASE)
 
 @attrs.frozen
 class OAuthBearerResponse:
-    """What a client begins with: its token, which is as secret as a password.
+    """The first message of a client: its token, which is as secret as a password.
 
     ``token`` has the characters of RFC 6750, names of extensions are letters and not ``auth``,
     values printable ASCII, spaces, tabs and ends of lines. Kafka refuses an ``authzid`` that is

@@ -71,7 +71,7 @@ def _enough(_: Any, __: attrs.Attribute[Any], iterations: int) -> None:
 
 @attrs.frozen(kw_only=True)
 class ClientFirst:
-    """What a client begins with. ``nonce`` is random and printable, another for each exchange.
+    """The first message of a client. ``nonce`` is random and printable, another for each exchange.
 
     Kafka refuses an ``authzid`` that is neither empty nor the user name.
     """
@@ -118,7 +118,7 @@ class ClientFirst:
 class ServerFirst:
     """The server's answer: what a client needs to make a proof of its password.
 
-    ``nonce`` is the client's with something random behind it.
+    ``nonce`` is the client's, extended by random characters.
     """
 
     nonce: str = attrs.field(validator=_nonce)

@@ -1,4 +1,4 @@
-"""What SCRAM computes (RFC 5802, section 3): from a password to proof and signature.
+"""The computations of SCRAM (RFC 5802, section 3), from a password to proof and signature.
 
 ::
 

@@ -1,4 +1,4 @@
-"""What the tokens have in common: size, text, names, extensions and base64.
+"""The syntax that the tokens share: size, text, names, extensions and base64.
 
 The fields of a token check themselves when it is made, and raise EncodeError. Where the values are
 a peer's, ``decoding`` makes that a MalformedTokenError: each rule stands in one place for both.

@@ -65,7 +65,7 @@ class Fallback:
 
 @slotted.frozen(kw_only=True)
 class ConfigDefinition:
-    """What one configuration is. ``fallbacks`` are asked in order while it is not set.
+    """The definition of one configuration. ``fallbacks`` are asked in order while it is not set.
 
     One with ``has_effect=False`` is known to Kafka, and only kept and shown here.
     """

@@ -28,11 +28,11 @@ from .image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 ALL_BROKERS = ""
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 _FIXED = ("listeners",)
-"""What Kafka can change while it runs and this broker cannot."""
+"""Configurations that Kafka can change while it runs and this broker cannot."""
 
 
 class ConfigOperation(IntEnum):
-    """What IncrementalAlterConfigs does with one value (KIP-339)."""
+    """The operations of IncrementalAlterConfigs (KIP-339)."""
 
     SET = 0
     DELETE = 1
@@ -49,7 +49,7 @@ class Alteration(Protocol):
 
 @slotted.frozen
 class Resource:
-    """What a configuration belongs to."""
+    """A resource that has configurations."""
 
     type: int
     name: str

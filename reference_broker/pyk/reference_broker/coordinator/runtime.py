@@ -41,7 +41,7 @@ R = TypeVar("R")
 
 
 class Shard(Protocol):
-    """What the runtime needs of a shard."""
+    """The interface of a shard to its runtime."""
 
     def decode(self, key: bytes | None, value: bytes | None) -> ShardRecord:
         """Return the record in a key and a value; raise ``ProtocolError``."""

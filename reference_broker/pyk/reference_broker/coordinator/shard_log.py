@@ -1,4 +1,4 @@
-"""What a shard needs of the log under it, and how large decisions are split into batches."""
+"""The interface of a shard's log, and the splitting of large decisions into batches."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _FIRST_VERSION_WITH_LOWEST_LEVEL_0 = 4
 
 
 class FeatureServices(Protocol):
-    """What ApiVersions uses of its broker."""
+    """The services that ApiVersions uses."""
 
     @property
     def image(self) -> MetadataImage: ...

@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class GroupServices(Protocol):
-    """What requests about groups use of their broker."""
+    """The services that requests about groups use."""
 
     @property
     def image(self) -> MetadataImage: ...

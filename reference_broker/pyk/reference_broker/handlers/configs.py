@@ -24,7 +24,7 @@ from .context import RequestContext
 
 
 class ConfigServices(Protocol):
-    """What DescribeConfigs uses of its broker."""
+    """The services that DescribeConfigs uses."""
 
     @property
     def node_id(self) -> int: ...

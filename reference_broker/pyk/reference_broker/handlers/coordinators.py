@@ -25,7 +25,7 @@ NO_TRANSACTIONS = (
 
 
 class CoordinatorServices(Protocol):
-    """What FindCoordinator uses of its broker."""
+    """The services that FindCoordinator uses."""
 
     @property
     def image(self) -> MetadataImage: ...

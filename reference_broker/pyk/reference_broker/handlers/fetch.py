@@ -41,7 +41,7 @@ UNKNOWN_OFFSET = -1
 
 
 class FetchServices(Protocol):
-    """What Fetch uses of its broker."""
+    """The services that Fetch uses."""
 
     @property
     def image(self) -> MetadataImage: ...
@@ -79,7 +79,7 @@ def fetch(services: FetchServices, request: FetchRequest, context: RequestContex
 
 @slotted.define(eq=False)
 class _Found:
-    """What was read of the partitions of a fetch, one after the other."""
+    """The records that were read for a fetch, partition by partition."""
 
     partitions: list[tuple[FetchedPartition, PartitionData]] = slotted.field(factory=list)
     size: int = 0

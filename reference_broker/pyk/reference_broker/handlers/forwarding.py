@@ -12,7 +12,7 @@ from .context import RequestContext
 
 
 class ForwardingServices(Protocol):
-    """What forwarding uses of its broker."""
+    """The services that forwarding uses."""
 
     @property
     def controller(self) -> ControllerChannel: ...

@@ -44,7 +44,7 @@ BROKERS, CONTROLLERS = 1, 2
 
 
 class MetadataServices(Protocol):
-    """What requests about the cluster use of their broker."""
+    """The services that requests about the cluster use."""
 
     @property
     def node_id(self) -> int: ...

@@ -48,7 +48,7 @@ _SINCE_VERSION = {
 
 
 class LogServices(Protocol):
-    """What requests about logs use of their broker."""
+    """The services that requests about logs use."""
 
     @property
     def replicas(self) -> Replicas: ...

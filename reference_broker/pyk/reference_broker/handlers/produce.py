@@ -52,7 +52,7 @@ ALL_REPLICAS = -1
 
 
 class ProduceServices(Protocol):
-    """What Produce uses of its broker."""
+    """The services that Produce uses."""
 
     @property
     def image(self) -> MetadataImage: ...

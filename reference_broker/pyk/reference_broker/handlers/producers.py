@@ -22,7 +22,7 @@ from .context import RequestContext
 
 
 class ProducerServices(Protocol):
-    """What requests about producers use of their broker."""
+    """The services that requests about producers use."""
 
     @property
     def replicas(self) -> Replicas: ...

@@ -18,7 +18,7 @@ FIRST_VERSION_WITH_TOPIC_DELETION_DISABLED = 3
 
 
 class TopicServices(Protocol):
-    """What DeleteTopics uses of its broker."""
+    """The services that DeleteTopics uses."""
 
     @property
     def configs(self) -> BrokerConfigs: ...

@@ -11,7 +11,7 @@ LogError
 ├── OutOfOrderSequenceError    a gap in the sequence numbers of a producer
 ├── InvalidProducerEpochError  a newer producer with the same id has written
 ├── InvalidTransactionStateError
-├── NotLeaderError             another broker, or nobody, leads the partition
+├── NotLeaderError             another broker, or none, leads the partition
 ├── FencedLeaderEpochError     the client knows an older leader epoch
 ├── UnknownLeaderEpochError    the client knows a newer leader epoch
 ├── NotEnoughReplicasError     fewer in sync than min.insync.replicas

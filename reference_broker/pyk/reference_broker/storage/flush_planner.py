@@ -1,4 +1,4 @@
-"""Which files and directories a flush of a log consists of."""
+"""Plan which files and directories a flush of a log consists of."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from pyk.runtime.filesystem.interface import File, FileSystem
 
 
 class IndexFile:
-    """The entries of one index: those in the file, and behind them those not yet written.
+    """The entries of one index: those in the file, and after them those not yet written.
 
     ``was_whole`` tells whether the file was there, and ended with a whole entry, when it was found.
     """

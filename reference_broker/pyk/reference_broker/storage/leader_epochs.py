@@ -68,7 +68,7 @@ class LeaderEpochs:
         return EpochEntry(self.entries[above - 1].epoch if above else epoch, end)
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Forget the epochs that begin at ``end_offset`` or behind it."""
+        """Forget the epochs that begin at ``end_offset`` or after it."""
         kept = [entry for entry in self.entries if entry.start_offset < end_offset]
         if len(kept) < len(self.entries):
             self._replace(kept)

@@ -1,7 +1,7 @@
 """Open the files of a log, and repair what a crash left of them.
 
 After a clean shutdown everything is believed, except an index that is missing or damaged. After any
-other stop, the segment with the recovery point and all behind it are read whole: the first
+other stop, the segment with the recovery point and all after it are read whole: the first
 batch that is torn, damaged or out of order ends the log, and the indexes are rebuilt.
 
 A gap between offsets ends the log too. A power failure leaves one when it takes the end of a
@@ -215,7 +215,7 @@ class _Repair:
             self._segments.remove(segment)
 
     def _scan(self, segment: LogSegment, recovery_point: int) -> tuple[int, int]:
-        """Rebuild one segment; return the offset behind it, and how many bytes had to go."""
+        """Rebuild one segment; return the offset after it, and how many bytes were cut off."""
         file_size = segment.size
         segment.size = 0
         segment.indexes.clear()
@@ -238,7 +238,7 @@ class _Repair:
 
 
 def _next_offset(segment: LogSegment) -> int:
-    """Return the offset behind the last batch, which the indexes lead to."""
+    """Return the offset after the last batch, which the indexes lead to."""
     next_offset = segment.base_offset
     for batch in segment.batches(segment.indexes.offsets.last_entry()[0]):
         next_offset = batch.last_offset + 1

@@ -198,7 +198,7 @@ class Log:
         """Append the batches in ``records`` as their leader stored them; None without batches.
 
         Raises ``CorruptRecordsError`` for a damaged batch, ``OffsetOutOfRangeError`` for one that
-        does not lie behind the log's end.
+        does not lie after the log's end.
         """
         self._require_open()
         batches = parse_replicated_batches(records, self.topic_partition, self.log_end_offset)

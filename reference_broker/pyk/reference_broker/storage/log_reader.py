@@ -73,7 +73,7 @@ class LogReader:
             raise self._read_error(error) from error
 
     def is_in_older_segment(self, offset: int, end_offset: int) -> bool:
-        """Return whether a segment behind that of ``offset`` has records below ``end_offset``."""
+        """Return whether a segment after that of ``offset`` has records below ``end_offset``."""
         later = self._segments.above(offset)
         return bool(later) and later[0].base_offset < end_offset
 

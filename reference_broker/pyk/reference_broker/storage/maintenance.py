@@ -1,4 +1,4 @@
-"""What the logs of a broker need from time to time, and when."""
+"""The regular tasks of the logs of a broker, and when they are due."""
 
 from __future__ import annotations
 

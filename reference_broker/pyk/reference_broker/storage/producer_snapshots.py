@@ -1,6 +1,6 @@
 """Snapshots of the producers of a log: ``.snapshot`` files, named by the offset they reach to.
 
-With one, a log that is opened reads only the records behind it to know its producers again.
+With one, a log that is opened reads only the records after it to know its producers again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a log knows of its idempotent producers: sequences, epochs, and the last few batches.
+"""The state of a log's idempotent producers: sequences, epochs, and the last few batches.
 
 A producer numbers its records. A batch is appended only if it continues where the producer's last
 one ended, so nothing is missing and nothing is there twice. A batch that is one of the last five is

@@ -107,7 +107,7 @@ class LogSegment:
 
     @property
     def has_complete_time_index(self) -> bool:
-        """Whether no batch behind the last entry of the time index is newer."""
+        """Whether no batch after the last entry of the time index is newer."""
         timestamp, offset = self.indexes.times.last_entry()
         return not self._has_newer(timestamp, self.batches(offset))
 
@@ -160,7 +160,7 @@ class LogSegment:
         return walk_batches(self.file, position, self.size)
 
     def truncate_to(self, offset: int) -> None:
-        """Cut off the batch that holds ``offset``, and all behind it."""
+        """Cut off the batch that holds ``offset``, and all after it."""
         batch = self.locate(offset)
         self.indexes.truncate_to(offset)
         if batch is not None:

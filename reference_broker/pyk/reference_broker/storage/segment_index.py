@@ -1,4 +1,4 @@
-"""What the offset index and the time index of a segment share."""
+"""The base of the offset index and the time index of a segment."""
 
 from __future__ import annotations
 

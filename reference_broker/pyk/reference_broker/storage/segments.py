@@ -53,7 +53,7 @@ class LogSegments:
         return sum(segment.size for segment in self._segments)
 
     def from_offset(self, offset: int) -> list[LogSegment]:
-        """Return the segment that may hold ``offset``, and all behind it."""
+        """Return the segment that may hold ``offset``, and all after it."""
         index = bisect_right(self._segments, offset, key=_base_offset) - 1
         return self._segments[max(index, 0) :]
 

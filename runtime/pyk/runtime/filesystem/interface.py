@@ -1,4 +1,4 @@
-"""What the broker needs of a file system, and nothing more.
+"""The file system interface that the broker needs.
 
 Paths are strings with ``/`` between names. Errors are ``OSError`` with the usual number on every
 file system, so that code handles a full disk in one way.
@@ -47,7 +47,7 @@ class File(Protocol):
         """Return ``size`` bytes from ``position``, fewer only at the end of the file."""
 
     def write_at(self, position: int, parts: Sequence[Buffer]) -> None:
-        """Write ``parts`` one behind the other from ``position``.
+        """Write ``parts`` one after the other from ``position``.
 
         After an error any number of the bytes may have been written.
         """

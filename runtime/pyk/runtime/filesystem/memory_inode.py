@@ -28,7 +28,7 @@ class Inode:
             self.overwritten.append((start, bytes(self.data[start:end])))
 
     def flush(self) -> None:
-        """Take note that the disk holds everything."""
+        """Record that the disk holds everything."""
         self.flushed_size = len(self.data)
         self.overwritten.clear()
 

@@ -208,7 +208,7 @@ else:
 
 
 def _skip(parts: Sequence[Buffer], written: int) -> list[Buffer]:
-    """Return what is left of ``parts`` behind the first ``written`` bytes."""
+    """Return the rest of ``parts`` after the first ``written`` bytes."""
     left: list[Buffer] = []
     for part in parts:
         if written >= len(part):

@@ -38,7 +38,7 @@ class ConsumerCore:
     Everything here is called on the loop of the client, except the ``reader``, with which the
     application takes records in its own thread. What the application calls is divided by what it is
     about: ``subscription_calls``, ``position_calls``, ``commit_calls``, ``standing``; ``events``
-    are what it has to hear.
+    are its events.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What the blocking and the asyncio consumer have in common.
+"""The methods that the blocking and the asyncio consumer share.
 
 What never waits is here as it is; calls that wait are here as steps, which each face drives in its
 own way.
@@ -121,7 +121,7 @@ class ConsumerFace(Generic[K, V]):
                 yield from on_loop(events.finish, event)
 
     def _leave_steps(self, deadline: float) -> Steps[None]:
-        """Commit what is finished, and have the listener hear of what the consumer gives up."""
+        """Commit what is finished, and tell the listener which partitions the consumer gives up."""
         for event in (yield from on_loop(self._core.begin_leaving, deadline)):
             yield TellListener(event)
 
@@ -155,7 +155,7 @@ class ConsumerFace(Generic[K, V]):
         raise NotImplementedError
 
     def _refuse_others(self) -> None:
-        """Raise while another thread, or task, is inside of poll or iteration."""
+        """Raise while another thread, or task, is inside poll or iteration."""
         raise NotImplementedError
 
     @property
@@ -205,5 +205,5 @@ class ConsumerFace(Generic[K, V]):
             self._abandon()
 
     def _abandon(self) -> None:
-        """Have the core of a dropped consumer commit, leave and end; never waits."""
+        """Make the core of a dropped consumer commit, leave and end, without waiting for it."""
         raise NotImplementedError

@@ -12,7 +12,7 @@ from pyk.clients.topic_partition import TopicPartition
 
 
 class PartitionState(Enum):
-    """What a partition is doing."""
+    """The state of a partition."""
 
     FETCHING = "fetching"
     CAUGHT_UP = "caught up"

@@ -22,7 +22,7 @@ R = TypeVar("R")
 class OnLoop:
     """Await what a function returns, on the event loop of the consumer; the step gives the result.
 
-    The coroutine is created when the step is done: one that nobody awaits would warn.
+    The coroutine is created when the step is done: one that is never awaited would warn.
     """
 
     function: Callable[[], Coroutine[Any, Any, Any]]
@@ -30,7 +30,7 @@ class OnLoop:
 
 @attrs.frozen
 class TellListener:
-    """Have the rebalance listener hear of an event, in the thread or task of the application."""
+    """Call the rebalance listener with an event, in the thread or task of the application."""
 
     event: ApplicationEvent
 

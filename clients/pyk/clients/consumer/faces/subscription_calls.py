@@ -75,7 +75,7 @@ class SubscriptionCalls:
         return self._topic_watch.errors
 
     def take_error(self) -> KafkaError | None:
-        """Return an error of a topic that the application has not heard of yet."""
+        """Return an error of a topic that the application has not got yet."""
         return self._topic_watch.take_error()
 
     # -- calls -------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ class JoinFailures:
     """The failures of a member since its last success."""
 
     raise_after: float
-    """Seconds until the application is told, and between two times that it is."""
+    """Seconds until the first report to the application, and between later ones."""
     _since: float | None = None
     _error: KafkaError | None = None
     _warned_at: float | None = None

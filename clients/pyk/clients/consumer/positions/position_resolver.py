@@ -21,7 +21,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
 
-# Stands for a node id: the coordinator of the group, whichever node that is.
+# Used as a node id: the coordinator of the group, which may be any node.
 COORDINATOR = -1
 
 FetchCommitted = Callable[

@@ -1,6 +1,6 @@
 """Find out why subscribed topics cannot be read. Pure.
 
-A topic may not exist, because its name is mistyped, because nobody has created it yet, or because
+A topic may not exist, because its name is mistyped, because it is not created yet, or because
 it was deleted. It may be forbidden. A pattern may match nothing. None of that shows in a partition:
 it is seen in metadata only. A topic that may still appear causes a warning, and shows in
 ``health()``. An error that needs a change, above all a missing authorization, is raised to the

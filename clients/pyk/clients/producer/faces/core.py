@@ -44,7 +44,7 @@ CLOSE_SECONDS = 5.0
 LEAST_CLOSE_SECONDS = 0.25
 RECORDS = "records"
 
-# How long the end of a program or of an event loop may wait for a producer that nobody closed, and
+# How long the end of a program or of an event loop may wait for a producer that was not closed, and
 # an error of the application for the producer that it leaves.
 EXIT_SECONDS = 5.0
 

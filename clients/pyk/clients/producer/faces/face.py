@@ -1,4 +1,4 @@
-"""What the blocking and the asyncio producer have in common, to the last word."""
+"""The methods that the blocking and the asyncio producer share unchanged."""
 
 from __future__ import annotations
 

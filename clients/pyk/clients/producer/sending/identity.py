@@ -11,7 +11,7 @@ epochs and transactions:
    begin the next one.
 3. **What follows after an error.** :meth:`~IdentityPolicy.keeps_place` says whether a batch that a
    broker refused for its place in the order is sent again;
-   :meth:`~IdentityPolicy.batch_failed` hears of each batch that was given up.
+   :meth:`~IdentityPolicy.batch_failed` learns of each batch that was given up.
 4. **What requests carry**: ``transactional_id``, beside the numbers that
    :class:`~pyk.clients.producer.sending.sequences.PartitionSequence` stamps on batches.
 
@@ -45,7 +45,7 @@ class IdentityRequest:
     """A request that a policy wants a broker to answer."""
 
     purpose: str
-    """What it is sent for, as in "get a producer id"."""
+    """The purpose of the request, as in "get a producer id"."""
     message: Message
     answered: Callable[[Any], None]
     """Takes the response; raises the error that it carries."""
@@ -138,7 +138,7 @@ class IdempotentIdentity:
            what it had), or it does not remember the batch. The batch can only begin a new order.
 
         A batch that may have been written by an earlier attempt never begins a new order: it fails
-        as unknown, and the one behind it is sent again with the bytes and the sequence that it has.
+        as unknown, and the one after it is sent again with the same bytes and sequence.
         """
         if outcome is BatchOutcome.FENCED:
             queue.must_restart = queue.sequence.needs_new_producer_id = True

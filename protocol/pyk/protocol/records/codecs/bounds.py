@@ -1,4 +1,4 @@
-"""What every codec holds its input and output against."""
+"""The limits of every codec for its input and output."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def decompress(data: memoryview, max_bytes: int) -> bytearray:
 
 
 def _decompress_member(data: memoryview, position: int, output: bytearray, max_bytes: int) -> int:
-    """Append one member to ``output`` and return the position behind it."""
+    """Append one member to ``output`` and return the position after it."""
     member = zlib.decompressobj(_GZIP)
     # Fed in pieces: zlib hands back a copy of what it did not use, which must not be all the rest.
     while not member.eof:

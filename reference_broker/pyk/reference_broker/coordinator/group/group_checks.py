@@ -1,4 +1,4 @@
-"""What a classic group allows in its present state."""
+"""Checks whether a classic group allows an operation in its present state."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def joined(group: ClassicGroup, member: Member, *, tells_members: bool) -> JoinG
 
 
 def _members(group: ClassicGroup) -> list[JoinGroupResponseMember]:
-    """Return what the leader is told about all members."""
+    """Return the description of all members for the leader."""
     assert group.protocol_name is not None
     return [
         JoinGroupResponseMember(
