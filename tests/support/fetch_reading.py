@@ -7,6 +7,7 @@ from typing import Any
 
 from pyk.clients.consumer.buffer.fetch_buffer import EVENT, FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
+from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.buffer.partition_buffer import PartitionBuffer
 from pyk.clients.consumer.records.deserializers import Deserializers
 from pyk.clients.topic_partition import TopicPartition
@@ -30,9 +31,10 @@ class Reader:
             lambda: self.calls.append("room"),
             self.take_records,
         )
+        self.writer = FetchWriter(self.buffer)
         self.reader = FetchReader(self.buffer, Deserializers(None, value_deserializer), max_span)
         for partition in partitions or (A0,):
-            self.buffer.set_position(self.buffer.add_partition(partition), 0, -1)
+            self.writer.set_position(self.writer.add_partition(partition), 0, -1)
 
     def take_records(self, fetch: Callable[[], None]) -> None:
         self.calls.append("data")
@@ -48,7 +50,7 @@ class Reader:
         begin = self[partition].fetch_offset
         fetched = FetchedRecords(partition.topic, partition.partition, data, begin)
         end = next_offset if next_offset is not None else end_of(data)
-        self.buffer.append(self[partition], fetched, len(data), end)
+        self.writer.append(self[partition], fetched, len(data), end)
         self.buffer.tell_of_records(lambda: None)
 
     def poll(self, max_records: int = 500) -> list[Any]:

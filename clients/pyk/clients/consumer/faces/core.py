@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.buffer.fetch_buffer import CLOSED, EVENT, FORKED, FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
+from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.faces.application_events import ApplicationEvents
 from pyk.clients.consumer.faces.closing import before, run_unattended
 from pyk.clients.consumer.faces.commit_calls import CommitCalls
@@ -64,13 +65,10 @@ class ConsumerCore:
         )
         self.limits = CallLimits(config, self.client.clock)
         self.buffer = FetchBuffer(on_data, lambda: on_room(self._fetch), on_records)
-        self.reader = FetchReader(
-            self.buffer,
-            Deserializers(config.key_deserializer, config.value_deserializer),
-            config.max_poll_records,
-        )
+        self.writer = FetchWriter(self.buffer)
+        self.reader = self._create_reader()
         self.positions = Positions(
-            self.buffer,
+            self.writer,
             config.auto_offset_reset,
             self.client.retry_backoff,
             self.client.random.random,
@@ -83,12 +81,17 @@ class ConsumerCore:
         self._starting = asyncio.Lock()
         self._is_closed = False
 
+    def _create_reader(self) -> FetchReader:
+        config = self.config
+        deserializers = Deserializers(config.key_deserializer, config.value_deserializer)
+        return FetchReader(self.buffer, deserializers, config.max_poll_records)
+
     def _create_group(self) -> ConsumerGroup:
         return ConsumerGroup(
             self.client,
             self.config,
             self.positions,
-            self.buffer,
+            self.writer,
             self.reader,
             on_assigned=self._look,
         )
@@ -102,11 +105,11 @@ class ConsumerCore:
             lookup,
             self.group.commits.fetch_beginnings if self.group is not None else None,
         )
-        fetcher = Fetcher(self.client, self.config, self.positions, self.buffer)
+        fetcher = Fetcher(self.client, self.config, self.positions, self.writer)
         self._fetch_loop = FetchLoop(self.client, self.positions, resolver, fetcher)
         self.position_calls = PositionCalls(
             self.client,
-            self.buffer,
+            self.writer,
             self.positions,
             lookup,
             resolver,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.commits.offsets_argument import checked_offset
 from pyk.clients.consumer.faces.health import lag_of
 from pyk.clients.consumer.faces.limits import CallLimits
@@ -36,7 +36,7 @@ class PositionCalls:
     def __init__(
         self,
         client: Client,
-        buffer: FetchBuffer,
+        writer: FetchWriter,
         positions: Positions,
         lookup: OffsetLookup,
         resolver: PositionResolver,
@@ -47,7 +47,7 @@ class PositionCalls:
         ready: Callable[[], Awaitable[None]],
     ) -> None:
         self._client = client
-        self._buffer = buffer
+        self._writer = writer
         self._positions = positions
         self._lookup = lookup
         self._resolver = resolver
@@ -100,11 +100,11 @@ class PositionCalls:
 
     def pause(self, partitions: Collection[tuple[str, int]]) -> None:
         for assigned in [self._assigned_partition(partition) for partition in partitions]:
-            self._buffer.pause(assigned.buffer)
+            self._writer.pause(assigned.buffer)
 
     def resume(self, partitions: Collection[tuple[str, int]]) -> None:
         for assigned in [self._assigned_partition(partition) for partition in partitions]:
-            self._buffer.resume(assigned.buffer)
+            self._writer.resume(assigned.buffer)
             assigned.progressed(self._client.clock.now())
         self._look()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import NodePlan, plan
 from pyk.clients.consumer.fetching.node_fetcher import NodeFetcher
@@ -29,12 +29,13 @@ class Fetcher:
     """
 
     def __init__(
-        self, client: Client, config: ConsumerConfig, positions: Positions, buffer: FetchBuffer
+        self, client: Client, config: ConsumerConfig, positions: Positions, writer: FetchWriter
     ) -> None:
         self._client = client
         self._config = config
         self._positions = positions
-        self._buffer = buffer
+        self._writer = writer
+        self._buffer = writer.buffer
         self._nodes: dict[int, NodeFetcher] = {}
         self._memory = FetchMemory(
             total=config.buffer_memory,
@@ -67,7 +68,7 @@ class Fetcher:
                 self._client,
                 self._config,
                 self._positions,
-                self._buffer,
+                self._writer,
                 memory=self._memory,
                 node_id=node_id,
             )
@@ -89,7 +90,7 @@ class Fetcher:
             if error is not None and type(error) is not type(assigned.error):
                 assigned.waits(error, now)
             elif error is None and assigned.is_left_alone:
-                self._buffer.heal(assigned.buffer)
+                self._writer.heal(assigned.buffer)
                 assigned.recovered()
             if assigned.is_stalled(now):
                 self._begin_again(assigned, now)

@@ -1,6 +1,7 @@
 cimport cython
 
 from pyk.clients.consumer.buffer.fetch_buffer cimport FetchBuffer
+from pyk.clients.consumer.buffer.fetch_writer cimport FetchWriter
 from pyk.clients.consumer.fetching.fetch_call cimport FetchCall, FetchTerms, WantedPartition
 from pyk.clients.consumer.fetching.fetch_memory cimport FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan cimport NodePlan
@@ -18,6 +19,7 @@ cdef class NodeFetcher:
     cdef object _now
     cdef Positions _positions
     cdef FetchBuffer _buffer
+    cdef FetchWriter _writer
     cdef FetchMemory _memory
     cdef object _node_id
     cdef object _timeout_ms

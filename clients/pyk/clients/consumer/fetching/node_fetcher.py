@@ -12,7 +12,7 @@ import logging
 from typing import Any
 
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.fetching.fetch_call import FetchCall, FetchTerms, WantedPartition
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import FetchErrorAction, NodePlan, action_after, plan
@@ -54,7 +54,7 @@ class NodeFetcher:
         client: Client,
         config: ConsumerConfig,
         positions: Positions,
-        buffer: FetchBuffer,
+        writer: FetchWriter,
         *,
         memory: FetchMemory,
         node_id: int,
@@ -62,7 +62,8 @@ class NodeFetcher:
         self._client = client
         self._now = client.clock.now
         self._positions = positions
-        self._buffer = buffer
+        self._writer = writer
+        self._buffer = writer.buffer
         self._memory = memory
         self._node_id = node_id
         self._timeout_ms = config.request_timeout_ms
@@ -221,7 +222,7 @@ class NodeFetcher:
             self._positions.failed(assigned, asked.version, error, now)
             assigned.retry_at = self._retry_at
             if not error.retriable:
-                self._buffer.fail(assigned.buffer, error)
+                self._writer.fail(assigned.buffer, error)
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -270,7 +271,7 @@ class NodeFetcher:
         if data.preferred_read_replica >= 0:
             assigned.prefer(data.preferred_read_replica, now + self._metadata_max_age)
         if assigned.error is not None or assigned.stalls:
-            self._buffer.heal(assigned.buffer)
+            self._writer.heal(assigned.buffer)
         if data.records:
             self._take_records(assigned, asked, data, now)
         assigned.succeeded(now)
@@ -285,7 +286,7 @@ class NodeFetcher:
         end = find_end(records, asked.offset)
         if not end.has_batch:
             error = cut_short_error(partition, asked.offset, len(records))
-            self._buffer.fail(assigned.buffer, error, lasts=True)
+            self._writer.fail(assigned.buffer, error, lasts=True)
             assigned.state = FAILED
             return
         aborted = None
@@ -299,7 +300,7 @@ class NodeFetcher:
             aborted_transactions=aborted,
             max_decompressed_bytes=self._max_decompressed_bytes,
         )
-        if self._buffer.append(assigned.buffer, fetched, len(records), end.next_offset):
+        if self._writer.append(assigned.buffer, fetched, len(records), end.next_offset):
             assigned.fetched_epoch = end.leader_epoch
             assigned.progressed(now)
 
@@ -329,7 +330,7 @@ class NodeFetcher:
         if decision is FetchErrorAction.REFRESH:
             self._client.metadata_keeper.request_update()
         elif decision is FetchErrorAction.FAIL:
-            self._buffer.fail(assigned.buffer, error)
+            self._writer.fail(assigned.buffer, error)
 
     def _out_of_range(self, assigned: AssignedPartition, asked_offset: int, now: float) -> None:
         if asked_offset == assigned.buffer.position:
@@ -337,7 +338,7 @@ class NodeFetcher:
         else:
             # The application reads what it has first. And headers said where to fetch, before
             # anybody had checked them.
-            self._buffer.fetch_after_reading(assigned.buffer)
+            self._writer.fetch_after_reading(assigned.buffer)
 
 
 class FetchAnswer:

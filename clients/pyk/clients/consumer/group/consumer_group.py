@@ -8,8 +8,9 @@ from collections import deque
 from collections.abc import Callable, Collection
 
 from pyk.clients.config import ConsumerConfig
-from pyk.clients.consumer.buffer.fetch_buffer import EVENT, FetchBuffer
+from pyk.clients.consumer.buffer.fetch_buffer import EVENT
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
+from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Leave, Lose, Revoke
 from pyk.clients.consumer.group.group_commits import GroupCommits
 from pyk.clients.consumer.group.membership_driver import MembershipDriver
@@ -35,7 +36,7 @@ class ConsumerGroup:
         client: Client,
         config: ConsumerConfig,
         positions: Positions,
-        buffer: FetchBuffer,
+        writer: FetchWriter,
         reader: FetchReader,
         *,
         on_assigned: Callable[[], None],
@@ -43,7 +44,8 @@ class ConsumerGroup:
         assert config.group_id is not None
         self._client = client
         self._positions = positions
-        self._buffer = buffer
+        self._writer = writer
+        self._buffer = buffer = writer.buffer
         self._reader = reader
         self._on_assigned = on_assigned
         self._events: deque[ApplicationEvent] = deque()
@@ -132,7 +134,7 @@ class ConsumerGroup:
                 known = event.added & self._positions.partitions
                 for partition in sorted(known - self._to_revoke()):
                     self._positions[partition].held_since = None
-                    self._buffer.release(self._positions[partition].buffer)
+                    self._writer.release(self._positions[partition].buffer)
             case Revoke():
                 self._last_commit = None
                 self._drop(event.partitions)
@@ -166,7 +168,7 @@ class ConsumerGroup:
         now = self._client.clock.now()
         for partition in sorted(partitions & self._positions.partitions):
             self._positions[partition].held_since = now
-            self._buffer.hold(self._positions[partition].buffer)
+            self._writer.hold(self._positions[partition].buffer)
 
     def _drop(self, partitions: Collection[TopicPartition]) -> None:
         """Take partitions away from the application, and commit nothing of them."""

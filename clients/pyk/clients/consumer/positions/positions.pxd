@@ -1,12 +1,12 @@
 cimport cython
 
-from pyk.clients.consumer.buffer.fetch_buffer cimport FetchBuffer
+from pyk.clients.consumer.buffer.fetch_writer cimport FetchWriter
 from pyk.clients.consumer.positions.assigned_partition cimport AssignedPartition
 
 
 @cython.final
 cdef class Positions:
-    cdef FetchBuffer _buffer
+    cdef FetchWriter _writer
     cdef object _policy
     cdef object _backoff
     cdef object _chance

@@ -40,7 +40,7 @@ from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.fields import ZERO_UUID
 
 if TYPE_CHECKING:
-    from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+    from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 
 log = logging.getLogger(__name__)
 
@@ -64,12 +64,12 @@ class Positions:
 
     def __init__(
         self,
-        buffer: FetchBuffer,
+        writer: FetchWriter,
         auto_offset_reset: str,
         backoff: Backoff,
         chance: Callable[[], float],
     ) -> None:
-        self._buffer = buffer
+        self._writer = writer
         self._policy = POLICIES.get(auto_offset_reset)
         self._backoff = backoff
         self._chance = chance
@@ -129,7 +129,7 @@ class Positions:
         added = []
         for partition in partitions:
             if partition not in self._assigned:
-                buffer = self._buffer.add_partition(partition)
+                buffer = self._writer.add_partition(partition)
                 assigned = AssignedPartition(buffer, state, topic_ids.get(partition.topic), now)
                 self._assigned[partition] = assigned
                 self._has_news = True
@@ -142,7 +142,7 @@ class Positions:
         """Choose where to begin without a group."""
         saved = self._saved.take(assigned.topic_partition)
         if saved is not None and saved.is_paused:
-            self._buffer.pause(assigned.buffer)
+            self._writer.pause(assigned.buffer)
         if saved is None and is_new:
             self._reset_to(assigned, OffsetSpec.EARLIEST)
         elif saved is None or saved.offset == UNKNOWN:
@@ -168,7 +168,7 @@ class Positions:
     def _remove(self, partition: TopicPartition) -> AssignedPartition | None:
         assigned = self._assigned.pop(partition, None)
         if assigned is not None:
-            self._buffer.remove_partition(assigned.buffer)
+            self._writer.remove_partition(assigned.buffer)
         return assigned
 
     @property
@@ -274,7 +274,7 @@ class Positions:
 
     def tell(self, assigned: AssignedPartition, error: KafkaError) -> None:
         """Report an error that keeps a partition from being read to the application."""
-        self._buffer.fail(assigned.buffer, error)
+        self._writer.fail(assigned.buffer, error)
 
     def out_of_range(self, assigned: AssignedPartition, now: float) -> None:
         """Reset the position, or fail, because the log does not have its offset."""
@@ -375,7 +375,7 @@ class Positions:
         self._reset_to(assigned, end)
 
     def _reset_to(self, assigned: AssignedPartition, end: OffsetSpec) -> None:
-        self._buffer.set_position(assigned.buffer, UNKNOWN, UNKNOWN)
+        self._writer.set_position(assigned.buffer, UNKNOWN, UNKNOWN)
         assigned.state = PositionState.RESET
         assigned.end = end
         assigned.retry_at = 0.0
@@ -386,7 +386,7 @@ class Positions:
         return assigned.version == version and assigned.state is state
 
     def _know(self, assigned: AssignedPartition, offset: int, epoch: int) -> None:
-        self._buffer.set_position(assigned.buffer, offset, epoch)
+        self._writer.set_position(assigned.buffer, offset, epoch)
         assigned.state = PositionState.KNOWN
         assigned.fetched_epoch = epoch
         assigned.leader_epoch = UNKNOWN
@@ -408,7 +408,7 @@ class Positions:
         """Ask for the end that ``auto_offset_reset`` names, or fail if it is ``none``."""
         topic, partition = assigned.topic_partition
         if self._policy is not None:
-            self._buffer.set_position(assigned.buffer, UNKNOWN, UNKNOWN)
+            self._writer.set_position(assigned.buffer, UNKNOWN, UNKNOWN)
             assigned.end = self._policy
             return
         assigned.state = PositionState.FAILED
@@ -420,7 +420,7 @@ class Positions:
             partition=partition,
             offset=offset,
         )
-        self._buffer.fail(assigned.buffer, error, lasts=True)
+        self._writer.fail(assigned.buffer, error, lasts=True)
 
     def _truncated(self, assigned: AssignedPartition, end_offset: int) -> None:
         position = assigned.buffer.position
@@ -439,4 +439,4 @@ class Positions:
             return
         assigned.state = PositionState.FAILED
         error = truncated_error(assigned.topic_partition, position, end_offset)
-        self._buffer.fail(assigned.buffer, error, lasts=True)
+        self._writer.fail(assigned.buffer, error, lasts=True)

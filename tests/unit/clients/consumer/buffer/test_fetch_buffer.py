@@ -51,7 +51,7 @@ def test_data_that_begins_at_another_offset_than_the_next_fetch_is_not_taken(off
     reader.fetch(batches(0, 5))
     stray = FetchedRecords(A0.topic, A0.partition, batches(offset, 5), offset)
 
-    assert not reader.buffer.append(reader[A0], stray, 100, offset + 5)
+    assert not reader.writer.append(reader[A0], stray, 100, offset + 5)
 
     assert reader[A0].fetch_offset == 5
     assert reader.poll() == [b"0", b"1", b"2", b"3", b"4"]
@@ -143,7 +143,7 @@ def test_the_rest_of_a_span_is_read_before_the_log_counts_as_ended() -> None:
     reader = Reader()
     reader.fetch(batches(0, 3))
     reader.next()
-    reader.buffer.fetch_after_reading(reader[A0])
+    reader.writer.fetch_after_reading(reader[A0])
 
     assert reader.poll(1) == [b"1"]
     assert reader[A0].fetch_offset == -1
@@ -156,7 +156,7 @@ def test_a_waiting_application_is_told_once_of_all_that_an_answer_brought() -> N
     reader.buffer.is_waiting = True
     for partition in (A0, A1):
         fetched = FetchedRecords(partition.topic, partition.partition, batches(0, 1), 0)
-        reader.buffer.append(reader[partition], fetched, 100, 1)
+        reader.writer.append(reader[partition], fetched, 100, 1)
     assert reader.calls == []
 
     reader.buffer.tell_of_records(lambda: reader.calls.append("fetch"))
@@ -206,7 +206,7 @@ def test_fetched_records_are_read_before_the_end_of_the_log_counts() -> None:
     reader.fetch(batches(0, 3))
     reader.next()
 
-    reader.buffer.fetch_after_reading(reader[A0])
+    reader.writer.fetch_after_reading(reader[A0])
     assert reader[A0].fetch_offset == -1
 
     assert [reader.next(), reader.next(), reader.next()] == [b"1", b"2", None]

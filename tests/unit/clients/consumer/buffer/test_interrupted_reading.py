@@ -46,9 +46,10 @@ class Application:
         self.consumer: Consumer[Any, Any] = Consumer("127.0.0.1:1", max_poll_records=2, **options)
         self.consumer._begin = begin_to_wait  # type: ignore[method-assign]
         self.buffer = self.consumer._buffer
+        self.writer = self.consumer._core.writer
         self.handed_out: list[Any] = []
         for partition in (A0, A1):
-            self.buffer.set_position(self.buffer.add_partition(partition), 0, -1)
+            self.writer.set_position(self.writer.add_partition(partition), 0, -1)
         self.feed()
 
     def feed(self) -> None:
@@ -59,7 +60,7 @@ class Application:
                 begin = max(base for base in FETCHES if base <= offset)
                 data = batches(begin, *FETCHES[begin])
                 fetched = FetchedRecords(partition.topic, partition.partition, data, offset)
-                self.buffer.append(buffered, fetched, len(data), begin + sum(FETCHES[begin]))
+                self.writer.append(buffered, fetched, len(data), begin + sum(FETCHES[begin]))
 
     def poll(self) -> None:
         with suppress(NothingThereError):
@@ -148,7 +149,7 @@ def interrupted() -> Iterator[Consumer[Any, Any]]:
     consumer.seek(A0, 0)
     data = batches(0, 5)
     fetched = FetchedRecords(A0.topic, A0.partition, data, 0)
-    consumer._buffer.append(consumer._buffer.partitions[A0], fetched, len(data), 5)
+    consumer._core.writer.append(consumer._buffer.partitions[A0], fetched, len(data), 5)
     assert len(consumer.poll(0, max_records=1)) == 1
     consumer._reader.take(3)
     yield consumer

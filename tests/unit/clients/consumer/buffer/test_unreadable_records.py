@@ -42,7 +42,7 @@ def test_good_records_come_before_the_error_of_a_bad_batch_and_each_poll_raises_
     with pytest.raises(CorruptRecordError):
         reader.next()
 
-    reader.buffer.set_position(reader[A0], 4, -1)
+    reader.writer.set_position(reader[A0], 4, -1)
     reader.fetch(batches(4, 2))
     assert reader.poll() == [b"4", b"5"]
 
@@ -68,7 +68,7 @@ def test_a_bad_batch_does_not_stop_other_partitions() -> None:
 def test_an_error_waits_until_the_records_before_it_are_read() -> None:
     reader = Reader()
     reader.fetch(batches(0, 1))
-    reader.buffer.fail(reader[A0], ValueError("unauthorized"))
+    reader.writer.fail(reader[A0], ValueError("unauthorized"))
 
     assert reader.poll() == [b"0"]
     with pytest.raises(ValueError, match="unauthorized"):
@@ -78,21 +78,21 @@ def test_an_error_waits_until_the_records_before_it_are_read() -> None:
 
 def test_an_error_that_has_passed_is_not_raised() -> None:
     reader = Reader()
-    reader.buffer.fail(reader[A0], ValueError("unauthorized"))
+    reader.writer.fail(reader[A0], ValueError("unauthorized"))
 
-    reader.buffer.heal(reader[A0])
+    reader.writer.heal(reader[A0])
 
     assert reader.poll() == []
 
 
 def test_an_error_that_lasts_is_raised_until_there_is_another_position() -> None:
     reader = Reader()
-    reader.buffer.fail(reader[A0], ValueError("truncated"), lasts=True)
+    reader.writer.fail(reader[A0], ValueError("truncated"), lasts=True)
 
     for _ in range(2):
         with pytest.raises(ValueError, match="truncated"):
             reader.poll()
-    reader.buffer.set_position(reader[A0], 1, -1)
+    reader.writer.set_position(reader[A0], 1, -1)
     assert reader.poll() == []
 
 
@@ -179,7 +179,7 @@ def test_records_after_a_refused_one_in_an_open_span_are_all_read() -> None:
     with pytest.raises(DeserializationError):
         reader.poll()
 
-    reader.buffer.set_position(reader[A0], 4, -1)
+    reader.writer.set_position(reader[A0], 4, -1)
     reader.fetch(batches(4, 6))
     assert reader.poll(1) == [4]
     assert [reader.next(), reader.next(), reader.next()] == [5, 6, 7]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.faces.health import (
     ConsumerHealth,
     PartitionHealth,
@@ -25,7 +26,8 @@ class Setting:
 
     def __init__(self) -> None:
         self.buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
-        self.positions = Positions(self.buffer, "none", Backoff(0.1, 1.0), lambda: 0.5)
+        self.writer = FetchWriter(self.buffer)
+        self.positions = Positions(self.writer, "none", Backoff(0.1, 1.0), lambda: 0.5)
         (self.partition,) = self.positions.assign([A0], 0.0, has_group=True)
         self.positions.seek(self.partition, 5, -1)
         self.partition.readable_end = 10
@@ -72,7 +74,7 @@ def test_a_partition_that_no_node_answers_for_is_stalled() -> None:
 
 def test_records_that_wait_for_the_application_are_no_stall() -> None:
     setting = Setting()
-    setting.buffer.append(
+    setting.writer.append(
         setting.buffer.partitions[A0], FetchedRecords("a", 0, batches(5, 1), 5), 80, 6
     )
 
@@ -81,7 +83,7 @@ def test_records_that_wait_for_the_application_are_no_stall() -> None:
 
 def test_a_paused_partition_is_reported_as_paused_in_any_state() -> None:
     setting = Setting()
-    setting.buffer.pause(setting.buffer.partitions[A0])
+    setting.writer.pause(setting.buffer.partitions[A0])
 
     assert setting.health(now=1000.0, has_leader=False).state is PartitionState.PAUSED
 

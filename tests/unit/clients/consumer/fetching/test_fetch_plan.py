@@ -4,6 +4,7 @@ import attrs
 import pytest
 
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import FetchErrorAction, NodePlan, action_after, plan
 from pyk.clients.consumer.positions.positions import Positions
@@ -26,12 +27,14 @@ class Setting:
     """Two partitions at offset 5, led by nodes 1 and 2 in epoch 3."""
 
     buffer: FetchBuffer = attrs.field(init=False)
+    writer: FetchWriter = attrs.field(init=False)
     positions: Positions = attrs.field(init=False)
     leaders: list[int | None] = attrs.Factory(lambda: [1, 2])
 
     def __attrs_post_init__(self) -> None:
         self.buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
-        self.positions = Positions(self.buffer, "latest", Backoff(0.1, 1.0), lambda: 0.5)
+        self.writer = FetchWriter(self.buffer)
+        self.positions = Positions(self.writer, "latest", Backoff(0.1, 1.0), lambda: 0.5)
         for partition in self.positions.assign([A0, A1], 0.0, has_group=True):
             self.positions.seek(partition, 5, -1)
 
@@ -50,7 +53,7 @@ class Setting:
         buffer = self.buffer.partitions[partition]
         offset = buffer.fetch_offset
         fetched = FetchedRecords(partition.topic, partition.partition, batches(offset, 2), offset)
-        self.buffer.append(buffer, fetched, size, offset + 2)
+        self.writer.append(buffer, fetched, size, offset + 2)
 
 
 def test_each_partition_is_fetched_from_its_leader() -> None:
@@ -68,7 +71,7 @@ def test_partitions_that_are_paused_or_without_leader_or_back_off_are_left_out()
     setting.positions.failed(partition, partition.version, NotLeaderOrFollowerError("moved"), 0.0)
     assert setting.wanted(now=0.0) == {1: []}
     assert setting.wanted(now=0.2) == {1: [A0]}
-    setting.buffer.pause(setting.buffer.partitions[A0])
+    setting.writer.pause(setting.buffer.partitions[A0])
     assert setting.plan(now=0.2) == {}
 
 
@@ -106,9 +109,9 @@ def test_paused_and_unreadable_partitions_delay_no_other() -> None:
     setting = Setting(leaders=[1, 1])
     setting.fill(A0, size=4000)
 
-    setting.buffer.pause(setting.buffer.partitions[A0])
+    setting.writer.pause(setting.buffer.partitions[A0])
     assert setting.plan()[1].max_bytes == 4000
-    setting.buffer.resume(setting.buffer.partitions[A0])
+    setting.writer.resume(setting.buffer.partitions[A0])
     assert setting.plan()[1].max_bytes == 0
     setting.positions[A0].buffer.is_unreadable = True
     assert setting.plan()[1].max_bytes == 4000

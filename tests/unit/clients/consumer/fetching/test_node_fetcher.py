@@ -7,6 +7,7 @@ from typing import Any
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import plan
 from pyk.clients.consumer.fetching.node_fetcher import NodeFetcher
@@ -58,7 +59,8 @@ class Setting:
         self.steps: list[str] = []
         self.client = ClientOfOneNode(self.steps)
         buffer = FetchBuffer(self.go_on, lambda: None, self.go_on_before)
-        positions = Positions(buffer, "latest", Backoff(0.1, 1.0), lambda: 0.5)
+        writer = FetchWriter(buffer)
+        positions = Positions(writer, "latest", Backoff(0.1, 1.0), lambda: 0.5)
         for partition in positions.assign([A0, A1], 0.0, has_group=True):
             positions.seek(partition, 5, -1)
         positions.follow(self.client.metadata)
@@ -66,7 +68,7 @@ class Setting:
             self.client,  # type: ignore[arg-type]
             ConsumerConfig.from_kwargs("127.0.0.1:1"),
             positions,
-            buffer,
+            writer,
             memory=MEMORY,
             node_id=NODE,
         )

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
 from pyk.clients.consumer.positions.positions import FoundOffset, Positions
 from pyk.clients.engine.backoff import Backoff
@@ -26,7 +27,7 @@ ENDS = [("earliest", OffsetSpec.EARLIEST), ("latest", OffsetSpec.LATEST)]
 
 def make_positions(policy: str = "latest") -> Positions:
     buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
-    return Positions(buffer, policy, Backoff(0.1, 1.0), lambda: 0.5)
+    return Positions(FetchWriter(buffer), policy, Backoff(0.1, 1.0), lambda: 0.5)
 
 
 def assigned(positions: Positions, *, has_group: bool = True) -> AssignedPartition:
