@@ -33,7 +33,7 @@ def test_both_decoders_say_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("start", [1, 3, 10_000])
-def test_both_begin_where_they_are_told_to(start: int) -> None:
+def test_both_forms_decode_from_a_given_start(start: int) -> None:
     for sample in samples("ProduceRequest"):
         data = b"x" * start + sample.data
         generated = decoder.compile_decoder(sample.cls, sample.version)
@@ -45,7 +45,7 @@ def test_both_begin_where_they_are_told_to(start: int) -> None:
 
 @pytest.mark.parametrize("wrap", [bytearray, memoryview, lambda data: memoryview(b"".join(
     bytes((byte, 0)) for byte in data))[::2]])  # fmt: skip
-def test_both_take_any_bytes(wrap: Any) -> None:
+def test_both_forms_accept_any_bytes(wrap: Any) -> None:
     for sample in samples("ProduceRequest"):
         generated = decoder.compile_decoder(sample.cls, sample.version)
         compiled = decoding.compile_decoder(sample.cls, sample.version)

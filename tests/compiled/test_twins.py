@@ -105,7 +105,7 @@ def in_another_thread(function: Callable[[], Any]) -> Any:
     return results[0]
 
 
-def test_a_mutex_tells_its_own_thread_that_it_is_held(mutex: Any) -> None:
+def test_a_mutex_raises_in_the_thread_that_holds_it(mutex: Any) -> None:
     mutex.check()
 
     mutex.acquire()
@@ -237,7 +237,7 @@ def test_a_poller_reports_the_events_of_each_descriptor(
 
 
 @pytest.mark.parametrize("kind", FORMS)
-def test_a_system_clock_tells_the_time_of_the_operating_system(kind: str) -> None:
+def test_a_system_clock_returns_the_time_of_the_operating_system(kind: str) -> None:
     clock = form_of("pyk.runtime.system_clock", kind).SystemClock()
 
     before = time.monotonic(), time.time_ns() // 1_000_000

@@ -134,7 +134,7 @@ def test_a_second_layout_is_found(source: str) -> None:
     assert list(restatements(source))
 
 
-def test_batch_header_layout_stands_once() -> None:
+def test_batch_header_layout_is_defined_once() -> None:
     found = {str(path): list(restatements(path.read_text())) for path in sources()}
 
     assert {path: texts for path, texts in found.items() if texts} == {}

@@ -55,7 +55,7 @@ async def test_the_maintenance_opens_the_other_logs_and_deletes_old_segments() -
 
 
 @virtual_time
-async def test_the_maintenance_opens_some_logs_in_each_turn_and_begins_behind_the_last() -> None:
+async def test_the_maintenance_opens_some_logs_in_each_turn_and_begins_after_the_last() -> None:
     memory = MemoryFileSystem()
     await stopped_cleanly(memory, "orders")
 

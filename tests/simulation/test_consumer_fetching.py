@@ -44,7 +44,7 @@ async def test_the_first_records_of_all_partitions_come_after_a_few_round_trips(
 
 
 @virtual_time
-async def test_a_caught_up_consumer_asks_for_nothing_it_was_told_already():
+async def test_a_caught_up_consumer_sends_empty_incremental_fetches():
     async with fetching(leaders=(1, 1)) as (cluster, consumer):
         cluster.append([b"a"])
         await read(consumer, 1)
@@ -71,7 +71,7 @@ async def test_a_fetch_waits_at_the_broker_while_the_application_works_on_the_on
 
 @pytest.mark.parametrize("move", ["seek", "pause"])
 @virtual_time
-async def test_records_of_a_fetch_that_waits_behind_unread_ones_are_not_handed_out_twice(move):
+async def test_records_of_a_fetch_that_waits_after_unread_ones_are_not_handed_out_twice(move):
     async with fetching() as (cluster, consumer):
         await consumer.poll(1)
         cluster.append([b"a", b"b"])
@@ -298,7 +298,7 @@ async def test_an_old_topic_is_read_through_all_formats_it_was_written_in():
 
 
 @virtual_time
-async def test_waiting_behind_an_open_transaction_is_healthy():
+async def test_waiting_for_an_open_transaction_is_healthy():
     async with fetching(isolation_level="read_committed") as (cluster, consumer):
         cluster.append([b"committed"])
         cluster.stable_ends[P0] = 1

@@ -15,7 +15,7 @@ P1 = TopicPartition("orders", 1)
 
 
 @virtual_time
-async def test_a_partition_that_is_paused_in_the_loop_body_gives_no_further_record():
+async def test_a_partition_paused_in_the_loop_body_hands_out_no_further_record():
     async with fetching(leaders=(1, 1, 1)) as (cluster, consumer):
         for number in range(3):
             cluster.append([b"%d" % n for n in range(20)], partition=number)

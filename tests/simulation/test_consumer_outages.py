@@ -79,7 +79,7 @@ async def test_a_node_that_is_silent_about_offsets_does_not_stop_the_others(requ
 
 
 @virtual_time
-async def test_a_late_refusal_of_a_former_leader_is_not_told():
+async def test_a_late_error_of_a_former_leader_is_not_reported():
     async with fetching(leaders=(1,)) as (cluster, consumer):
         cluster.append([b"first"])
         assert await read(consumer, 1) == [b"first"]
@@ -276,7 +276,7 @@ async def test_a_partition_that_responses_leave_out_is_requested_again_and_then_
 
 
 @virtual_time
-async def test_records_cut_short_are_told_also_after_a_failure() -> None:
+async def test_incomplete_records_are_reported_even_after_a_failure() -> None:
     async with fetching() as (cluster, consumer):
         cluster.edit = lambda _, number, asked, data: (
             attrs.evolve(data, records=bytes(data.records)[:30]) if data.records else data

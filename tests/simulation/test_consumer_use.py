@@ -388,7 +388,7 @@ async def test_an_outage_that_is_over_is_not_raised(is_paused: bool) -> None:
 
 
 @virtual_time
-async def test_health_names_partitions_whose_rebalance_the_application_does_not_hear_of() -> None:
+async def test_health_names_partitions_held_by_a_rebalance_that_waits_for_the_application() -> None:
     async with (
         cluster_with_orders(10) as cluster,
         make_consumer(cluster, group_id="g", topics=["orders"]) as consumer,

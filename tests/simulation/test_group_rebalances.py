@@ -150,7 +150,7 @@ async def test_a_newer_member_of_the_same_name_fences_the_older():
 
 
 @virtual_time
-async def test_members_without_a_strategy_in_common_are_told():
+async def test_members_without_a_common_strategy_get_an_error():
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
         other = Group(cluster, partition_assignment_strategy="range").member()

@@ -314,7 +314,7 @@ async def test_records_whose_answers_were_lost_in_a_restart_are_not_stored_twice
 
 
 @virtual_time
-async def test_a_batch_behind_one_in_doubt_is_sent_again_with_the_same_bytes():
+async def test_a_batch_after_one_in_doubt_is_sent_again_with_the_same_bytes():
     async with producing(batch_size=0, linger_ms=0, latency=0.01) as (cluster, producer):
         await producer.send_and_wait("orders", b"warm")
         appended = [cluster.append_and_keep_silent] * 3
@@ -354,7 +354,7 @@ async def test_fencing_does_not_send_batches_in_doubt_again():
 
 
 @virtual_time
-async def test_a_record_that_a_later_one_overtook_is_not_written_behind_it():
+async def test_a_record_overtaken_by_a_later_one_is_not_written_after_it():
     async with producing(batch_size=0, linger_ms=0, latency=0.01) as (cluster, producer):
         await producer.send_and_wait("orders", b"warm")
         cluster.log().forget_producers()

@@ -69,7 +69,7 @@ async def begin_revocation_that_cannot_be_committed(
 
 
 @virtual_time
-async def test_partitions_lost_while_they_are_committed_for_a_revocation_are_told_as_lost() -> None:
+async def test_partitions_lost_during_the_commit_of_a_revocation_are_reported_as_lost() -> None:
     async with reference_cluster() as cluster:
         await cluster.create_topic("orders", partitions=4)
         await produce(cluster, "orders", 40, partitions=4)
@@ -123,7 +123,7 @@ class Polls(RebalanceListener):
 
 
 @virtual_time
-async def test_a_listener_that_comes_for_records_is_refused() -> None:
+async def test_a_listener_that_polls_is_refused() -> None:
     async with (
         cluster_with_orders(10) as cluster,
         make_consumer(cluster, group_id="g") as consumer,

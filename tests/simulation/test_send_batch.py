@@ -281,7 +281,7 @@ async def test_a_table_larger_than_the_buffer_passes_through_it():
 
 
 @virtual_time
-async def test_a_batch_that_is_split_still_tells_each_its_place():
+async def test_a_split_batch_still_returns_the_offset_of_each_record():
     async with producing() as (cluster, producer):
         cluster.log().max_batch_bytes = 400
         values = [b"%03d" % n + b"x" * 40 for n in range(50)]

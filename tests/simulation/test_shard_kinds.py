@@ -133,7 +133,7 @@ async def test_a_new_kind_of_shard_is_loaded_after_a_restart(is_clean: bool) -> 
 
 
 @virtual_time
-async def test_clients_are_told_that_the_topic_of_a_new_kind_is_internal() -> None:
+async def test_metadata_marks_the_topic_of_a_new_kind_as_internal() -> None:
     async with running_with_counters(MemoryFileSystem()) as node:
         coordinator_of(node, "clicks")
 

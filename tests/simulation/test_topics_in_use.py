@@ -50,7 +50,7 @@ async def test_a_topic_whose_offsets_were_looked_up_is_not_asked_for_again():
 
 
 @virtual_time
-async def test_an_admin_client_hears_of_a_grant_and_forgets_the_topic():
+async def test_an_admin_client_sees_a_grant_and_forgets_the_topic():
     async with fetching() as (cluster, _):
         admin = AsyncAdmin(
             "broker1:9092",

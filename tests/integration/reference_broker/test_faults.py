@@ -149,7 +149,7 @@ async def test_a_response_can_be_truncated_or_damaged(
         assert frame[0] == 0xFF
 
 
-async def test_a_position_behind_the_end_of_a_response_means_its_last_byte(
+async def test_a_position_after_the_end_of_a_response_means_its_last_byte(
     cluster: AsyncCluster, client: RawClient
 ) -> None:
     cluster.faults.on("Fetch").once().corrupt(1 << 20)

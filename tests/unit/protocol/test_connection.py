@@ -75,7 +75,7 @@ def test_a_request_travels_and_its_response_comes_back_with_the_context(
     assert reply.context is context
 
 
-def test_bytes_behind_a_request_are_ignored(
+def test_bytes_after_a_request_are_ignored(
     client: ClientConnection, server: ServerConnection
 ) -> None:
     _, parts = client.send(HeartbeatRequest(group_id="g"), 4)

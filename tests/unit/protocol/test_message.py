@@ -180,7 +180,7 @@ def test_record_data_that_only_a_transport_can_send_cannot_be_joined() -> None:
         produce_request(SizedThing()).encode(9)
 
 
-def test_encoding_goes_on_behind_a_header() -> None:
+def test_encoding_goes_on_after_a_header() -> None:
     out = bytearray(b"header")
 
     parts = HeartbeatRequest(group_id="g").encode_parts(0, out)

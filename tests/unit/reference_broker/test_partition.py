@@ -37,7 +37,7 @@ def test_high_watermark_moves_with_the_append():
     assert partition.last_stable_offset == 2
 
 
-def test_listeners_are_told_when_something_moves():
+def test_listeners_are_called_when_a_partition_moves():
     partition = led_partition()
     told = []
     partition.add_listener(told.append)
@@ -91,7 +91,7 @@ def test_only_the_leader_answers():
             request()
 
 
-def test_reader_that_knows_another_epoch_is_told():
+def test_reader_with_another_epoch_gets_an_error():
     partition = led_partition(leader_epoch=5)
 
     partition.read(0, 100, current_leader_epoch=5)

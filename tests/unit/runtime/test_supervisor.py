@@ -70,7 +70,7 @@ async def test_no_task_can_be_started_after_close() -> None:
 
 
 @virtual_time
-async def test_a_task_that_fails_is_logged_and_told() -> None:
+async def test_a_task_that_fails_is_logged_and_reported() -> None:
     failures: list[tuple[str, BaseException]] = []
     supervisor = Supervisor(current_clock(), lambda name, error: failures.append((name, error)))
 

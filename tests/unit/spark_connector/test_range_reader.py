@@ -163,7 +163,7 @@ class TestDataLoss:
         ):
             read_offsets(consumer, offset_range(2, 9))
 
-    def test_offsets_behind_the_log_end_fail_the_task(self) -> None:
+    def test_offsets_after_the_log_end_fail_the_task(self) -> None:
         consumer = consumer_of(range(5))
 
         with pytest.raises(

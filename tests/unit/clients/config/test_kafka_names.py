@@ -36,7 +36,7 @@ def warned(caplog: pytest.LogCaptureFixture) -> str:
         (ConsumerConfig, "auto.include.jmx.reporter", "true", "stats()"),
     ],
 )
-def test_an_option_without_effect_is_told_with_its_reason(
+def test_an_option_without_effect_is_logged_with_its_reason(
     config: type[ClientConfig],
     name: str,
     value: str,
@@ -49,7 +49,9 @@ def test_an_option_without_effect_is_told_with_its_reason(
     assert why in warned(caplog)
 
 
-def test_one_warning_tells_all_and_no_values(caplog: pytest.LogCaptureFixture) -> None:
+def test_one_warning_names_all_options_without_their_values(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     ProducerConfig.from_properties(
         {
             "bootstrap.servers": SERVERS,

@@ -38,7 +38,7 @@ def test_no_thread_begins_to_drive_a_loop_that_ends() -> None:
     assert not state.caller_comes()
 
 
-def test_a_caller_that_leaves_wakes_nobody() -> None:
+def test_a_caller_that_leaves_wakes_no_thread() -> None:
     state = baton(Driver.CALLER)
 
     assert not state.caller_leaves(10)
@@ -87,7 +87,7 @@ def come_and_go(state: Baton, times: int, now: float) -> None:
         assert not state.caller_leaves(now)
 
 
-def test_callers_that_come_and_go_are_not_to_tell_the_background_thread() -> None:
+def test_callers_that_come_and_go_need_not_wake_the_background_thread() -> None:
     state = baton()
     for now in range(10):
         state.caller_comes()

@@ -113,7 +113,7 @@ async def test_closing_leaves_no_connection_and_no_task() -> None:
 
 
 @virtual_time
-async def test_a_request_that_a_task_submits_while_its_client_closes_is_told_so_once() -> None:
+async def test_a_request_submitted_while_its_client_closes_fails_once() -> None:
     ends: list[Exception] = []
 
     async def submit_when_cancelled(client: Client) -> None:

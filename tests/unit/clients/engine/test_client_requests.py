@@ -140,7 +140,7 @@ async def test_a_request_times_out_after_one_that_timed_out_before() -> None:
 
 
 @virtual_time
-async def test_requests_behind_one_that_times_out_fail_with_its_connection() -> None:
+async def test_requests_after_one_that_times_out_fail_with_its_connection() -> None:
     async with running() as (cluster, client):
         cluster.on(HeartbeatRequest, SILENCE)
         first = asyncio.ensure_future(client.send(1, HeartbeatRequest(), timeout_ms=1_000))
@@ -397,7 +397,7 @@ async def test_nothing_can_be_asked_of_a_client_that_is_closed_or_not_started() 
 
 
 @virtual_time
-async def test_a_client_whose_task_failed_says_so_to_everybody() -> None:
+async def test_a_client_whose_task_failed_raises_in_every_call() -> None:
     async with running() as (_, client):
         waiting = asyncio.ensure_future(
             client.metadata_keeper.updated(client.metadata.version, current_clock().now() + 60)

@@ -70,7 +70,7 @@ def test_the_only_caller_that_waits_runs_the_loop_in_its_own_thread(thread: Loop
     assert threading.get_ident() in ran_in
 
 
-def test_the_loop_goes_on_when_nobody_waits(thread: LoopThread) -> None:
+def test_the_loop_goes_on_without_waiters(thread: LoopThread) -> None:
     rung = threading.Event()
     for _ in range(50):
         rung.clear()

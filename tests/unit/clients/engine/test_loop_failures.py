@@ -65,7 +65,7 @@ def test_a_turn_that_fails_does_not_surface_in_the_caller_that_drives(thread: Lo
         assert thread.call(after(0.001, 7)) == 7
 
 
-def test_a_loop_whose_turns_all_fail_ends_and_tells_everybody_why() -> None:
+def test_a_loop_whose_turns_all_fail_ends_and_every_call_raises_why() -> None:
     ended = threading.Event()
     thread = LoopThread("Admin")
     thread.at_end = ended.set

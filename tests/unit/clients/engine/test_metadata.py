@@ -196,7 +196,7 @@ def test_a_leader_that_is_not_among_the_brokers_is_ignored() -> None:
     assert image.leader(ORDERS) is None
 
 
-def test_brokers_that_know_no_epochs_are_believed_as_they_come() -> None:
+def test_responses_without_epochs_are_used_as_they_come() -> None:
     image = image_of(
         response(topic("orders", partition(0, 1, -1))),
         response(topic("orders", partition(0, 2, -1))),

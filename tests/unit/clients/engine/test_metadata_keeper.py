@@ -150,7 +150,7 @@ async def test_another_topic_id_is_confirmed_or_refuted_within_a_second() -> Non
 
 
 @virtual_time
-async def test_listeners_hear_of_each_image() -> None:
+async def test_listeners_get_each_image() -> None:
     async with running() as (cluster, client):
         images: list[MetadataImage] = []
         client.metadata_keeper.add_listener(images.append)
@@ -162,7 +162,7 @@ async def test_listeners_hear_of_each_image() -> None:
 
 
 @virtual_time
-async def test_metadata_that_never_come_say_why() -> None:
+async def test_a_timeout_of_metadata_says_why() -> None:
     async with running(metadata_recovery_strategy="none") as (cluster, client):
         await cluster.kill(1)
         client.metadata_keeper.request_update()
@@ -380,7 +380,7 @@ async def test_an_unknown_error_code_is_an_error_of_its_own() -> None:
 
 
 @virtual_time
-async def test_an_outage_is_told_once_and_not_at_each_attempt(
+async def test_an_outage_is_logged_once_and_not_at_each_attempt(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with running() as (cluster, client):

@@ -8,7 +8,7 @@ from pyk.clients.errors import NodeUnavailableError
 REFUSED = NodeUnavailableError("refused", node_id=1)
 
 
-def test_the_first_failure_is_told_and_then_one_a_minute() -> None:
+def test_the_first_failure_is_logged_and_then_one_a_minute() -> None:
     nodes = Reachability()
 
     told = [second for second in range(130) if nodes.failed(1, REFUSED, float(second))]
@@ -19,7 +19,7 @@ def test_the_first_failure_is_told_and_then_one_a_minute() -> None:
     assert (found.since, found.error) == (0.0, REFUSED)
 
 
-def test_a_node_that_comes_and_goes_is_told_of_no_more_often() -> None:
+def test_a_node_that_comes_and_goes_is_not_reported_more_often() -> None:
     nodes = Reachability()
     told = 0
 

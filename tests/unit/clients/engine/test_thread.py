@@ -227,7 +227,7 @@ def test_random_calls_of_32_threads_during_close_end_in_results_or_typed_errors(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_forked_child_is_told_what_to_do(thread: LoopThread) -> None:
+def test_the_error_in_a_forked_child_says_what_to_do(thread: LoopThread) -> None:
     thread.call(value(1))
     read_end, write_end = os.pipe()
 

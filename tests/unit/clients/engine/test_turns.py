@@ -270,7 +270,7 @@ def queued_timers(loop: SharedLoop) -> list[asyncio.TimerHandle]:
     return loop._scheduled  # type: ignore[attr-defined,no-any-return]
 
 
-def test_a_loop_that_was_told_to_stop_goes_on_waiting(loop: SharedLoop) -> None:
+def test_a_loop_that_was_stopped_goes_on_waiting(loop: SharedLoop) -> None:
     """A callback may call ``stop``; the turns of a client are not asyncio's to stop."""
     loop.stop()
     rest = BusyRest()

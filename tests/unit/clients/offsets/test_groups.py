@@ -62,7 +62,7 @@ def test_a_client_outside_of_the_group_commits_without_a_member_id() -> None:
     assert request.group_instance_id is None
 
 
-def test_an_answer_tells_stored_offsets_from_others() -> None:
+def test_a_response_separates_stored_offsets_from_others() -> None:
     answer = OffsetCommitResponse(
         topics=[
             OffsetCommitResponseTopic(

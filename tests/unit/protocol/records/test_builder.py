@@ -234,7 +234,7 @@ def test_extend_pairs_keeps_keys() -> None:
     assert [(one.key, one.value) for one in read_one(builder.seal())] == pairs[1:]
 
 
-def test_extend_from_behind_the_end_takes_nothing() -> None:
+def test_extend_from_after_the_end_takes_nothing() -> None:
     builder = RecordBatchBuilder()
 
     assert builder.extend_values(NOW_MS, [b"a"], 5) == 0
@@ -243,7 +243,7 @@ def test_extend_from_behind_the_end_takes_nothing() -> None:
         builder.extend_values(NOW_MS, [b"a"], -1)
 
 
-def test_a_bad_value_stops_an_extension_behind_the_good_ones() -> None:
+def test_a_bad_value_stops_an_extension_after_the_good_ones() -> None:
     builder = RecordBatchBuilder()
 
     with pytest.raises(TypeError):

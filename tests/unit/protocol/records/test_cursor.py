@@ -78,7 +78,7 @@ def test_batches_below_the_fetch_offset_are_left_out() -> None:
     assert drain(fetched(data, 2)) == [b"c"]
 
 
-def test_a_fetch_offset_behind_everything_stays() -> None:
+def test_a_fetch_offset_after_everything_stays() -> None:
     records = fetched(sealed(b"a"), 50)
 
     assert drain(records) == []
@@ -107,7 +107,7 @@ def test_batches_emptied_by_compaction_are_passed() -> None:
     assert records.next_offset == 110
 
 
-def test_the_offset_moves_behind_records_that_compaction_removed_at_the_end() -> None:
+def test_the_offset_moves_after_records_that_compaction_removed_at_the_end() -> None:
     data = raw_batch(record(0) + record(3), 2, base_offset=10, last_offset_delta=9)
     records = fetched(data, 10)
 
@@ -117,7 +117,7 @@ def test_the_offset_moves_behind_records_that_compaction_removed_at_the_end() ->
     assert records.next_offset == 20
 
 
-def test_a_fetch_offset_in_a_gap_at_the_end_of_a_batch_moves_behind_it() -> None:
+def test_a_fetch_offset_in_a_gap_at_the_end_of_a_batch_moves_after_it() -> None:
     data = raw_batch(record(0), 1, base_offset=10, last_offset_delta=9)
     records = fetched(data, 15)
 
@@ -152,7 +152,7 @@ def test_committed_reading_leaves_aborted_records_out_and_moves_past_them() -> N
     assert records.next_offset == 2
 
 
-def test_a_producer_is_heard_again_behind_its_abort_marker() -> None:
+def test_a_producer_is_read_again_after_its_abort_marker() -> None:
     data = (
         transactional(b"aborted", base_offset=0)
         + control_batch(ABORT, base_offset=1)

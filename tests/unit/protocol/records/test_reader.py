@@ -143,7 +143,7 @@ def test_a_split_span_is_the_same_records_in_two_pieces() -> None:
     assert (rest.first_offset, rest.next_offset) == (7, 8)
 
 
-def test_the_head_of_a_split_ends_behind_its_last_record_and_the_rest_behind_the_batch() -> None:
+def test_the_head_of_a_split_ends_after_its_last_record_and_the_rest_after_the_batch() -> None:
     block = block_of(raw_batch(record(0) + record(5) + record(8), 3, last_offset_delta=30))
 
     head, rest = block.span(ORIGIN).split(2)
@@ -226,7 +226,7 @@ def test_a_refused_record_can_be_looked_at_as_it_was_fetched() -> None:
     assert records.peek() is None
 
 
-def test_a_deserializer_that_takes_from_its_own_iterator_is_told_so() -> None:
+def test_a_deserializer_that_uses_its_own_iterator_gets_an_error() -> None:
     taken: list[Any] = []
 
     def meddle(data: bytes) -> bytes:

@@ -78,7 +78,7 @@ def test_invalid_extensions_are_refused(extensions: dict[str, str], words: str) 
         OAuthBearerResponse("abc", extensions=extensions)
 
 
-def test_neither_token_nor_values_of_extensions_are_shown() -> None:
+def test_tokens_and_values_of_extensions_are_hidden() -> None:
     response = OAuthBearerResponse("secret", extensions={"pool": "hidden"})
 
     assert repr(response) == "OAuthBearerResponse(authzid='', extensions=[pool])"

@@ -186,7 +186,7 @@ def test_a_client_does_not_send_its_answer_without_proof() -> None:
         ClientFinal(channel_binding=b"n,,", nonce=NONCE).encode()
 
 
-def test_neither_proof_nor_signature_nor_values_of_extensions_are_shown() -> None:
+def test_proofs_signatures_and_values_of_extensions_are_hidden() -> None:
     final = ClientFinal(channel_binding=b"n,,", nonce="abc", proof=b"hidden", extensions={"x": "y"})
 
     assert repr(final) == "ClientFinal(channel_binding=b'n,,', nonce='abc', extensions=[x])"

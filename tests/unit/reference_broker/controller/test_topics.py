@@ -41,7 +41,7 @@ def test_a_topic_gets_the_default_partitions_and_replicas() -> None:
     assert (created.num_partitions, created.replication_factor) == (2, 1)
 
 
-def test_the_response_tells_the_whole_configuration() -> None:
+def test_the_response_has_the_whole_configuration() -> None:
     (created,) = Controllers().create(topic("orders", retention_ms="1000"))
 
     assert created.configs is not None
@@ -217,7 +217,7 @@ def test_a_request_for_too_many_partitions_is_refused_whole() -> None:
 # -- adding partitions --------------------------------------------------------------------------
 
 
-def test_partitions_are_added_behind_those_that_are_there() -> None:
+def test_partitions_are_added_after_those_that_are_there() -> None:
     controllers = Controllers()
     controllers.create(topic("orders", 2))
 

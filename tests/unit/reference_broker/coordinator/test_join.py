@@ -62,7 +62,7 @@ def test_each_new_member_prolongs_the_initial_delay_up_to_the_rebalance_timeout(
     assert len(first.response.members) == 5
 
 
-def test_only_the_leader_is_told_the_members() -> None:
+def test_only_the_leader_gets_the_members() -> None:
     groups = Groups()
     _, first = groups.join_dynamic()
     _, second = groups.join_dynamic()
@@ -258,7 +258,7 @@ def test_a_member_that_joined_later_does_not_prolong_the_delay_of_a_new_start() 
     assert joined.is_answered
 
 
-def test_a_follower_that_lost_its_response_is_not_told_the_members() -> None:
+def test_a_follower_that_lost_its_response_does_not_get_the_members() -> None:
     groups = Groups()
     (leader, _), (follower, _) = groups.join_dynamic(), groups.join_dynamic()
     groups.advance(6)

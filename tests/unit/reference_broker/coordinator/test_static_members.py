@@ -37,7 +37,7 @@ def test_a_restarted_follower_is_back_without_a_rebalance() -> None:
     assert groups.sync(back.response.member_id, 1, group_instance_id=follower).response.assignment
 
 
-def test_a_restarted_leader_is_told_the_members_but_not_to_assign() -> None:
+def test_a_restarted_leader_gets_the_members_but_need_not_assign() -> None:
     groups = Groups()
     leader, _ = leader_and_follower(groups)
 
@@ -92,7 +92,7 @@ def test_a_returned_static_member_without_heartbeats_is_removed() -> None:
     assert groups.state == "Empty"
 
 
-def test_a_static_member_whose_new_id_cannot_be_stored_is_told() -> None:
+def test_a_static_member_whose_new_id_cannot_be_stored_gets_an_error() -> None:
     groups = Groups()
     stable_static(groups, "one")
     groups.log.fails_with = ErrorCode.NOT_ENOUGH_REPLICAS

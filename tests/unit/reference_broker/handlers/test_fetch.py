@@ -204,7 +204,7 @@ async def test_no_other_replica_may_fetch(replica_id: int) -> None:
     ],
 )
 @virtual_time
-async def test_a_diverged_log_is_told_where_it_diverges(
+async def test_a_fetch_of_a_diverged_log_gets_the_diverging_epoch(
     epoch: int, offset: int, diverges_at: tuple[int, int] | None
 ) -> None:
     async with running_broker() as broker:

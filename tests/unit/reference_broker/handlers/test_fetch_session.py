@@ -221,7 +221,7 @@ def test_a_partition_is_news_once_its_error_is_over() -> None:
     assert answer(recovered, high_watermark=5) == [1]
 
 
-def test_records_are_news_also_below_a_high_watermark_that_was_told() -> None:
+def test_records_below_the_last_high_watermark_are_also_sent() -> None:
     sessions = new_sessions()
     opened = begin(sessions, request(0, 0, 0))
     answer(opened, high_watermark=5, records=b"first half")

@@ -57,7 +57,7 @@ def test_time_index_file_is_kafkas(filesystem):
 
 
 @pytest.mark.parametrize("is_written", [False, True])
-def test_position_is_that_of_the_last_entry_not_behind_the_offset(filesystem, is_written):
+def test_position_is_that_of_the_last_entry_not_after_the_offset(filesystem, is_written):
     index = offset_index(filesystem, (103, 10), (110, 20))
     if is_written:
         index.entries.write()

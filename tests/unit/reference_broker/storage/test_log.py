@@ -74,7 +74,7 @@ def test_read_ends_before_the_offset_it_may_go_up_to():
     assert len(log.reader.read(3, 1 << 20, up_to_offset=3)) == 0
 
 
-def test_read_at_the_end_is_empty_and_behind_it_out_of_range():
+def test_read_at_the_end_is_empty_and_after_it_out_of_range():
     log = open_log()
     append(log, b"0")
 
@@ -239,7 +239,7 @@ def test_log_whose_records_are_all_old_goes_on_with_an_empty_segment():
     assert append(log, b"2") == 2
 
 
-def test_truncation_removes_the_batch_that_holds_the_offset_and_all_behind_it():
+def test_truncation_removes_the_batch_that_holds_the_offset_and_all_after_it():
     log = open_log(segment_bytes=200, index_interval_bytes=0)
     for number in range(0, 10, 2):
         append(log, b"%d" % number, b"%d" % (number + 1))
@@ -301,7 +301,7 @@ def test_log_can_start_again_at_any_offset():
     assert values(log) == [b"50"]
 
 
-def test_truncation_behind_the_end_does_nothing():
+def test_truncation_after_the_end_does_nothing():
     log = open_log()
     append(log, b"0")
 
@@ -363,7 +363,7 @@ def test_segments_are_rolled_earlier_by_chance():
     assert 100 < log.segments.base_offsets[1] * 100 < 1000
 
 
-def test_file_that_was_changed_behind_the_logs_back_is_told():
+def test_file_changed_by_another_program_is_reported():
     filesystem = MemoryFileSystem()
     log = open_log(filesystem)
     append(log, b"0")

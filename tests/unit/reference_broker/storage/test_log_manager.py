@@ -265,7 +265,7 @@ def test_recovery_point_is_not_written_down_over_a_failed_flush(filesystem):
 
 @pytest.mark.parametrize("error", [OSError("a failing disk"), ZeroDivisionError("a bug")])
 @pytest.mark.parametrize("task", [Task.DELETE_OLD_SEGMENTS, Task.FLUSH, Task.EXPIRE_PRODUCERS])
-def test_log_that_fails_does_not_starve_those_behind_it(filesystem, caplog, task, error):
+def test_log_that_fails_does_not_starve_those_after_it(filesystem, caplog, task, error):
     clock = VirtualClock()
     manager = open_manager(filesystem, clock, producer_id_expiration_ms=1000)
     config = log_config(retention_ms=1000, flush_ms=0)
@@ -353,7 +353,7 @@ def test_shutdown_that_could_not_write_everything_is_not_clean(filesystem, caplo
     assert values(manager.get_or_create(ORDERS, log_config(), ONE)) == [b"0"]
 
 
-def test_clean_shutdown_tells_that_nothing_failed(filesystem):
+def test_clean_shutdown_reports_no_failure(filesystem):
     told = []
 
     open_manager(filesystem).close(when_closed=told.append)

@@ -85,7 +85,7 @@ def test_older_epoch_is_fenced():
         produce(log, 1, producer_epoch=2)
 
 
-def test_sequence_goes_on_with_zero_behind_the_largest():
+def test_sequence_goes_on_with_zero_after_the_largest():
     log = open_log()
     produce(log, MAX_SEQUENCE - 1, count=3)
 

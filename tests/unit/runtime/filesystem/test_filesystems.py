@@ -42,7 +42,7 @@ def write(filesystem: FileSystem, path: str, content: bytes) -> None:
     file.close()
 
 
-def test_parts_are_written_one_behind_the_other(filesystem, directory):
+def test_parts_are_written_one_after_the_other(filesystem, directory):
     file = filesystem.open(f"{directory}/a", create=True)
 
     file.write_at(0, [b"one", memoryview(b"two"), b"", bytearray(b"three")])
@@ -333,7 +333,7 @@ def faulty() -> FaultyFileSystem:
     return filesystem
 
 
-def test_fault_happens_as_often_as_it_was_told(faulty):
+def test_fault_happens_as_often_as_its_rule_says(faulty):
     faulty.on("open", "*.log").times(2).fail(errno.EMFILE)
 
     for _ in range(2):

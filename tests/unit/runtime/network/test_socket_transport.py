@@ -129,7 +129,9 @@ async def test_a_write_that_fails_halfway_ends_the_connection(ends: Ends) -> Non
     assert b"next" not in await ends.read(1000)
 
 
-async def test_a_later_write_that_fails_ends_the_connection_and_is_told_once(ends: Ends) -> None:
+async def test_a_later_write_that_fails_ends_the_connection_and_is_reported_once(
+    ends: Ends,
+) -> None:
     told: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
     parts: list[Any] = ["text"]
@@ -184,7 +186,7 @@ async def test_the_loop_does_not_watch_for_room_once_all_is_sent(ends: Ends) -> 
     assert not asyncio.get_running_loop().remove_writer(descriptor)
 
 
-async def test_a_writer_is_told_once_to_pause_and_once_to_resume(ends: Ends) -> None:
+async def test_a_writer_is_paused_once_and_resumed_once(ends: Ends) -> None:
     for _ in range(2):
         ends.frames.write([LARGE])
         ends.frames.write([LARGE])

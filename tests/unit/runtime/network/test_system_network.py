@@ -81,7 +81,7 @@ async def test_another_loop_uses_its_own_transport(listening: socket.socket) -> 
     await receiver.lost
 
 
-async def test_a_reset_behind_many_bytes_ends_the_connection(listening: socket.socket) -> None:
+async def test_a_reset_after_many_bytes_ends_the_connection(listening: socket.socket) -> None:
     receiver = Receiver()
     await _connected(listening, receiver)
     peer, _ = listening.accept()

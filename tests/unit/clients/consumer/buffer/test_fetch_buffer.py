@@ -151,7 +151,7 @@ def test_the_rest_of_a_span_is_read_before_the_log_counts_as_ended() -> None:
     assert reader[A0].fetch_offset == 3
 
 
-def test_a_waiting_application_is_told_once_of_all_that_an_answer_brought() -> None:
+def test_a_waiting_application_is_woken_once_per_response() -> None:
     reader = Reader(A0, A1)
     reader.buffer.is_waiting = True
     for partition in (A0, A1):
@@ -164,7 +164,7 @@ def test_a_waiting_application_is_told_once_of_all_that_an_answer_brought() -> N
     assert reader.calls == ["data", "fetch"]
 
 
-def test_a_waiting_application_is_told_of_data_and_of_events() -> None:
+def test_a_waiting_application_is_woken_by_data_and_by_events() -> None:
     reader = Reader()
     reader.fetch(batches(0, 1))
     assert reader.calls == []

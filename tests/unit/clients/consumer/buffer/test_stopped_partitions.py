@@ -23,7 +23,7 @@ def test_a_paused_partition_keeps_its_records_until_it_is_resumed() -> None:
     assert reader.poll() == [b"0", b"1"]
 
 
-def test_a_held_partition_gives_nothing() -> None:
+def test_a_held_partition_hands_out_no_records() -> None:
     reader = Reader()
     reader.writer.hold(reader[A0])
     reader.fetch(batches(0, 1))

@@ -143,7 +143,7 @@ def test_a_batch_header_that_lied_about_its_offsets_is_fetched_again() -> None:
     assert reader[A0].fetch_offset == 2
 
 
-def test_where_to_fetch_next_is_known_once_all_is_read_if_headers_cannot_tell() -> None:
+def test_the_fetch_offset_is_known_once_all_is_read_if_headers_cannot_tell() -> None:
     reader = Reader()
     reader.fetch(batches(0, 2), next_offset=-1)
 

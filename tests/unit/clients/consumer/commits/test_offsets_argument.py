@@ -12,7 +12,7 @@ from support.batches import batch
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 
 
-def test_a_record_means_the_offset_behind_it() -> None:
+def test_a_record_means_the_offset_after_it() -> None:
     record = ConsumerRecord("a", 0, 41, leader_epoch=3)
 
     assert offsets_to_commit(record).offsets == {A0: OffsetAndMetadata(42, "", 3)}
@@ -27,7 +27,7 @@ def test_of_several_records_the_last_of_each_partition_counts() -> None:
     }
 
 
-def test_a_batch_means_the_offset_behind_its_last_record() -> None:
+def test_a_batch_means_the_offset_after_its_last_record() -> None:
     data = batch(5, [b"x", b"y"], leader_epoch=2)
     span = FetchedRecords("a", 0, data, 5).next_span(10)
     assert span is not None

@@ -69,7 +69,7 @@ def test_a_quick_application_has_its_records_before_the_next_fetch_leaves(
     eventually(lambda: application.gets_records() == [])
 
 
-def test_it_sends_the_fetch_when_it_comes_back(application: Application) -> None:
+def test_the_application_sends_the_fetch_when_it_comes_back(application: Application) -> None:
     eventually(lambda: application.gets_records() == [])
 
     application._thread.call(ident())

@@ -66,7 +66,7 @@ def test_partitions_that_are_not_wanted_are_forgotten() -> None:
     assert forgotten(request) == [0]
 
 
-def test_a_broker_without_sessions_is_told_everything_each_time() -> None:
+def test_a_broker_without_sessions_gets_all_partitions_each_time() -> None:
     session = FetchSession(FetchTerms())
     ask(session, {A0: at(5)})
     session.answered(FetchResponse(session_id=0))

@@ -29,7 +29,7 @@ def test_the_log_is_warned_once_a_minute(failures: JoinFailures) -> None:
     assert [failures.take_warning(now) is LAST for now in times] == [0, 1, 0, 0, 1, 0]
 
 
-def test_the_application_is_told_each_time_that_the_limit_is_over(failures: JoinFailures) -> None:
+def test_the_error_is_raised_once_per_limit(failures: JoinFailures) -> None:
     times = (129.9, 130.0, 131.0, 159.9, 160.0, 161.0)
     assert [failures.take_error(now) is LAST for now in times] == [0, 1, 0, 0, 1, 0]
     assert failures.must_raise(190.0)

@@ -80,7 +80,7 @@ def test_where_nothing_is_committed_the_policy_decides(policy: str, end: OffsetS
     assert (partition.state, partition.buffer.position) == (PositionState.KNOWN, 77)
 
 
-def test_without_a_policy_the_application_hears_that_nothing_is_committed() -> None:
+def test_without_a_policy_a_missing_committed_offset_is_raised() -> None:
     positions = make_positions("none")
     partition = assigned(positions)
 
@@ -132,7 +132,7 @@ def test_an_offset_out_of_range_is_reset_by_the_policy(policy: str, end: OffsetS
     assert partition.buffer.finished == -1
 
 
-def test_without_a_policy_an_offset_out_of_range_is_told_and_kept() -> None:
+def test_without_a_policy_an_offset_out_of_range_is_reported_and_kept() -> None:
     positions, partition = known("none", offset=10)
 
     positions.out_of_range(partition, 1.0)
@@ -188,7 +188,7 @@ def test_fetched_records_above_a_truncation_are_dropped() -> None:
     assert partition.buffer.fetch_offset == 10
 
 
-def test_without_a_policy_the_application_hears_of_truncation() -> None:
+def test_without_a_policy_truncation_is_raised() -> None:
     positions, partition = known("none", offset=10)
     positions.leader_changed(partition, 4)
 
@@ -224,7 +224,7 @@ def test_an_epoch_that_the_leader_does_not_have_is_reset_by_the_policy(
     assert (partition.state, partition.end) == (PositionState.RESET, end)
 
 
-def test_without_a_policy_the_application_hears_of_an_epoch_that_the_leader_does_not_have() -> None:
+def test_without_a_policy_an_epoch_that_the_leader_lacks_is_raised() -> None:
     positions, partition = known("none", offset=10, epoch=3)
     positions.leader_changed(partition, 4)
 
@@ -369,7 +369,7 @@ def test_a_topic_that_was_created_again_is_read_from_its_beginning(policy: str) 
     assert partition.buffer.finished == -1
 
 
-def test_without_a_policy_the_application_hears_that_a_topic_was_created_again() -> None:
+def test_without_a_policy_a_topic_created_again_is_raised() -> None:
     positions, partition = known("none", offset=10)
     positions.topic_seen(partition, UUID(int=1))
 

@@ -98,7 +98,7 @@ def test_records_that_deserializers_made_are_kept() -> None:
     assert [record.value for record in records.of(A0)] == ["zero", "one"]
 
 
-def test_the_offsets_behind_the_last_records_are_known() -> None:
+def test_the_offsets_after_the_last_records_are_known() -> None:
     assert some_records().next_offsets() == {A0: (3, 0), B1: (9, 5)}
 
 

@@ -265,7 +265,7 @@ def test_whoever_gets_room_that_was_given_back_can_append_as_soon_as_it_is_woken
     assert len(appended) == 1
 
 
-def test_nothing_lingers_while_somebody_waits_for_room():
+def test_nothing_lingers_while_a_caller_waits_for_room():
     wakeups = Wakeups()
     accumulator = make_accumulator(wakeups=wakeups, buffer_memory=1_000, linger=60.0)
     put(accumulator, b"x" * 900)
@@ -410,7 +410,7 @@ class Interrupt(BaseException):
 
 
 @pytest.mark.parametrize("give", [put_one, extend])
-def test_the_sender_hears_of_a_full_batch_although_the_next_record_was_interrupted(give):
+def test_the_sender_is_woken_for_a_full_batch_although_the_next_record_was_interrupted(give):
     builders = [RecordBatchBuilder(max_bytes=200)]
 
     def new_builder(max_bytes: int) -> RecordBatchBuilder:

@@ -31,7 +31,7 @@ def make_deliveries(
     return batch, [Delivery(batch, index, 1_000 + index) for index in range(count)]
 
 
-def test_a_written_batch_tells_every_record_its_offset_and_timestamp():
+def test_every_record_of_a_written_batch_has_its_offset_and_timestamp():
     batch, deliveries = make_deliveries()
     assert not deliveries[0].done()
 
@@ -45,7 +45,7 @@ def test_a_written_batch_tells_every_record_its_offset_and_timestamp():
     assert deliveries[0].exception() is None
 
 
-def test_the_broker_s_timestamp_is_told_where_it_set_one():
+def test_a_delivery_has_the_timestamp_that_the_broker_set():
     batch, (delivery, *_) = make_deliveries()
 
     batch.complete(0, log_append_time=9_000)
@@ -169,7 +169,7 @@ def test_callbacks_run_once_in_order_whenever_they_were_added():
     assert called == ["before", "after"]
 
 
-def test_a_callback_that_fails_is_logged_and_disturbs_nobody(caplog):
+def test_a_callback_that_fails_is_logged_and_disturbs_no_other(caplog):
     batch, (first, second, _) = make_deliveries()
     called = []
     first.add_done_callback(lambda _: 1 // 0)
@@ -326,7 +326,7 @@ def test_metadata_are_values():
     )
 
 
-def test_a_delivery_shows_how_it_stands():
+def test_a_delivery_shows_its_state_in_its_repr():
     batch, (delivery, *_) = make_deliveries()
     assert repr(delivery) == "<Delivery to partition 2 of 'orders': under way>"
 

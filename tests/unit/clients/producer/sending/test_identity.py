@@ -178,7 +178,7 @@ def test_a_policy_that_aborts_keeps_its_partitions_from_sending():
     assert planner.poll(0.0, on_node_1).calls == []
 
 
-def test_a_batch_that_expires_is_told_to_the_policy():
+def test_a_batch_that_expires_is_reported_to_the_policy():
     accumulator = make_accumulator(linger=0.0)
     policy = Transaction()
     planner = make_planner(accumulator, identity=policy, delivery_timeout=1.0)
@@ -190,7 +190,7 @@ def test_a_batch_that_expires_is_told_to_the_policy():
     assert policy.must_abort
 
 
-def test_a_batch_that_a_broker_refuses_for_good_is_told_to_the_policy():
+def test_a_batch_that_a_broker_refuses_for_good_is_reported_to_the_policy():
     accumulator = make_accumulator(linger=0.0)
     policy = Transaction(partitions_admitted=1)
     planner = make_planner(accumulator, identity=policy)
@@ -213,7 +213,7 @@ class RaisedEpochs(IdempotentIdentity):
         self.failed.append(batch)
 
 
-def test_a_batch_in_doubt_that_a_new_order_leaves_behind_is_told_to_the_policy():
+def test_a_batch_in_doubt_that_a_new_order_drops_is_reported_to_the_policy():
     accumulator = make_accumulator(linger=0.0)
     policy = RaisedEpochs()
     policy.received(ProducerIdentity(7, 0))

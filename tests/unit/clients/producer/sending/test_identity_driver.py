@@ -85,7 +85,7 @@ async def test_a_request_is_sent_again_after_an_error_that_passes() -> None:
 
 
 @virtual_time
-async def test_a_refusal_is_told_once_and_ends_the_attempt() -> None:
+async def test_a_refusal_is_reported_once_and_ends_the_attempt() -> None:
     async with running(nodes=3) as (cluster, client):
         cluster.on(HeartbeatRequest, DENIED)
         driver, outcome = make_driver(client)

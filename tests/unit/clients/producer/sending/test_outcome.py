@@ -106,7 +106,7 @@ def test_the_action_for_a_batch_that_may_have_been_written_before(outcome, actio
     assert conclude(queue, batch, outcome, 1.0, IDEMPOTENT) is action
 
 
-def test_a_batch_behind_an_unsettled_one_waits_for_it():
+def test_a_batch_after_an_unsettled_one_waits_for_it():
     queue = make_queue(make_batch(b"a"), make_batch(b"b"))
     first, second = send_all(queue)
     conclude(queue, first, BatchOutcome.UNKNOWN, 0.0, IDEMPOTENT)
@@ -165,7 +165,7 @@ def test_a_single_record_that_is_too_large_fails():
     assert conclude(queue, batch, BatchOutcome.TOO_LARGE, 0.0, IDEMPOTENT) is BatchAction.FAILED
 
 
-def test_an_answer_for_a_batch_that_was_given_up_only_tells_of_the_gap():
+def test_a_response_for_a_batch_that_was_given_up_only_tells_of_the_gap():
     queue = make_queue(make_batch(b"a"), make_batch(b"b"))
     first, second = send_all(queue)
     queue.drop(first)

@@ -85,7 +85,7 @@ def test_retries_go_one_after_the_other_and_nothing_new_between_them():
     assert [numbers_of(batch) for batch in sent] == [(7, 0, 1), (7, 0, 2)]
 
 
-def test_a_retry_is_not_looked_for_while_a_batch_behind_it_is_in_flight():
+def test_a_retry_is_not_looked_for_while_a_batch_after_it_is_in_flight():
     queue = make_queue(make_batch(), make_batch())
     first, second = send_all(queue)
 

@@ -95,7 +95,7 @@ def test_batches_of_one_partition_go_in_requests_of_their_own():
     assert planner.in_flight_requests == 5
 
 
-def test_a_batch_that_is_due_goes_at_once_behind_a_full_one():
+def test_a_batch_that_is_due_goes_at_once_after_a_full_one():
     accumulator = make_accumulator(batch_size=200, linger=0.0)
     planner = make_planner(accumulator)
     put(accumulator, b"first")
