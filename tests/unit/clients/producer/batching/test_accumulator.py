@@ -242,7 +242,7 @@ def append_when_woken(accumulator, request, appended):
     return wake
 
 
-def test_whoever_gets_the_room_of_a_released_batch_can_append_as_soon_as_it_is_woken():
+def test_a_waiter_with_room_of_a_released_batch_can_append_once_it_is_woken():
     accumulator = make_accumulator(buffer_memory=1_000)
     put(accumulator, b"x" * 900)
     (batch,) = take_all(accumulator)
@@ -254,7 +254,7 @@ def test_whoever_gets_the_room_of_a_released_batch_can_append_as_soon_as_it_is_w
     assert len(appended) == 1
 
 
-def test_whoever_gets_room_that_was_given_back_can_append_as_soon_as_it_is_woken():
+def test_a_waiter_with_room_that_was_given_back_can_append_once_it_is_woken():
     accumulator = make_accumulator(buffer_memory=1_000)
     first, second, appended = RoomRequest(1_000), RoomRequest(100), []
     accumulator.waits.request_room(first, lambda: None)
