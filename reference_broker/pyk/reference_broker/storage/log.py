@@ -79,10 +79,10 @@ class Log:
         self.high_watermark = loaded.log_start_offset
         self.producers: ProducerStates = loaded.producers
         self.leader_epochs: LeaderEpochs = loaded.leader_epochs
+        self.segments = loaded.segments
         self._last_flush = clock.now()
         self._clock = clock
         self._random = random
-        self.segments = loaded.segments
         self._snapshots = loaded.snapshots
         self._is_closed = False
         self._roll_jitter_ms = self._next_jitter()
