@@ -28,6 +28,7 @@ from support.consuming import (
     read,
     reference_cluster,
 )
+from support.environments import client_options
 
 CONSUMER_LOG = "pyk.clients.consumer.faces.subscription_calls"
 WITH_AND_WITHOUT_GROUP = pytest.mark.parametrize(
@@ -36,7 +37,7 @@ WITH_AND_WITHOUT_GROUP = pytest.mark.parametrize(
 
 
 def admin_of(cluster: AsyncCluster) -> AsyncAdmin:
-    return AsyncAdmin(cluster.bootstrap, clock=current_clock(), network=network_of(cluster))
+    return AsyncAdmin(cluster.bootstrap, **client_options(network_of(cluster)))
 
 
 async def delete(cluster: AsyncCluster, topic: str) -> None:

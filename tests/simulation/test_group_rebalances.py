@@ -11,7 +11,7 @@ import pytest
 
 from pyk.clients import AsyncAdmin, RebalanceListener
 from pyk.clients.errors import FencedInstanceIdError, InconsistentGroupProtocolError
-from pyk.runtime.virtual_time import current_clock, eventually, virtual_time
+from pyk.runtime.virtual_time import eventually, virtual_time
 from support.consumer_groups import PARTITIONS, Group, Recorder
 from support.consuming import (
     eventually_polled,
@@ -21,6 +21,7 @@ from support.consuming import (
     read,
     reference_cluster,
 )
+from support.environments import client_options
 
 STRATEGIES = ["range", "roundrobin", "sticky", "cooperative-sticky"]
 
@@ -216,7 +217,7 @@ async def test_partitions_that_are_added_to_a_topic_are_read_from_their_beginnin
         async with consumer:
             await eventually_polled(consumer, lambda: len(consumer.assignment()) == 2)
             async with AsyncAdmin(
-                cluster.bootstrap, clock=current_clock(), network=network_of(cluster)
+                cluster.bootstrap, **client_options(network_of(cluster))
             ) as admin:
                 await admin.create_partitions({"orders": 4})
             await produce(cluster, "orders", 4, partitions=4)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 
 import pytest
 
@@ -13,6 +12,7 @@ from pyk.clients.offsets import OffsetSpec
 from pyk.protocol.messages.metadata import MetadataRequest
 from pyk.runtime.virtual_time import current_clock, virtual_time
 from support.consuming import P0, fetching, make_consumer, reference_cluster
+from support.environments import client_options
 
 
 def topics_asked_for(cluster):
@@ -54,9 +54,7 @@ async def test_an_admin_client_sees_a_grant_and_forgets_the_topic():
     async with fetching() as (cluster, _):
         admin = AsyncAdmin(
             "broker1:9092",
-            clock=current_clock(),
-            network=cluster.network,
-            random=random.Random(1),
+            **client_options(cluster.network),
             metadata_max_age_ms=1_000,
         )
         async with admin:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -22,7 +21,7 @@ from pyk.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from pyk.runtime.network import MemoryNetwork
-from pyk.runtime.virtual_time import current_clock
+from support.environments import client_options
 from support.scripted_broker import ScriptedCluster
 
 ORDERS = TopicPartition("orders", 0)
@@ -34,9 +33,7 @@ async def administered(nodes: int = 1, **options: Any) -> AsyncIterator[Any]:
     async with ScriptedCluster(MemoryNetwork(), nodes) as cluster:
         admin = AsyncAdmin(
             "broker1:9092",
-            clock=current_clock(),
-            network=cluster.network,
-            random=random.Random(1),
+            **client_options(cluster.network),
             **options,
         )
         async with admin:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,6 +11,7 @@ from pyk.protocol.messages.fetch import PartitionData
 from pyk.reference_broker import AsyncCluster
 from pyk.runtime.network import MemoryNetwork
 from pyk.runtime.virtual_time import current_clock
+from support.environments import client_options
 from support.fetching_cluster import FetchingCluster
 from support.scripted_broker import PORT, ScriptedCluster
 
@@ -43,9 +43,7 @@ def make_consumer(cluster: Any, **options: Any) -> AsyncConsumer[bytes, bytes]:
     bootstrap = f"broker1:{PORT}" if isinstance(cluster, ScriptedCluster) else cluster.bootstrap
     return AsyncConsumer(
         bootstrap,
-        clock=current_clock(),
-        network=network_of(cluster),
-        random=random.Random(1),
+        **client_options(network_of(cluster)),
         **options,
     )
 
@@ -53,10 +51,7 @@ def make_consumer(cluster: Any, **options: Any) -> AsyncConsumer[bytes, bytes]:
 async def produce(cluster: AsyncCluster, topic: str, count: int, *, partitions: int = 1) -> None:
     """Write values 0, 1, 2 … to the partitions of a topic in turn."""
     producer: AsyncProducer[bytes, bytes] = AsyncProducer(
-        cluster.bootstrap,
-        clock=current_clock(),
-        network=network_of(cluster),
-        random=random.Random(1),
+        cluster.bootstrap, **client_options(network_of(cluster))
     )
     async with producer:
         for number in range(count):

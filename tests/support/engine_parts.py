@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,14 +9,14 @@ from typing import Any
 from pyk.clients.config import ClientConfig
 from pyk.clients.engine.client import Client
 from pyk.runtime.network import MemoryNetwork
-from pyk.runtime.virtual_time import current_clock
+from support.environments import client_options
 from support.scripted_broker import ScriptedCluster
 
 
 def make_client(cluster: ScriptedCluster, **options: Any) -> Client:
     """Return a client of a cluster that is not started yet."""
     config = ClientConfig.from_kwargs(options.pop("bootstrap", "broker1:9092"), **options)
-    return Client(config, clock=current_clock(), network=cluster.network, random=random.Random(1))
+    return Client(config, **client_options(cluster.network))
 
 
 @asynccontextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,7 +20,7 @@ from pyk.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from pyk.runtime.network import MemoryNetwork
-from pyk.runtime.virtual_time import current_clock
+from support.environments import client_options
 from support.partition_log import PartitionLog
 from support.scripted_broker import CLOSE, PORT, SILENCE, Answer, ScriptedCluster
 
@@ -152,8 +151,6 @@ async def producing(
 def make_producer(cluster: ProducingCluster, **options: Any) -> AsyncProducer[Any, Any]:
     return AsyncProducer(
         options.pop("bootstrap_servers", cluster.bootstrap),
-        clock=current_clock(),
-        network=cluster.network,
-        random=random.Random(1),
+        **client_options(cluster.network),
         **options,
     )

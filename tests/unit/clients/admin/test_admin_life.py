@@ -9,8 +9,9 @@ import pytest
 from pyk.clients import AsyncAdmin, OffsetSpec, TopicPartition
 from pyk.clients.errors import BootstrapError, ClosedError, StateError
 from pyk.runtime.network import MemoryNetwork
-from pyk.runtime.virtual_time import current_clock, run_virtual, virtual_time
+from pyk.runtime.virtual_time import run_virtual, virtual_time
 from support.administering import administered
+from support.environments import client_options
 from support.scripted_broker import ScriptedCluster
 
 
@@ -27,7 +28,7 @@ async def test_the_cluster_is_described() -> None:
 @virtual_time
 async def test_the_first_call_connects() -> None:
     async with ScriptedCluster(MemoryNetwork()) as cluster:
-        admin = AsyncAdmin("broker1:9092", clock=current_clock(), network=cluster.network)
+        admin = AsyncAdmin("broker1:9092", **client_options(cluster.network))
 
         await asyncio.gather(*(admin.list_topics() for _ in range(5)))
 
@@ -37,7 +38,7 @@ async def test_the_first_call_connects() -> None:
 
 @virtual_time
 async def test_entering_fails_fast_and_leaves_nothing() -> None:
-    admin = AsyncAdmin("nowhere:9092", clock=current_clock(), network=MemoryNetwork())
+    admin = AsyncAdmin("nowhere:9092", **client_options(MemoryNetwork()))
 
     with pytest.raises(BootstrapError, match="nowhere:9092"):
         await admin.__aenter__()
@@ -61,8 +62,7 @@ def test_a_call_on_another_event_loop_is_refused_before_it_waits() -> None:
 
     async def start() -> None:
         async with ScriptedCluster(MemoryNetwork()) as cluster:
-            clock = current_clock()
-            admin = AsyncAdmin("broker1:9092", clock=clock, network=cluster.network)
+            admin = AsyncAdmin("broker1:9092", **client_options(cluster.network))
             await admin.start()
             admins.append(admin)
 
