@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from pyk.clients.engine.baton import Baton
+from pyk.clients.engine.handover import Handover
 from pyk.protocol.records import BinaryColumn
 from support.twins import PLAIN_FORMS, form_in_use, is_compiled, plain_form
 
@@ -189,19 +189,19 @@ def nap_bell(request: pytest.FixtureRequest) -> Any:
 
 
 def test_a_ring_ends_the_next_nap_once(nap_bell: Any) -> None:
-    baton = Baton(grace=0.001)
+    handover = Handover(grace=0.001)
     nap_bell.ring()
     nap_bell.ring()
 
-    nap_bell.nap(None, baton)
-    nap_bell.nap(0.001, baton)  # without a ring it ends by itself
+    nap_bell.nap(None, handover)
+    nap_bell.nap(0.001, handover)  # without a ring it ends by itself
 
 
 def test_a_ring_of_another_thread_ends_a_nap(nap_bell: Any) -> None:
     thread = threading.Thread(target=nap_bell.ring)
     thread.start()
 
-    nap_bell.nap(None, Baton(grace=0.001))
+    nap_bell.nap(None, Handover(grace=0.001))
 
     thread.join(PATIENCE)
 

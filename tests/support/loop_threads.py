@@ -27,12 +27,12 @@ def thread_waiter(thread: LoopThread) -> Waiter:
 
 def let_callers_drive(thread: LoopThread, grace: float) -> None:
     """Have the background thread nap for so many seconds, unless it is woken."""
-    thread._drivers.baton.grace = grace
+    thread._drivers.handover.grace = grace
 
     async def come_and_find_no_other() -> None:
         assert thread.loop is not None
         thread.loop.poke()  # the background thread may be in its `select`
         await asyncio.sleep(0.001)
 
-    while thread._drivers.baton.nap_ends_at < time.monotonic():
+    while thread._drivers.handover.nap_ends_at < time.monotonic():
         thread.call(come_and_find_no_other())

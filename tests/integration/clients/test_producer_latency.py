@@ -49,7 +49,7 @@ def producer(
         producer._thread.call(scripted.__aenter__())
     else:
         producer = Producer[Any, Any](cluster.bootstrap, linger_ms=0)
-    producer._thread._drivers.baton.grace = GRACE_SECONDS
+    producer._thread._drivers.handover.grace = GRACE_SECONDS
     send_messages(producer, topic)
     yield producer
     producer.close(IN_TIME)

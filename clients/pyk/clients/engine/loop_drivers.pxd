@@ -1,18 +1,18 @@
 cimport cython
 
-from pyk.clients.engine.baton cimport Baton
+from pyk.clients.engine.handover cimport Handover
 from pyk.clients.engine.call cimport Visit
 from pyk.clients.engine.deferred_signals cimport DeferredSignals, is_main_thread
 from pyk.clients.engine.nap_bell cimport NapBell
 from pyk.clients.engine.poller cimport note_signals
-from pyk.clients.engine.turns cimport BackgroundRest, Rest, Turns
+from pyk.clients.engine.turns cimport BackgroundEventWait, EventWait, Turns
 from pyk.clients.engine.waiter cimport Waiter
 from pyk.runtime.system_clock cimport SystemClock
 
 
 @cython.final
 cdef class LoopDrivers:
-    cdef readonly Baton baton
+    cdef readonly Handover handover
     cdef readonly set waiting
     cdef object _on_failure
     cdef SystemClock _clock
@@ -24,8 +24,8 @@ cdef class LoopDrivers:
     cdef Waiter _driving
     cdef list _left
     cdef bint _is_at_rest
-    cdef BackgroundRest _background_rest
-    cdef Rest _caller_rest
+    cdef BackgroundEventWait _background_wait
+    cdef EventWait _caller_wait
     cdef object _visit_context
     cdef object _turn_context
 
@@ -35,7 +35,7 @@ cdef class LoopDrivers:
     cpdef wake(self)
     @cython.locals(turns=Turns, signals=DeferredSignals, is_ready=bint)
     cpdef visit(self, Visit visit)
-    @cython.locals(turns=Turns, rest=BackgroundRest)
+    @cython.locals(turns=Turns, background=BackgroundEventWait, wakes_at=double)
     cpdef bint oversleeps(self) except -1
     cdef _rouse(self)
     cdef _poke(self)
@@ -50,7 +50,7 @@ cdef class LoopDrivers:
     cdef _do_what_was_left(self)
     cpdef was_set(self, Waiter waiter)
     @cython.locals(turns=Turns)
-    cdef _turn(self, double until, Rest rest)
+    cdef _turn(self, double until, EventWait event_wait)
     @cython.locals(turns=Turns)
     cdef _drive_until_relieved(self)
     @cython.locals(turns=Turns)

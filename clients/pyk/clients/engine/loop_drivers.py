@@ -10,13 +10,13 @@ import contextvars
 import logging
 from collections.abc import Callable
 
-from pyk.clients.engine.baton import CALLER, NOBODY, Baton
 from pyk.clients.engine.call import Visit
 from pyk.clients.engine.deferred_signals import DeferredSignals, is_main_thread
+from pyk.clients.engine.handover import CALLER, NOBODY, Handover
 from pyk.clients.engine.nap_bell import NapBell
 from pyk.clients.engine.poller import note_signals
 from pyk.clients.engine.shared_loop import SharedLoop
-from pyk.clients.engine.turns import NEVER, BackgroundRest, RelievedError, Rest, Turns
+from pyk.clients.engine.turns import NEVER, BackgroundEventWait, EventWait, RelievedError, Turns
 from pyk.clients.engine.waiter import Waiter
 from pyk.runtime.system_clock import SystemClock
 
@@ -39,7 +39,7 @@ class LoopDrivers:
     """
 
     def __init__(self, on_failure: Callable[[BaseException], object]) -> None:
-        self.baton = Baton(GRACE_SECONDS)
+        self.handover = Handover(GRACE_SECONDS)
         self.waiting: set[Waiter] = set()
         self._on_failure = on_failure
         self._clock = SystemClock()
@@ -53,8 +53,8 @@ class LoopDrivers:
         """Work that the last driver left undone."""
         self._is_at_rest = False
         """Whether a caller holds the loop, and neither a turn nor a function has begun."""
-        self._background_rest = BackgroundRest(self.baton)
-        self._caller_rest = Rest()
+        self._background_wait = BackgroundEventWait(self.handover)
+        self._caller_wait = EventWait()
         # Neither runs in the context of the thread that happens to visit or to drive.
         self._visit_context = contextvars.Context()
         self._turn_context = contextvars.Context()
@@ -71,7 +71,7 @@ class LoopDrivers:
 
     def end(self) -> None:
         """Let no caller drive any more, and tell the background thread."""
-        self.baton.end()
+        self.handover.end()
         self._bell.ring()
         self._poke()
 
@@ -99,10 +99,10 @@ class LoopDrivers:
 
     def wake(self) -> None:
         """Tell the driver of work that was queued before this call."""
-        is_needed = self.baton.is_needed()
+        is_needed = self.handover.is_needed()
         if is_needed:
             self._bell.ring()
-        if not is_needed or self._background_rest.is_on:
+        if not is_needed or self._background_wait.is_on:
             self._poke()
 
     def visit(self, visit: Visit) -> None:
@@ -118,7 +118,7 @@ class LoopDrivers:
             if not turns.hold(False):
                 return
             try:
-                if self.baton.is_ending:
+                if self.handover.is_ending:
                     return
                 self._visit_context.run(visit)
                 turns.touched()
@@ -136,14 +136,15 @@ class LoopDrivers:
         """Return whether the driver, or the thread that naps, has not heard of an earlier timer."""
         turns = self._turns
         assert turns is not None
-        if self.baton.driver is CALLER:
-            return turns.has_timer_before(self._caller_rest.until)
-        rest = self._background_rest  # if it is on, of the background thread before a caller came
-        return turns.has_timer_before(rest.until if rest.is_on else self.baton.nap_ends_at)
+        if self.handover.driver is CALLER:
+            return turns.has_timer_before(self._caller_wait.until)
+        background = self._background_wait  # if it is on, it began before a caller came
+        wakes_at = background.until if background.is_on else self.handover.nap_ends_at
+        return turns.has_timer_before(wakes_at)
 
     def _rouse(self) -> None:
         """Wake the sleeping thread to look at the timers."""
-        if self.baton.driver is CALLER or self._background_rest.is_on:
+        if self.handover.driver is CALLER or self._background_wait.is_on:
             self._poke()
         else:
             self._bell.ring()
@@ -170,7 +171,7 @@ class LoopDrivers:
                     begin = None
                 # Callers that leave from now on see that this one waits; those that left before did
                 # not.
-                if self.baton.driver is NOBODY:
+                if self.handover.driver is NOBODY:
                     self.wake()
                 waiter.sleep(None if deadline == NEVER else deadline - self._clock.now())
             return waiter.is_set
@@ -182,7 +183,7 @@ class LoopDrivers:
 
         Returns False, and nothing has happened, where another thread drives or is to drive.
         """
-        if len(self.waiting) > 1 or self.baton.is_ending:
+        if len(self.waiting) > 1 or self.handover.is_ending:
             return False
         if _running_loop() is not None:
             return False
@@ -195,7 +196,7 @@ class LoopDrivers:
             if not turns.hold(False):
                 return False
             try:
-                if not self.baton.caller_comes():
+                if not self.handover.caller_comes():
                     return False
                 self._run_turns(waiter, deadline, begin, signals)
             finally:
@@ -222,8 +223,8 @@ class LoopDrivers:
         finally:
             self._driving = None
             # This thread may have consumed the byte that was to wake the background thread.
-            must_tell = self.baton.caller_leaves(self._clock.now())
-            if must_tell or self.oversleeps() or (self._left and self._background_rest.is_on):
+            must_tell = self.handover.caller_leaves(self._clock.now())
+            if must_tell or self.oversleeps() or (self._left and self._background_wait.is_on):
                 self._rouse()
 
     def _turn_until_set(self, waiter: Waiter, deadline: float, signals: DeferredSignals) -> None:
@@ -232,8 +233,8 @@ class LoopDrivers:
         # in the instant before it sleeps.
         rings_at = now + LONGEST_DEAF_SECONDS if signals.are_held else NEVER
         note_signals()
-        while not (waiter.is_set or signals.pending or self.baton.is_ending or now >= deadline):
-            self._turn(min(deadline, rings_at), self._caller_rest)
+        while not (waiter.is_set or signals.pending or self.handover.is_ending or now >= deadline):
+            self._turn(min(deadline, rings_at), self._caller_wait)
             now = self._clock.now()
             if now >= rings_at:
                 rings_at = NEVER
@@ -260,7 +261,7 @@ class LoopDrivers:
 
     # -- driving -----------------------------------------------------------------------------------
 
-    def _turn(self, until: float, rest: Rest) -> None:
+    def _turn(self, until: float, event_wait: EventWait) -> None:
         """Run a turn. With the loop's lock; raises :class:`RelievedError`."""
         turns = self._turns
         assert turns is not None
@@ -269,7 +270,7 @@ class LoopDrivers:
                 self._do_what_was_left()
                 if self._driving is not None and self._driving.is_set:
                     return  # no event would tell the driver
-            turns.run(until, rest)
+            turns.run(until, event_wait)
         except RelievedError:
             raise
         except (SystemExit, KeyboardInterrupt):
@@ -290,7 +291,7 @@ class LoopDrivers:
 
     def drive_in_background(self) -> None:
         """Drive whenever no caller does, until the loop is to end."""
-        while not (self.baton.is_ending and self.baton.driver is not CALLER):
+        while not (self.handover.is_ending and self.handover.driver is not CALLER):
             self._drive_until_relieved()
 
     def _drive_until_relieved(self) -> None:
@@ -300,17 +301,17 @@ class LoopDrivers:
         turns.hold(True)
         try:
             nap = self._next_nap()
-            while nap == 0 and not self.baton.is_ending:
-                self._turn(NEVER, self._background_rest)
+            while nap == 0 and not self.handover.is_ending:
+                self._turn(NEVER, self._background_wait)
         except RelievedError:
             nap = self._next_nap()
         finally:
             turns.let_go()
         if nap != 0:
-            self._bell.nap(nap, self.baton)
+            self._bell.nap(nap, self.handover)
 
     def _next_nap(self) -> float | None:
         """Return for how long the background thread naps. With the loop's lock."""
         turns = self._turns
         assert turns is not None
-        return self.baton.background_looks(self._clock.now(), turns.next_timer())
+        return self.handover.background_looks(self._clock.now(), turns.next_timer())

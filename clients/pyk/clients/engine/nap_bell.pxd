@@ -1,6 +1,6 @@
 cimport cython
 
-from pyk.clients.engine.baton cimport Baton
+from pyk.clients.engine.handover cimport Handover
 
 cdef extern from "pythread.h":
     ctypedef void *PyThread_type_lock
@@ -12,4 +12,4 @@ cdef class NapBell:
     cdef bint _is_rung
 
     cpdef ring(self)
-    cpdef nap(self, seconds, Baton baton)
+    cpdef nap(self, seconds, Handover handover)

@@ -6,7 +6,7 @@ not take the lock of the interpreter, which a caller would have to wait for.
 
 from __future__ import annotations
 
-from pyk.clients.engine.baton import Baton
+from pyk.clients.engine.handover import Handover
 from pyk.clients.engine.waiter import Waiter
 
 
@@ -20,7 +20,7 @@ class NapBell:
         """End the nap, or the next one if no thread naps."""
         self._waiter.set()
 
-    def nap(self, seconds: float | None, baton: Baton) -> None:
-        """Nap for so long, None for no limit, and again as long as ``baton`` says so."""
+    def nap(self, seconds: float | None, handover: Handover) -> None:
+        """Nap for so long, None for no limit, and again as long as ``handover`` says so."""
         self._waiter.wait(seconds)
         self._waiter.clear()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyk.clients.engine import open_files
-from pyk.clients.engine.turns import NEVER, Rest, Turns
+from pyk.clients.engine.turns import NEVER, EventWait, Turns
 from pyk.clients.errors import TooManyOpenFilesError
 
 log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class SharedLoop(asyncio.SelectorEventLoop):
 
     def _run_once(self) -> None:
         """Run a turn where asyncio does: in ``run_forever``, at the end."""
-        self.turns.run(NEVER, Rest())
+        self.turns.run(NEVER, EventWait())
 
 
 def new_loop(name: str) -> SharedLoop:

@@ -9,9 +9,9 @@ its own thread, until it has what it waits for:
 
 1. **One turn at a time.** The thread that runs a turn of the loop holds its lock, and releases it
    only while it waits in ``select`` (:class:`~pyk.clients.engine.turns.Turns`).
-2. **One driver.** :class:`~pyk.clients.engine.baton.Baton` says who it is, and changes under that
-   lock only. The background thread drives while no caller waits, and while several do: they sleep,
-   and each is woken when it has what it waits for. The only caller that waits drives.
+2. **One driver.** :class:`~pyk.clients.engine.handover.Handover` says who it is, and changes under
+   that lock only. The background thread drives while no caller waits, and while several do: they
+   sleep, and each is woken when it has what it waits for. The only caller that waits drives.
 3. **Taking over needs no help.** The background thread in ``select`` does not hold the lock.
    It finds out when an event wakes it, leaves the event to the caller, and naps; also if the caller
    has just left, for it is likely to come back for that event. It naps on as long as

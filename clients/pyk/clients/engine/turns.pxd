@@ -1,13 +1,13 @@
 cimport cython
 
-from pyk.clients.engine.baton cimport Baton
+from pyk.clients.engine.handover cimport Handover
 from pyk.clients.engine.poller cimport Poller
 from pyk.clients.engine.turn_lock cimport TurnLock
 from pyk.runtime.network.socket_transport cimport SocketTransport
 from pyk.runtime.system_clock cimport SystemClock
 
 
-cdef class Rest:
+cdef class EventWait:
     cdef readonly bint is_on
     cdef readonly double until
 
@@ -16,8 +16,8 @@ cdef class Rest:
 
 
 @cython.final
-cdef class BackgroundRest(Rest):
-    cdef Baton _baton
+cdef class BackgroundEventWait(EventWait):
+    cdef Handover _handover
 
 
 @cython.final
@@ -34,14 +34,14 @@ cdef class Turns:
     cpdef bint hold(self, bint wait) except -1
     cpdef let_go(self)
     cpdef bint is_here(self) except -1
-    cpdef run(self, double until, Rest rest)
+    cpdef run(self, double until, EventWait event_wait)
     cpdef touched(self)
     cpdef bint has_timer_before(self, double when) except -1
     cpdef double next_timer(self) except? -1.0
     @cython.locals(timers=list)
     cdef _drop_cancelled_timers(self)
     @cython.locals(wakes_at=double, now=double, count=cython.ulonglong, is_relieved=bint)
-    cdef int _wait(self, double until, Rest rest) except -1
+    cdef int _wait(self, double until, EventWait event_wait) except -1
     @cython.locals(index=int, mask=int)
     cdef _take_events(self, int count)
     @cython.locals(timers=list, end=double)

@@ -14,7 +14,7 @@ import heapq
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any
 
-from pyk.clients.engine.baton import Baton
+from pyk.clients.engine.handover import Handover
 from pyk.clients.engine.poller import Poller
 from pyk.clients.engine.turn_lock import TurnLock
 from pyk.runtime.network.socket_transport import SocketTransport
@@ -67,17 +67,17 @@ class Turns:
 
     # -- with the lock -----------------------------------------------------------------------------
 
-    def run(self, until: float, rest: Rest) -> None:
+    def run(self, until: float, event_wait: EventWait) -> None:
         """Wait for work, at most until a time of the loop's clock, and do it.
 
-        ``rest`` is told of the wait. Raises :class:`RelievedError`.
+        ``event_wait`` is told of the wait. Raises :class:`RelievedError`.
         """
         ready = self._ready
         self._drop_cancelled_timers()
         if ready:
             self._take_events(self._poller.wait(0.0))
         else:
-            self._take_events(self._wait(until, rest))
+            self._take_events(self._wait(until, event_wait))
         self._take_due_timers()
         # What these make ready waits for the next turn, which looks for events first.
         for _ in range(len(ready)):
@@ -117,7 +117,7 @@ class Turns:
             loop._timer_cancelled_count -= 1
             _pop_timer(timers)._scheduled = False
 
-    def _wait(self, until: float, rest: Rest) -> int:
+    def _wait(self, until: float, event_wait: EventWait) -> int:
         """Wait for events without the lock, until the next timer at most; return how many came."""
         # The timer's own time, not what is left of it: that is a little less with each look.
         wakes_at = min(until, self.next_timer())
@@ -125,13 +125,13 @@ class Turns:
         if wakes_at <= now:
             return self._poller.wait(0.0)
         count = self._count
-        rest.begins(wakes_at)
+        event_wait.begins(wakes_at)
         self._lock.release()
         try:
             event_count = self._poller.wait(min(wakes_at - now, LONGEST_WAIT_SECONDS))
         finally:
             self._lock.acquire(True)
-            is_relieved = rest.ends()
+            is_relieved = event_wait.ends()
         if is_relieved:
             raise RelievedError
         # If another thread has worked meanwhile, events may be stale. Real ones come again.
@@ -181,7 +181,7 @@ class Turns:
             self._loop.report(handle, error)
 
 
-class Rest:
+class EventWait:
     """A driver's waits for events; touched with the lock only."""
 
     def __init__(self) -> None:
@@ -200,14 +200,14 @@ class Rest:
         return False
 
 
-class BackgroundRest(Rest):
+class BackgroundEventWait(EventWait):
     """The waits of a driver that may find after a wait that another thread took over."""
 
-    def __init__(self, baton: Baton) -> None:
+    def __init__(self, handover: Handover) -> None:
         super().__init__()
-        self._baton = baton
+        self._handover = handover
 
     def ends(self) -> bool:
         self.is_on = False
         self.until = NEVER
-        return not self._baton.is_with_background
+        return not self._handover.is_with_background

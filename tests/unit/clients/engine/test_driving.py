@@ -323,7 +323,7 @@ def test_a_timer_that_a_visit_sets_is_kept_while_another_thread_waits(thread: Lo
 
 
 def test_no_thread_is_woken_while_one_caller_comes_and_goes(thread: LoopThread) -> None:
-    thread._drivers.baton.grace = (
+    thread._drivers.handover.grace = (
         20.0  # however slowly this test runs; a nap must end before the timer
     )
     thread.call(ident())
@@ -365,7 +365,7 @@ def test_a_caller_that_comes_back_handles_its_own_events(thread: LoopThread) -> 
             thread.call(ask())
         return set(ran_in) == {threading.get_ident()}
 
-    thread._drivers.baton.grace = 60.0  # however slowly this test runs
+    thread._drivers.handover.grace = 60.0  # however slowly this test runs
     # The background thread may be anywhere when the first caller comes, and hold the lock in its
     # way; but once it has found a caller there, it naps.
     eventually(is_left_alone_by_the_background_thread)

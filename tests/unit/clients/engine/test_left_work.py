@@ -46,7 +46,7 @@ def drives_and_leaves(thread: LoopThread, done: list[str]) -> bool:
 
 
 def test_a_caller_that_comes_back_runs_the_work_that_it_left(thread: LoopThread) -> None:
-    thread._drivers.baton.grace = GRACE_SECONDS
+    thread._drivers.handover.grace = GRACE_SECONDS
     done: list[str] = []
     # The background thread may drive at first; it naps once it finds a caller.
     eventually(lambda: drives_and_leaves(thread, done))
@@ -86,7 +86,7 @@ def test_work_cannot_be_left_to_a_thread_that_does_not_drive(thread: LoopThread)
 
 
 def test_a_caller_notices_that_left_work_has_set_its_waiter(thread: LoopThread) -> None:
-    thread._drivers.baton.grace = GRACE_SECONDS
+    thread._drivers.handover.grace = GRACE_SECONDS
     waits: list[float] = []
 
     def waits_for_left_work() -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyk.clients.engine.baton import Driver
+from pyk.clients.engine.handover import Driver
 from pyk.clients.engine.loop_drivers import MOST_FAILED_TURNS
 from pyk.clients.engine.shared_loop import SharedLoop
 from pyk.clients.engine.thread import LoopThread
@@ -198,7 +198,7 @@ def test_a_call_that_is_interrupted_anywhere_leaves_the_loop_in_order() -> None:
         assert thread.call(after(0, 2), timeout=IN_TIME) == 2
         assert not thread._drivers.waiting
         assert not thread._calls
-        assert thread._drivers.baton.driver in {Driver.NOBODY, Driver.BACKGROUND}
+        assert thread._drivers.handover.driver in {Driver.NOBODY, Driver.BACKGROUND}
 
     points = interrupted_everywhere(lambda: thread.call(after(0, 1)), check)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from pyk.clients.engine.baton import Baton
+from pyk.clients.engine.handover import Handover
 from pyk.clients.engine.nap_bell import NapBell
 from support.real_time import IN_TIME
 
@@ -17,15 +17,15 @@ def test_a_ring_ends_the_next_nap() -> None:
     bell.ring()
     bell.ring()
 
-    bell.nap(None, Baton(SHORT))
+    bell.nap(None, Handover(SHORT))
 
 
 def test_rings_end_one_nap_only() -> None:
     bell, napped = NapBell(), threading.Event()
     for _ in range(3):
         bell.ring()
-    bell.nap(None, Baton(SHORT))
-    sleeper = threading.Thread(target=lambda: (bell.nap(None, Baton(SHORT)), napped.set()))
+    bell.nap(None, Handover(SHORT))
+    sleeper = threading.Thread(target=lambda: (bell.nap(None, Handover(SHORT)), napped.set()))
     sleeper.start()
 
     is_over = napped.wait(10 * SHORT)
@@ -37,7 +37,7 @@ def test_rings_end_one_nap_only() -> None:
 
 
 def test_a_nap_ends_by_itself() -> None:
-    bell, baton = NapBell(), Baton(SHORT)
-    baton.background_looks(0, float("inf"))
+    bell, handover = NapBell(), Handover(SHORT)
+    handover.background_looks(0, float("inf"))
 
-    bell.nap(SHORT, baton)
+    bell.nap(SHORT, handover)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pyk.clients.engine.baton import Baton
+from pyk.clients.engine.handover import Handover
 from pyk.clients.engine.shared_loop import SharedLoop, new_loop
-from pyk.clients.engine.turns import NEVER, BackgroundRest, RelievedError, Rest
+from pyk.clients.engine.turns import NEVER, BackgroundEventWait, EventWait, RelievedError
 from pyk.runtime.network import FrameTransport
 from pyk.runtime.network.socket_transport import SocketTransport
 
@@ -30,7 +30,7 @@ def loop() -> Iterator[SharedLoop]:
     loop.turns.let_go()
 
 
-class BusyRest(Rest):
+class BusyEventWait(EventWait):
     """Does something when the wait for events is over, as other threads do meanwhile."""
 
     def __init__(self, busy: Callable[[], object] = lambda: None) -> None:
@@ -48,7 +48,7 @@ class BusyRest(Rest):
 
 
 def run_turn(loop: SharedLoop) -> None:
-    loop.turns.run(0, Rest())
+    loop.turns.run(0, EventWait())
 
 
 def test_a_callback_made_ready_by_a_callback_waits_for_the_next_turn(loop: SharedLoop) -> None:
@@ -87,19 +87,19 @@ def test_a_busy_loop_looks_for_events_in_each_turn(loop: SharedLoop) -> None:
 
 def test_a_wait_ends_with_the_next_timer(loop: SharedLoop) -> None:
     timer = loop.call_at(loop.time() + 0.001, print)
-    rest = BusyRest()
+    event_wait = BusyEventWait()
 
-    loop.turns.run(loop.time() + LATER, rest)
+    loop.turns.run(loop.time() + LATER, event_wait)
 
-    assert rest.waited_until == [timer.when()]
-    assert not rest.is_on
+    assert event_wait.waited_until == [timer.when()]
+    assert not event_wait.is_on
 
 
 def test_a_wait_of_less_than_the_kernel_can_tell_is_not_cut_short(loop: SharedLoop) -> None:
     came: list[str] = []
     loop.call_at(loop.time() + 0.0009, came.append, "timer")
 
-    loop.turns.run(loop.time() + LATER, Rest())
+    loop.turns.run(loop.time() + LATER, EventWait())
 
     assert came == ["timer"]
 
@@ -121,15 +121,17 @@ def test_more_events_than_are_taken_at_once_all_come(loop: SharedLoop) -> None:
     assert received == [b"event"] * 100
 
 
-@pytest.mark.parametrize("rest", [Rest(), BackgroundRest(Baton(0.0))])
-def test_a_driver_that_was_relieved_does_not_count_as_waiting(loop: SharedLoop, rest: Rest) -> None:
+@pytest.mark.parametrize("event_wait", [EventWait(), BackgroundEventWait(Handover(0.0))])
+def test_a_driver_that_was_relieved_does_not_count_as_waiting(
+    loop: SharedLoop, event_wait: EventWait
+) -> None:
     loop.call_at(loop.time() + 0.001, print)
 
-    with contextlib.suppress(RelievedError):  # the baton is with nobody
-        loop.turns.run(loop.time() + LATER, rest)
+    with contextlib.suppress(RelievedError):  # the handover is with nobody
+        loop.turns.run(loop.time() + LATER, event_wait)
 
-    assert not rest.is_on
-    assert rest.until == NEVER
+    assert not event_wait.is_on
+    assert event_wait.until == NEVER
 
 
 def test_a_timer_is_not_before_its_own_time(loop: SharedLoop) -> None:
@@ -205,7 +207,7 @@ def test_an_event_that_another_thread_has_handled_is_forgotten(
     loop.set_exception_handler(lambda _, problem: problems.append(problem))
     loop.add_reader(near, lambda: received.append(near.recv(10)))
     far.send(b"event")
-    loop.turns.run(loop.time() + LATER, BusyRest(handle))
+    loop.turns.run(loop.time() + LATER, BusyEventWait(handle))
     loop.remove_reader(near)
     near.close()
     far.close()
@@ -273,11 +275,11 @@ def queued_timers(loop: SharedLoop) -> list[asyncio.TimerHandle]:
 def test_a_loop_that_was_stopped_goes_on_waiting(loop: SharedLoop) -> None:
     """A callback may call ``stop``; the turns of a client are not asyncio's to stop."""
     loop.stop()
-    rest = BusyRest()
+    event_wait = BusyEventWait()
 
-    loop.turns.run(loop.time() + 0.001, rest)
+    loop.turns.run(loop.time() + 0.001, event_wait)
 
-    assert len(rest.waited_until) == 1
+    assert len(event_wait.waited_until) == 1
 
 
 def test_a_callback_that_is_cancelled_by_an_earlier_one_does_not_run(loop: SharedLoop) -> None:

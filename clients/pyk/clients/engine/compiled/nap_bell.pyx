@@ -34,16 +34,16 @@ cdef class NapBell:
             self._is_rung = True
             PyThread_release_lock(self._lock)
 
-    cpdef nap(self, seconds, Baton baton):
+    cpdef nap(self, seconds, Handover handover):
         cdef PY_TIMEOUT_T microseconds = _NO_LIMIT
         if seconds is not None:
             microseconds = <PY_TIMEOUT_T>(<double>seconds * 1e6)
         with nogil:
             while not PyThread_acquire_lock_timed(self._lock, microseconds, 0):
-                if not baton.naps_again(monotonic_seconds()):
+                if not handover.naps_again(monotonic_seconds()):
                     break
                 # Not as long as the first one, which may be the short rest of a grace.
-                microseconds = <PY_TIMEOUT_T>(baton.grace * 1e6)
+                microseconds = <PY_TIMEOUT_T>(handover.grace * 1e6)
         # With the lock of the interpreter again, under which alone it is rung.
         if self._is_rung:
             PyThread_acquire_lock(self._lock, 0)  # if it was rung after the nap

@@ -55,7 +55,7 @@ class Application:
 def application() -> Iterator[Application]:
     thread = LoopThread("consumer")
     thread.call(ident())
-    thread._drivers.baton.grace = GRACE_SECONDS
+    thread._drivers.handover.grace = GRACE_SECONDS
     yield Application(thread)
     thread.close()
 

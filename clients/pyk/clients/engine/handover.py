@@ -38,7 +38,7 @@ class Driver(Enum):
 NOBODY, BACKGROUND, CALLER = Driver
 
 
-class Baton:
+class Handover:
     """The state; ``now`` and ``grace`` are in seconds of the loop's clock.
 
     ``is_urgent`` says whether the background thread must take over without waiting for the grace to

@@ -4,7 +4,7 @@ cdef int MOST_NAPS_BESIDE_CALLER
 
 
 @cython.final
-cdef class Baton:
+cdef class Handover:
     cdef public double grace
     cdef public object driver
     cdef public bint is_urgent

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pyk.clients.engine.baton import Baton, Driver
+from pyk.clients.engine.handover import Driver, Handover
 
 GRACE = 0.004
 MOST_NAPS = 8
 NEVER = float("inf")
 
 
-def baton(driver: Driver = Driver.NOBODY, left_at: float | None = None) -> Baton:
-    made = Baton(GRACE)
+def handover(driver: Driver = Driver.NOBODY, left_at: float | None = None) -> Handover:
+    made = Handover(GRACE)
     if left_at is not None:
         made.caller_comes()
         made.caller_leaves(left_at)
@@ -25,21 +25,21 @@ def baton(driver: Driver = Driver.NOBODY, left_at: float | None = None) -> Baton
     [(Driver.NOBODY, True), (Driver.BACKGROUND, True), (Driver.CALLER, False)],
 )
 def test_a_caller_drives_unless_another_one_does(driver: Driver, may_drive: bool) -> None:
-    state = baton(driver)
+    state = handover(driver)
 
     assert state.caller_comes() is may_drive
     assert state.driver is Driver.CALLER
 
 
 def test_no_thread_begins_to_drive_a_loop_that_ends() -> None:
-    state = baton()
+    state = handover()
     state.end()
 
     assert not state.caller_comes()
 
 
 def test_a_caller_that_leaves_wakes_no_thread() -> None:
-    state = baton(Driver.CALLER)
+    state = handover(Driver.CALLER)
 
     assert not state.caller_leaves(10)
     assert state.driver is Driver.NOBODY
@@ -57,14 +57,14 @@ def test_a_caller_that_leaves_wakes_no_thread() -> None:
 def test_the_background_thread_leaves_a_loop_alone_for_a_while_after_a_caller(
     driver: Driver, left_at: float | None, now: float, nap: float
 ) -> None:
-    state = baton(driver, left_at)
+    state = handover(driver, left_at)
 
     assert state.background_looks(now, NEVER) == pytest.approx(nap)
     assert (state.driver is Driver.BACKGROUND) is (nap == 0)
 
 
 def test_the_background_thread_takes_over_when_the_grace_has_just_ended() -> None:
-    state = Baton(grace=0.25)
+    state = Handover(grace=0.25)
     state.caller_comes()
     state.caller_leaves(10)
 
@@ -73,7 +73,7 @@ def test_the_background_thread_takes_over_when_the_grace_has_just_ended() -> Non
 
 
 def test_no_grace_is_kept_when_the_loop_is_to_end() -> None:
-    state = baton()
+    state = handover()
     state.caller_comes()
     state.end()
 
@@ -81,14 +81,14 @@ def test_no_grace_is_kept_when_the_loop_is_to_end() -> None:
     assert state.background_looks(10.001, NEVER) == 0
 
 
-def come_and_go(state: Baton, times: int, now: float) -> None:
+def come_and_go(state: Handover, times: int, now: float) -> None:
     for _ in range(times):
         assert state.caller_comes()
         assert not state.caller_leaves(now)
 
 
 def test_callers_that_come_and_go_need_not_wake_the_background_thread() -> None:
-    state = baton()
+    state = handover()
     for now in range(10):
         state.caller_comes()
         assert state.background_looks(now, NEVER) >= GRACE
@@ -97,7 +97,7 @@ def test_callers_that_come_and_go_need_not_wake_the_background_thread() -> None:
 
 @pytest.mark.parametrize("times", [4, 5])
 def test_a_nap_in_which_a_caller_came_is_followed_by_another_one(times: int) -> None:
-    state = baton()
+    state = handover()
     come_and_go(state, 1, now=9.999)
     assert state.background_looks(10, NEVER) == pytest.approx(0.003)
 
@@ -109,7 +109,7 @@ def test_a_nap_in_which_a_caller_came_is_followed_by_another_one(times: int) -> 
 
 
 def test_the_short_rest_of_a_grace_is_followed_by_a_whole_nap() -> None:
-    state = baton(left_at=9.9961)
+    state = handover(left_at=9.9961)
     assert state.background_looks(10, NEVER) == pytest.approx(0.0001)
     first_ends_at = state.nap_ends_at
 
@@ -120,12 +120,12 @@ def test_the_short_rest_of_a_grace_is_followed_by_a_whole_nap() -> None:
     assert state.nap_ends_at == pytest.approx(10.0001 + 2 * GRACE)
 
 
-def naps_beside_caller(state: Baton) -> int:
+def naps_beside_caller(state: Handover) -> int:
     return sum(state.naps_again(0) for _ in range(100))
 
 
 def test_each_caller_that_waits_for_an_answer_is_left_alone_for_some_naps() -> None:
-    state = baton()
+    state = handover()
     for now in range(3):
         state.caller_comes()
         state.background_looks(now, NEVER)
@@ -135,7 +135,7 @@ def test_each_caller_that_waits_for_an_answer_is_left_alone_for_some_naps() -> N
 
 
 def test_a_caller_that_comes_during_the_naps_is_left_alone_as_long_as_any() -> None:
-    state = baton()
+    state = handover()
     state.caller_comes()
     state.background_looks(0, NEVER)
     naps_beside_caller(state)
@@ -147,7 +147,7 @@ def test_a_caller_that_comes_during_the_naps_is_left_alone_as_long_as_any() -> N
 
 
 def test_no_nap_is_added_that_would_end_after_the_next_timer() -> None:
-    state = baton()
+    state = handover()
     come_and_go(state, 1, now=10)
     nap = state.background_looks(10, next_timer=10.007)
 
@@ -161,7 +161,7 @@ def test_no_nap_is_added_that_would_end_after_the_next_timer() -> None:
     ("next_timer", "looks_at"), [(NEVER, 10.008), (10.005, 10.005), (10.001, 10.004)]
 )
 def test_a_nap_ends_at_the_next_timer_or_look(next_timer: float, looks_at: float) -> None:
-    state = baton()
+    state = handover()
     come_and_go(state, 1, now=10)
 
     state.background_looks(10, next_timer)
@@ -170,7 +170,7 @@ def test_a_nap_ends_at_the_next_timer_or_look(next_timer: float, looks_at: float
 
 
 def test_a_caller_that_stays_has_to_tell_when_it_leaves() -> None:
-    state = baton()
+    state = handover()
     state.caller_comes()
     assert state.background_looks(0, NEVER) == GRACE
 
@@ -183,7 +183,7 @@ def test_a_caller_that_stays_has_to_tell_when_it_leaves() -> None:
 
 
 def test_work_that_is_left_while_no_thread_drives_ends_the_grace() -> None:
-    state = baton(left_at=10)
+    state = handover(left_at=10)
 
     assert state.is_needed()
 
@@ -197,7 +197,7 @@ def test_work_that_is_left_while_no_thread_drives_ends_the_grace() -> None:
 
 @pytest.mark.parametrize("driver", [Driver.BACKGROUND, Driver.CALLER])
 def test_work_that_a_driver_finds_wakes_no_other_thread(driver: Driver) -> None:
-    state = baton(driver)
+    state = handover(driver)
 
     assert not state.is_needed()
     assert not state.is_urgent
