@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from pyk.clients.engine.race import NoAnswerError, first_answer
+from pyk.clients.engine.race import NoResponseError, first_response
 from pyk.clients.errors import NodeUnavailableError
 from pyk.runtime.supervisor import Supervisor
 from pyk.runtime.virtual_time import current_clock, virtual_time
@@ -119,7 +119,7 @@ class Asked:
 async def test_only_the_first_is_asked_if_it_answers_soon() -> None:
     ask = Asked({"a": (0.1, 1), "b": (0.0, 2)})
 
-    assert await first_answer("ab", ask, head_start=0.5) == 1
+    assert await first_response("ab", ask, head_start=0.5) == 1
     assert ask.asked == ["a"]
 
 
@@ -127,7 +127,7 @@ async def test_only_the_first_is_asked_if_it_answers_soon() -> None:
 async def test_the_next_is_asked_when_the_first_is_silent_and_the_first_is_given_up() -> None:
     ask = Asked({"a": (60, 1), "b": (0.1, 2)})
 
-    assert await first_answer("ab", ask, head_start=0.5) == 2
+    assert await first_response("ab", ask, head_start=0.5) == 2
     assert current_clock().now() == pytest.approx(0.6)
     assert ask.cancelled == ["a"]
 
@@ -136,7 +136,7 @@ async def test_the_next_is_asked_when_the_first_is_silent_and_the_first_is_given
 async def test_the_next_is_asked_at_once_when_the_first_fails() -> None:
     ask = Asked({"a": (0.0, NodeUnavailableError("down")), "b": (0.1, 2)})
 
-    assert await first_answer("ab", ask, head_start=0.5) == 2
+    assert await first_response("ab", ask, head_start=0.5) == 2
     assert current_clock().now() == pytest.approx(0.1)
 
 
@@ -144,7 +144,7 @@ async def test_the_next_is_asked_at_once_when_the_first_fails() -> None:
 async def test_a_late_answer_of_the_first_is_as_good() -> None:
     ask = Asked({"a": (1.0, 1), "b": (60, 2)})
 
-    assert await first_answer("ab", ask, head_start=0.5) == 1
+    assert await first_response("ab", ask, head_start=0.5) == 1
 
 
 @virtual_time
@@ -152,8 +152,8 @@ async def test_when_all_fail_all_errors_are_there() -> None:
     errors = [NodeUnavailableError("one"), NodeUnavailableError("two")]
     ask = Asked({"a": (0.0, errors[0]), "b": (0.0, errors[1])})
 
-    with pytest.raises(NoAnswerError) as raised:
-        await first_answer("ab", ask, head_start=0.5)
+    with pytest.raises(NoResponseError) as raised:
+        await first_response("ab", ask, head_start=0.5)
 
     assert raised.value.errors == errors
 
@@ -163,13 +163,13 @@ async def test_a_mistake_is_not_taken_for_a_failure_to_answer() -> None:
     ask = Asked({"a": (0.0, KeyError("a mistake")), "b": (0.0, 2)})
 
     with pytest.raises(KeyError):
-        await first_answer("ab", ask, head_start=0.5)
+        await first_response("ab", ask, head_start=0.5)
 
 
 @virtual_time
 async def test_a_cancelled_waiter_leaves_no_task() -> None:
     ask = Asked({"a": (60, 1), "b": (60, 2)})
-    waiting = asyncio.ensure_future(first_answer("ab", ask, head_start=0.5))
+    waiting = asyncio.ensure_future(first_response("ab", ask, head_start=0.5))
     await asyncio.sleep(1)
 
     waiting.cancel()

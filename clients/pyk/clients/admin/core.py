@@ -14,7 +14,7 @@ from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import AdminConfig
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.environment import ClientEnvironment
-from pyk.clients.engine.metadata import MetadataAnswer
+from pyk.clients.engine.metadata import MetadataUpdate
 
 CLOSE_SECONDS = 5.0
 
@@ -41,6 +41,6 @@ class AdminCore:
         await self.client.close(CLOSE_SECONDS if seconds is None else seconds)
 
     async def describe_cluster(self, timeout: float | None) -> ClusterDescription:
-        answer = MetadataAnswer.of(await self._calls.metadata((), timeout))
+        answer = MetadataUpdate.of(await self._calls.metadata((), timeout))
         nodes = sorted(answer.nodes.values(), key=lambda node: node.node_id)
         return ClusterDescription(answer.cluster_id, answer.controller_id, tuple(nodes))

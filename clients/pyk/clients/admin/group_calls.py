@@ -17,8 +17,8 @@ from pyk.clients.admin.calls import Calls, several
 from pyk.clients.admin.groups import ConsumerGroupDescription, GroupListing, PartitionLag
 from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.routes import ToCoordinators, ToNodes
-from pyk.clients.engine.answers import answer_for_each, without_errors
 from pyk.clients.engine.connection import VersionedRequest
+from pyk.clients.engine.responses import result_for_each, without_errors
 from pyk.clients.errors import GroupIdNotFoundError, error_for
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
@@ -123,7 +123,7 @@ class GroupCalls:
             )
             answers = offsets.fetched_offsets(response, group_id)
             places = answers if asked is None else asked
-            return {group_id: without_errors(answer_for_each(places, answers, node_id))}
+            return {group_id: without_errors(result_for_each(places, answers, node_id))}
 
         found = await self._calls.settle(
             [group_id], ToCoordinators(self._calls.client), ask, deadline

@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 
 from pyk.clients.admin.routes import Route
-from pyk.clients.engine.answers import answer_for_each
 from pyk.clients.engine.client import Client
+from pyk.clients.engine.responses import result_for_each
 from pyk.clients.errors import (
     KafkaError,
     KafkaTimeoutError,
@@ -131,7 +131,7 @@ async def _ask(node_id: int, items: Sequence[Any], ask: Ask, answers: dict[Any, 
     except KafkaError as error:
         answers |= {item: copy_to_raise(error) for item in items}
         return
-    answers |= answer_for_each(items, found, node_id)
+    answers |= result_for_each(items, found, node_id)
 
 
 def _not_answered(client: Client, node_id: int | None) -> KafkaTimeoutError:

@@ -8,19 +8,19 @@ from pyk.runtime.network.frame_transport cimport FrameStream
 @cython.freelist(8)
 cdef class PendingRequest:
     cdef readonly object request
-    cdef readonly object answer
+    cdef readonly object waiter
     cdef readonly object within
     cdef readonly double timeout
     cdef readonly double deadline
 
-    cdef _begin(self, request, answer, within, double timeout, double deadline)
+    cdef _begin(self, request, waiter, within, double timeout, double deadline)
     cpdef message(self, version)
     cpdef settle(self, reply)
     cpdef fail(self, error)
 
 
 @cython.locals(pending=PendingRequest)
-cpdef PendingRequest new_pending(request, answer, within, double timeout, double deadline)
+cpdef PendingRequest new_pending(request, waiter, within, double timeout, double deadline)
 
 
 cdef class Connection:
@@ -29,7 +29,7 @@ cdef class Connection:
     cdef readonly double last_used
     cdef readonly double throttled_until
     cdef readonly bint was_of_use
-    cdef public object on_first_answer
+    cdef public object on_first_response
     cdef public object on_end
     cdef readonly object lost
     cdef readonly FrameStream transport

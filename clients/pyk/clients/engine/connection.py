@@ -51,7 +51,7 @@ class VersionedRequest:
         return self.request_class.api_key
 
 
-class Answer(Protocol):
+class ResponseWaiter(Protocol):
     """The waiter for the outcome of a request: a future, or an object with these methods of one.
 
     They are called as soon as the outcome is known: an object that is not a future may send
@@ -71,18 +71,18 @@ class Answer(Protocol):
 class PendingRequest:
     """A request, from the call until its outcome is known."""
 
-    __slots__ = ("answer", "deadline", "request", "timeout", "within")
+    __slots__ = ("deadline", "request", "timeout", "waiter", "within")
 
     def _begin(
         self,
         request: OutgoingRequest | VersionedRequest,
-        answer: Answer,
+        waiter: ResponseWaiter,
         within: VersionRange,
         timeout: float,
         deadline: float,
     ) -> None:
         self.request = request
-        self.answer = answer
+        self.waiter = waiter
         self.within = within
         self.timeout = timeout
         self.deadline = deadline
@@ -100,25 +100,25 @@ class PendingRequest:
 
     def settle(self, reply: Any) -> None:
         """Hand the response to its waiter, if it still waits."""
-        if not self.answer.done():
-            self.answer.set_result(reply)
+        if not self.waiter.done():
+            self.waiter.set_result(reply)
 
     def fail(self, error: Exception) -> None:
         """Tell the waiter that there will be no response."""
-        if not self.answer.done():
-            self.answer.set_exception(error)
+        if not self.waiter.done():
+            self.waiter.set_exception(error)
 
 
 def new_pending(
     request: OutgoingRequest | VersionedRequest,
-    answer: Answer,
+    waiter: ResponseWaiter,
     within: VersionRange,
     timeout: float,
     deadline: float,
 ) -> PendingRequest:
     """Return a request to be sent; compiled, no arguments are parsed on the way."""
     pending = PendingRequest.__new__(PendingRequest)
-    pending._begin(request, answer, within, timeout, deadline)
+    pending._begin(request, waiter, within, timeout, deadline)
     return pending
 
 
@@ -127,7 +127,7 @@ class Connection:
 
     ``on_end`` is called once, when the connection has ended for whatever reason: all requests in
     flight have failed by then, and no more can be sent. ``lost`` is done when the socket is really
-    closed. ``on_first_answer`` is called once, at the first response after those that established
+    closed. ``on_first_response`` is called once, at the first response after those that established
     the connection.
     """
 
@@ -144,7 +144,7 @@ class Connection:
         self.last_used = clock.now()
         self.throttled_until = 0.0
         self.was_of_use = False
-        self.on_first_answer: Callable[[], None] | None = None
+        self.on_first_response: Callable[[], None] | None = None
         self.on_end: Callable[[Connection], None] | None = None
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.transport = FrameTransport(self, max_frame_bytes=max_response_bytes)
@@ -253,9 +253,9 @@ class Connection:
 
     def _note_use(self) -> None:
         """Report once that the connection works beyond its handshake."""
-        if self.on_first_answer is not None:
+        if self.on_first_response is not None:
             self.was_of_use = True
-            self.on_first_answer()
+            self.on_first_response()
 
     def _end(self, error: Exception | None) -> None:
         """Fail the requests in flight, with the first error as the reason."""

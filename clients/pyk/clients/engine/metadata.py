@@ -110,7 +110,7 @@ class TopicMetadata:
 
 
 @attrs.frozen
-class MetadataAnswer:
+class MetadataUpdate:
     """The content of one response of a broker, after its validation."""
 
     cluster_id: str | None
@@ -193,7 +193,7 @@ class MetadataImage:
         return None if partition is None else partition.leader_epoch
 
     def updated(
-        self, answer: MetadataAnswer, tracked: Collection[str], now: float
+        self, answer: MetadataUpdate, tracked: Collection[str], now: float
     ) -> MetadataImage:
         """Return the image after a response.
 

@@ -15,10 +15,10 @@ from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.connection_pool import ConnectionPool
 from pyk.clients.engine.dialer import SILENCE
-from pyk.clients.engine.metadata import MetadataAnswer, MetadataImage, Node, TopicMetadata
+from pyk.clients.engine.metadata import MetadataImage, MetadataUpdate, Node, TopicMetadata
 from pyk.clients.engine.metadata_refresh import MetadataRefresh
 from pyk.clients.engine.node_connection import Environment
-from pyk.clients.engine.race import NoAnswerError, first_answer
+from pyk.clients.engine.race import NoResponseError, first_response
 from pyk.clients.engine.topic_interest import TopicInterest
 from pyk.clients.errors import (
     BootstrapError,
@@ -154,7 +154,7 @@ class MetadataKeeper:
         try:
             async with asyncio.timeout(timeout):
                 self._accept(await self._ask_bootstrap_servers())
-        except NoAnswerError as error:
+        except NoResponseError as error:
             errors = error.errors
         except TimeoutError:
             pass
@@ -186,32 +186,32 @@ class MetadataKeeper:
                 async with asyncio.timeout(wait):
                     await self._wanted.wait()
 
-    async def _ask_anybody(self) -> MetadataAnswer:
+    async def _ask_anybody(self) -> MetadataUpdate:
         """Ask the nodes of the cluster, or the bootstrap servers if none can be reached."""
         if self._must_rebootstrap():
             return await self._rebootstrapped()
         try:
-            return await first_answer(self._pool.candidates(), self._ask, HEAD_START)
-        except NoAnswerError as error:
+            return await first_response(self._pool.candidates(), self._ask, HEAD_START)
+        except NoResponseError as error:
             all_are_gone = all(isinstance(one, NodeUnavailableError) for one in error.errors)
             if not (all_are_gone and self._may_rebootstrap):
                 raise error.errors[0] from None
         return await self._rebootstrapped()
 
-    async def _rebootstrapped(self) -> MetadataAnswer:
+    async def _rebootstrapped(self) -> MetadataUpdate:
         """Start again from the bootstrap servers, as a new client does (KIP-899)."""
         # Once a failure, like the warning that follows.
         level = logging.DEBUG if self._refresh.failing_since else logging.INFO
         log.log(level, "No known broker answers: beginning again at the bootstrap servers")
         try:
             return await self._ask_bootstrap_servers()
-        except NoAnswerError as error:
+        except NoResponseError as error:
             raise error.errors[0] from None
 
-    async def _ask_bootstrap_servers(self) -> MetadataAnswer:
+    async def _ask_bootstrap_servers(self) -> MetadataUpdate:
         servers = list(self._pool.bootstrap_nodes)
         self._shared.random.shuffle(servers)
-        return await first_answer(servers, self._ask, HEAD_START)
+        return await first_response(servers, self._ask, HEAD_START)
 
     @property
     def _may_rebootstrap(self) -> bool:
@@ -229,7 +229,7 @@ class MetadataKeeper:
             and self._shared.clock.now() - since >= trigger
         )
 
-    async def _ask(self, node_id: int) -> MetadataAnswer:
+    async def _ask(self, node_id: int) -> MetadataUpdate:
         """Ask a node, and let it create the topics that do not exist and may be created.
 
         This takes a separate request, because its permission to create is for all of its topics: a
@@ -259,7 +259,7 @@ class MetadataKeeper:
 
     async def _answer(
         self, node_id: int, topics: Collection[str] | None, *, may_create: bool = False
-    ) -> MetadataAnswer:
+    ) -> MetadataUpdate:
         """Ask a node for topics, all if they are None."""
         question = _question_for(topics, may_create=may_create)
         connection = self._pool.connection(node_id, "main")
@@ -275,7 +275,7 @@ class MetadataKeeper:
                 node_id=node_id,
             )
         try:
-            return MetadataAnswer.of(response, names_all_topics=topics is None)
+            return MetadataUpdate.of(response, names_all_topics=topics is None)
         except MalformedMessageError as error:
             raise MalformedResponseError(
                 f"{connection.node} sent invalid metadata: {error}", node_id=node_id
@@ -301,7 +301,7 @@ class MetadataKeeper:
         self.request_update()
         return {one for one in leaders if self.image.leader(one) != before.leader(one)}
 
-    def _accept(self, answer: MetadataAnswer) -> None:
+    def _accept(self, answer: MetadataUpdate) -> None:
         """Make a response the new image."""
         before, now = self.image, self._shared.clock.now()
         self.answers += 1

@@ -23,7 +23,7 @@ cdef class NodeConnection:
     cdef double _warn_again_at
 
     @cython.locals(now=double, connection=Connection, pending=PendingRequest)
-    cpdef submit(self, request, double timeout, within, answer)
+    cpdef submit(self, request, double timeout, within, waiter)
     cpdef _proceed(self)
     @cython.locals(pending=PendingRequest)
     cdef _flush(self, Connection connection)

@@ -14,9 +14,9 @@ from pyk.clients.config import ClientConfig
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.connection import (
     NEVER,
-    Answer,
     Connection,
     PendingRequest,
+    ResponseWaiter,
     VersionedRequest,
     new_pending,
 )
@@ -126,11 +126,11 @@ class NodeConnection:
         request: OutgoingRequest | VersionedRequest,
         timeout: float,
         within: VersionRange,
-        answer: Answer,
+        waiter: ResponseWaiter,
     ) -> None:
-        """Send a request and tell ``answer`` its outcome; ``timeout`` is in seconds from now."""
+        """Send a request and tell ``waiter`` its outcome; ``timeout`` is in seconds from now."""
         now, connection = self._now(), self._connection
-        pending = new_pending(request, answer, within, timeout, now + timeout)
+        pending = new_pending(request, waiter, within, timeout, now + timeout)
         if self._closed is not None:
             pending.fail(copy_to_raise(self._closed))
             return
@@ -196,7 +196,7 @@ class NodeConnection:
     def _flush(self, connection: Connection) -> None:
         while self._waiting and connection.is_open:
             pending = self._waiting.popleft()
-            if not pending.answer.done():  # otherwise it was given up
+            if not pending.waiter.done():  # otherwise it was given up
                 self._write(connection, pending, self._now())
 
     def _write(self, connection: Connection, pending: PendingRequest, now: float) -> None:
@@ -302,7 +302,7 @@ class NodeConnection:
         self._shared.reachability.reached(self.node.node_id)
         self.versions = connection.versions
         connection.on_end = self._ended
-        connection.on_first_answer = self._reconnect.proved
+        connection.on_first_response = self._reconnect.proved
         self._watch_idleness()
         self._proceed()
 

@@ -1,4 +1,4 @@
-"""Ask several candidates, and take the first answer."""
+"""Ask several candidates, and take the first response."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ C = TypeVar("C")
 R = TypeVar("R")
 
 
-class NoAnswerError(Exception):
+class NoResponseError(Exception):
     """All candidates failed; ``errors`` says how, in the order in which they did."""
 
     def __init__(self, errors: list[KafkaError]) -> None:
@@ -21,15 +21,15 @@ class NoAnswerError(Exception):
         self.errors = errors
 
 
-async def first_answer(
+async def first_response(
     candidates: Iterable[C], ask: Callable[[C], Awaitable[R]], head_start: float
 ) -> R:
-    """Return the first answer that any candidate gives.
+    """Return the first response that any candidate gives.
 
     They are asked in their order, each ``head_start`` seconds after the one before, or at once when
     all before have failed: one that is silent costs that long, not its whole time-out (RFC 8305
-    does so for addresses). Raises :class:`NoAnswerError`; only a :class:`KafkaError` is a failure
-    to answer, all else is raised as it is.
+    does so for addresses). Raises :class:`NoResponseError`; only a :class:`KafkaError` is a failure
+    to respond, all else is raised as it is.
     """
     waiting = deque(candidates)
     asked: list[asyncio.Task[R]] = []
@@ -45,10 +45,10 @@ async def first_answer(
             )
             done = [task for task in asked if task.done()]
             asked = [task for task in asked if task not in done]
-            answers = [task.result() for task in done if not _failed(task, errors)]
-            if answers:
-                return answers[0]
-        raise NoAnswerError(errors)
+            responses = [task.result() for task in done if not _failed(task, errors)]
+            if responses:
+                return responses[0]
+        raise NoResponseError(errors)
     finally:
         for task in asked:
             task.cancel()

@@ -12,7 +12,7 @@ cdef class RequestPath:
     cdef public object failure
 
     cpdef submit(
-        self, node_id, request, answer, timeout_ms=*, within=*, lane=*
+        self, node_id, request, waiter, timeout_ms=*, within=*, lane=*
     )
     cpdef double throttled_until(self, node_id, lane=*) except? -1
     cpdef _check_usable(self, bint may_be_unstarted=*)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
-from pyk.clients.engine.connection import Answer, VersionedRequest
+from pyk.clients.engine.connection import ResponseWaiter, VersionedRequest
 from pyk.clients.engine.connection_pool import ConnectionPool
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.node_connection import Lane
@@ -38,20 +38,20 @@ class RequestPath:
         self,
         node_id: int,
         request: OutgoingRequest | VersionedRequest,
-        answer: Answer,
+        waiter: ResponseWaiter,
         timeout_ms: int | None = None,
         within: VersionRange = ALL_VERSIONS,
         lane: Lane = _MAIN,
     ) -> None:
-        """Send a request and tell ``answer`` of the outcome: no task, no turn of the loop.
+        """Send a request and tell ``waiter`` of the outcome: no task, no turn of the loop.
 
         Call it on the client's loop only; this is not checked. Requests without acknowledgements
         must use :meth:`Client.send`, which waits while the node takes no more, and which lists the
-        errors that ``answer`` may get.
+        errors that ``waiter`` may get.
         """
         self._check_open()
         timeout = self._request_timeout if timeout_ms is None else timeout_ms / 1000
-        self.pool.connection(node_id, lane).submit(request, timeout, within, answer)
+        self.pool.connection(node_id, lane).submit(request, timeout, within, waiter)
 
     def throttled_until(self, node_id: int, lane: Lane = _MAIN) -> float:
         """Return when the throttle of a node ends (KIP-219).

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from pyk.clients.errors import KafkaError, error_for
-from pyk.clients.offsets.partition_answers import known_epoch, read_partitions
+from pyk.clients.offsets.partition_results import known_epoch, read_partitions
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, by_topic
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.offset_commit import (

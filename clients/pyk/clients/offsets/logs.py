@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import attrs
 
 from pyk.clients.errors import KafkaError
-from pyk.clients.offsets.partition_answers import known_epoch, read_partitions, value_or_error
+from pyk.clients.offsets.partition_results import known_epoch, read_partitions, value_or_error
 from pyk.clients.topic_partition import TopicPartition, by_topic
 from pyk.protocol.messages.delete_records import (
     DeleteRecordsPartition,

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from pyk.clients.engine.metadata import MetadataAnswer, MetadataImage, Node
+from pyk.clients.engine.metadata import MetadataImage, MetadataUpdate, Node
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode, MalformedMessageError
 from pyk.protocol.messages.metadata import (
@@ -48,7 +48,7 @@ def response(*topics: Any, brokers: Any = None, **more: Any) -> MetadataResponse
 def image_of(*responses: MetadataResponse, tracked: Any = frozenset({"orders"})) -> MetadataImage:
     image = MetadataImage()
     for number, one in enumerate(responses):
-        image = image.updated(MetadataAnswer.of(one), tracked, now=float(number))
+        image = image.updated(MetadataUpdate.of(one), tracked, now=float(number))
     return image
 
 
@@ -147,7 +147,7 @@ def test_topics_that_are_not_tracked_are_forgotten() -> None:
 
 def test_an_answer_about_all_topics_says_of_those_it_leaves_out_that_they_do_not_exist() -> None:
     image = image_of(response(topic("orders", partition()), topic("payments", partition())))
-    answer = MetadataAnswer.of(response(), names_all_topics=True)
+    answer = MetadataUpdate.of(response(), names_all_topics=True)
 
     image = image.updated(answer, {"orders"}, now=1.0)
 
@@ -157,8 +157,8 @@ def test_an_answer_about_all_topics_says_of_those_it_leaves_out_that_they_do_not
     assert found.partition_count == 1
 
 
-def answer_with_id(topic_id: UUID) -> MetadataAnswer:
-    return MetadataAnswer.of(response(topic("orders", partition(0, 1, 0), topic_id=topic_id)))
+def answer_with_id(topic_id: UUID) -> MetadataUpdate:
+    return MetadataUpdate.of(response(topic("orders", partition(0, 1, 0), topic_id=topic_id)))
 
 
 def id_after(*ids_at: tuple[UUID, float]) -> UUID | None:
@@ -243,7 +243,7 @@ def test_a_leader_that_came_with_an_error_and_is_no_node_of_the_cluster_is_given
     answer = response(topic("orders", partition(0, 1, 5)))
     image = image_of(answer).with_leaders({ORDERS: (9, 6)}, [Node(9, "broker9", 9092)])
 
-    later = image.updated(MetadataAnswer.of(answer), {"orders"}, now=1.0)
+    later = image.updated(MetadataUpdate.of(answer), {"orders"}, now=1.0)
 
     assert later.leader(ORDERS) == 1
     assert later.leader_epoch(ORDERS) == 5
@@ -271,7 +271,7 @@ def test_a_leader_that_came_with_an_error_and_is_no_node_of_the_cluster_is_given
 )
 def test_an_answer_that_cannot_be_true_is_refused_in_a_few_words(answer: MetadataResponse) -> None:
     with pytest.raises(MalformedMessageError) as raised:
-        MetadataAnswer.of(answer)
+        MetadataUpdate.of(answer)
 
     assert len(str(raised.value)) < 256
     assert str(raised.value).isprintable()

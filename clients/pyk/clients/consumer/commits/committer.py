@@ -14,10 +14,10 @@ from pyk.clients.consumer.commits.commits import (
     worst,
 )
 from pyk.clients.consumer.records.assignment import Assignment
-from pyk.clients.engine.answers import answer_for_each, without_errors
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.coordinators import CoordinatorType
+from pyk.clients.engine.responses import result_for_each, without_errors
 from pyk.clients.errors import (
     KafkaError,
     KafkaTimeoutError,
@@ -137,7 +137,7 @@ class Committer:
         except KafkaError as error:
             self._forget_coordinator_after(error)
             return dict.fromkeys(offsets, error)
-        answers = answer_for_each(offsets, committed_offsets(response), node_id)
+        answers = result_for_each(offsets, committed_offsets(response), node_id)
         return {p: error for p, error in answers.items() if error is not None}
 
     def _follow(self, error: KafkaError, asked_as: Identity) -> None:
@@ -187,7 +187,7 @@ class Committer:
             raise
         try:
             answers = fetched_offsets(response, self._group_id)
-            return without_errors(answer_for_each(partitions, answers, node_id))
+            return without_errors(result_for_each(partitions, answers, node_id))
         except KafkaError as error:
             if action_after(error) is CommitErrorAction.FIND_COORDINATOR:
                 self._client.coordinators.forget(CoordinatorType.GROUP, self._group_id)

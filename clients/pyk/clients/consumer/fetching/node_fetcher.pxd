@@ -45,15 +45,15 @@ cdef class NodeFetcher:
     cdef _break_off(self, mistake)
     @cython.locals(node_plan=NodePlan)
     cdef NodePlan _plan(self, double now)
-    @cython.locals(request=FetchCall, answer=FetchAnswer)
+    @cython.locals(request=FetchCall, waiter=FetchWaiter)
     cdef _send(self, NodePlan node_plan, double now)
     @cython.locals(now=double)
-    cdef answered(self, FetchAnswer answer, response)
-    cdef failed(self, FetchAnswer answer, error)
+    cdef answered(self, FetchWaiter waiter, response)
+    cdef failed(self, FetchWaiter waiter, error)
     @cython.locals(wait_ms=long)
     cdef FetchCall _request(self, NodePlan node_plan)
     cdef long _hurried_wait_ms(self) except -1
-    cdef _slow_down(self, FetchAnswer answer, double now)
+    cdef _slow_down(self, FetchWaiter waiter, double now)
     @cython.locals(asked=WantedPartition, assigned=AssignedPartition)
     cdef _request_failed(self, NodePlan node_plan, error, double now)
     @cython.locals(leaders=dict, expected=dict, has_records=bint, asked=WantedPartition, assigned=AssignedPartition)
@@ -68,7 +68,7 @@ cdef class NodeFetcher:
 
 
 @cython.final
-cdef class FetchAnswer:
+cdef class FetchWaiter:
     cdef NodeFetcher _fetcher
     cdef readonly NodePlan node_plan
     cdef readonly long max_wait_ms
@@ -79,7 +79,7 @@ cdef class FetchAnswer:
     cpdef set_exception(self, error)
 
 
-@cython.locals(answer=FetchAnswer)
-cdef FetchAnswer _new_answer(
+@cython.locals(waiter=FetchWaiter)
+cdef FetchWaiter _new_waiter(
     NodeFetcher fetcher, NodePlan node_plan, long max_wait_ms, double sent_at
 )

@@ -150,20 +150,20 @@ class NodeFetcher:
         self.plan_under_way = node_plan
         self.partition_count = len(node_plan.wanted)
         request = self._request(node_plan)
-        answer = _new_answer(self, node_plan, request.max_wait_ms, now)
+        waiter = _new_waiter(self, node_plan, request.max_wait_ms, now)
         within = VERSIONS if self._session.uses_topic_ids else VERSIONS_WITH_NAMES
         try:
-            self._client.submit(self._node_id, request, answer, self._timeout_ms, within, LANE)
+            self._client.submit(self._node_id, request, waiter, self._timeout_ms, within, LANE)
         except KafkaError as error:
-            answer.set_exception(error)
+            waiter.set_exception(error)
 
-    def answered(self, answer: FetchAnswer, response: FetchResponse) -> None:
+    def answered(self, waiter: FetchWaiter, response: FetchResponse) -> None:
         """Take a response, in the turn of the loop that received it, and fetch on."""
         try:
             now = self._now()
-            self._take(answer.node_plan, response, now)
+            self._take(waiter.node_plan, response, now)
             if self._empty_answers > EMPTY_ANSWERS_ALLOWED:
-                self._slow_down(answer, now)
+                self._slow_down(waiter, now)
             if self._has_more:
                 self._go_on(now)
                 self._buffer.tell_if_waiting()
@@ -172,14 +172,14 @@ class NodeFetcher:
         except Exception as mistake:
             self._break_off(mistake)
 
-    def failed(self, answer: FetchAnswer, error: Exception) -> None:
+    def failed(self, waiter: FetchWaiter, error: Exception) -> None:
         """Learn that a request failed, and fetch again later."""
         if self._client.is_closed:
             return
         try:
             if not isinstance(error, KafkaError):
                 raise error
-            self._request_failed(answer.node_plan, error, self._now())
+            self._request_failed(waiter.node_plan, error, self._now())
             # Not at once: the connection calls this in the middle of its own work.
             asyncio.get_running_loop().call_soon(self.go_on)
         except Exception as mistake:
@@ -202,9 +202,9 @@ class NodeFetcher:
         """
         return min(self._max_wait_ms, 1 << min(self._empty_answers, 16))
 
-    def _slow_down(self, answer: FetchAnswer, now: float) -> None:
+    def _slow_down(self, waiter: FetchWaiter, now: float) -> None:
         """Slow down for a node that returns nothing sooner than it was asked to."""
-        if (now - answer.sent_at) * 2000 < answer.max_wait_ms:
+        if (now - waiter.sent_at) * 2000 < waiter.max_wait_ms:
             self._retry_at = max(self._retry_at, now + self._hurried_wait_ms() / 1000)
 
     def _request_failed(self, node_plan: NodePlan, error: KafkaError, now: float) -> None:
@@ -341,7 +341,7 @@ class NodeFetcher:
             self._writer.fetch_after_reading(assigned.buffer)
 
 
-class FetchAnswer:
+class FetchWaiter:
     """Takes the outcome of one fetch, instead of a future."""
 
     _fetcher: NodeFetcher
@@ -362,14 +362,14 @@ class FetchAnswer:
         self._fetcher.failed(self, error)
 
 
-def _new_answer(
+def _new_waiter(
     fetcher: NodeFetcher, node_plan: NodePlan, max_wait_ms: int, sent_at: float
-) -> FetchAnswer:
+) -> FetchWaiter:
     """Return the waiter for the outcome; compiled, no arguments are parsed on the way."""
-    answer = FetchAnswer.__new__(FetchAnswer)
-    answer._fetcher = fetcher
-    answer.node_plan = node_plan
-    answer.max_wait_ms = max_wait_ms
-    answer.sent_at = sent_at
-    answer._is_done = False
-    return answer
+    waiter = FetchWaiter.__new__(FetchWaiter)
+    waiter._fetcher = fetcher
+    waiter.node_plan = node_plan
+    waiter.max_wait_ms = max_wait_ms
+    waiter.sent_at = sent_at
+    waiter._is_done = False
+    return waiter

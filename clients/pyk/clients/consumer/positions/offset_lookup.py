@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from pyk.clients.engine.answers import answer_for_each
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.metadata import leaderless
+from pyk.clients.engine.responses import result_for_each
 from pyk.clients.errors import KafkaError, MalformedResponseError
 from pyk.clients.offsets import (
     FIRST_LIST_VERSION,
@@ -95,7 +95,7 @@ class OffsetLookup:
                 timeout_ms=self._client.config.request_timeout_ms,
             )
             response = await self._client.send(node_id, request, min_version=FIRST_LIST_VERSION)
-            return answer_for_each(asked, listed_offsets(response), node_id)
+            return result_for_each(asked, listed_offsets(response), node_id)
 
         return await self._ask_leaders(times, ask_node)
 
@@ -122,7 +122,7 @@ class OffsetLookup:
             response = await self._client.send(
                 node_id, epoch_ends_request(asked), min_version=FIRST_VERSION_OF_EPOCH_ENDS
             )
-            return answer_for_each(asked, epoch_ends(response), node_id)
+            return result_for_each(asked, epoch_ends(response), node_id)
 
         return await self._ask_leaders(questions, ask_node)
 

@@ -50,7 +50,7 @@ cdef class Sender:
 
 @cython.final
 @cython.freelist(8)
-cdef class ProduceAnswer:
+cdef class ProduceWaiter:
     cdef Sender _sender
     cdef ProduceCall _call
     cdef bint _is_done
@@ -60,5 +60,5 @@ cdef class ProduceAnswer:
     cpdef set_exception(self, error)
 
 
-@cython.locals(answer=ProduceAnswer)
-cdef ProduceAnswer _new_answer(Sender sender, ProduceCall call)
+@cython.locals(waiter=ProduceWaiter)
+cdef ProduceWaiter _new_waiter(Sender sender, ProduceCall call)

@@ -158,14 +158,14 @@ class Sender:
 
     def _submit(self, call: ProduceCall) -> None:
         client, node_id = self._client, call.node.node_id
-        answer = _new_answer(self, call)
+        waiter = _new_waiter(self, call)
         if self._is_answered:
-            client.submit(node_id, call, answer, None, call.within)
+            client.submit(node_id, call, waiter, None, call.within)
         else:
             # There are no responses, so only the socket tells when it is too much.
             sending = client.send(node_id, call, max_version=call.within.highest)
             task = client.supervisor.spawn(f"produce to node {node_id}", sending)
-            task.add_done_callback(answer.sent)
+            task.add_done_callback(waiter.sent)
 
     def _ended(self, call: ProduceCall, response: Answered, error: Exception | None) -> None:
         """Tell the planner how a call ended, and do what follows."""
@@ -216,7 +216,7 @@ class Sender:
             batch.hand_out()
 
 
-class ProduceAnswer:
+class ProduceWaiter:
     """Takes the outcome of one call, instead of a future."""
 
     __slots__ = ("_call", "_is_done", "_sender")
@@ -247,13 +247,13 @@ class ProduceAnswer:
             self.set_exception(error)
 
 
-def _new_answer(sender: Sender, call: ProduceCall) -> ProduceAnswer:
+def _new_waiter(sender: Sender, call: ProduceCall) -> ProduceWaiter:
     """Return the waiter for the outcome; compiled, no arguments are parsed on the way."""
-    answer = ProduceAnswer.__new__(ProduceAnswer)
-    answer._sender = sender
-    answer._call = call
-    answer._is_done = False
-    return answer
+    waiter = ProduceWaiter.__new__(ProduceWaiter)
+    waiter._sender = sender
+    waiter._call = call
+    waiter._is_done = False
+    return waiter
 
 
 def _as_kafka_error(error: BaseException) -> KafkaError:
