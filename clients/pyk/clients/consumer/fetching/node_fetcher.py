@@ -88,8 +88,7 @@ class NodeFetcher:
         """The request in flight, None if there is none."""
         self._failures = 0
         self._retry_at = 0.0
-        self._turn = 0
-        self._empty_answers = 0
+        self._turn = self._empty_answers = 0
 
     def open_new_session(self) -> None:
         """Tell the node everything again with the next request."""
