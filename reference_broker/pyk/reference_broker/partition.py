@@ -165,10 +165,10 @@ class Partition:
         ``current_leader_epoch`` is what the reader believes, -1 if it does not say (KIP-320).
         """
         self.check_leader_epoch(current_leader_epoch)
-        up_to_offset = self.end_offset(isolation)
-        records = self.log.reader.read(offset, max_bytes, up_to_offset, min_one_batch=min_one_batch)
+        log, up_to_offset = self.log, self.end_offset(isolation)
+        records = log.reader.read(offset, max_bytes, up_to_offset, min_one_batch=min_one_batch)
         return PartitionRead(
-            records, self.high_watermark, self.last_stable_offset, self.log_start_offset
+            records, log.high_watermark, self.last_stable_offset, log.log_start_offset
         )
 
     def is_in_older_segment(self, offset: int, isolation: Isolation) -> bool:
@@ -177,11 +177,11 @@ class Partition:
 
     def end_offset(self, isolation: Isolation) -> int:
         """Return the first offset that a reader may not see."""
-        if isolation is Isolation.LOG_END:
-            return self.log.log_end_offset
+        if isolation is Isolation.READ_UNCOMMITTED:
+            return self.log.high_watermark
         if isolation is Isolation.READ_COMMITTED:
             return self.last_stable_offset
-        return self.log.high_watermark
+        return self.log.log_end_offset
 
     def list_offset(
         self,
