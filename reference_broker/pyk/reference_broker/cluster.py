@@ -42,6 +42,8 @@ _SET_BY_ARGUMENTS = {
     "broker.id": "the cluster: node 0 is the first",
 }
 
+OPEN_IT = "enter it with a `with` statement, or call open()"
+
 
 class AsyncCluster:
     """A cluster on the running event loop, on free loopback ports.
@@ -94,13 +96,15 @@ class AsyncCluster:
 
     @property
     def bootstrap(self) -> str:
-        """The addresses for ``bootstrap_servers``."""
+        """The addresses for ``bootstrap_servers``; raises ``RuntimeError`` before :meth:`open`."""
+        if not all(self._ports):
+            raise RuntimeError(f"the cluster has no port yet: {OPEN_IT}")
         listening = reachable_host() if self._host in WILDCARDS else self._host
         host = self._advertised_host or listening
         return ",".join(format_address(host, self._advertised_port or port) for port in self._ports)
 
     def __repr__(self) -> str:
-        return f"<AsyncCluster at {self.bootstrap}>"
+        return f"<AsyncCluster {_whereabouts(self)}>"
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -183,7 +187,8 @@ class AsyncCluster:
 
     def _take(self, node: int) -> Broker:
         if node not in self._brokers:
-            raise RuntimeError(f"node {node} is not running")
+            running = ", ".join(map(str, self._brokers)) or "none"
+            raise RuntimeError(f"node {node} is not running; running nodes: {running}")
         return self._brokers.pop(node)
 
 
@@ -218,7 +223,7 @@ class Cluster:
         return self._cluster.faults
 
     def __repr__(self) -> str:
-        return f"<Cluster at {self.bootstrap}>"
+        return f"<Cluster {_whereabouts(self._cluster)}>"
 
     def __enter__(self) -> Self:
         self.open()
@@ -287,7 +292,7 @@ class Cluster:
         if self._loop is None or self._is_forked:
             coroutine.close()
             raise RuntimeError(
-                "the cluster is not open"
+                f"the cluster is not open: {OPEN_IT}"
                 if self._loop is None
                 else f"the cluster runs in process {self._process}, not in this forked child"
             )
@@ -304,6 +309,10 @@ class Cluster:
         self._thread.join()
         self._loop.close()
         self._loop = self._thread = None
+
+
+def _whereabouts(cluster: AsyncCluster) -> str:
+    return f"at {cluster.bootstrap}" if all(cluster._ports) else "not open"
 
 
 def _memory(clock: Clock) -> FileSystem:

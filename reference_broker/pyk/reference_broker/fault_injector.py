@@ -16,7 +16,7 @@ from pyk.runtime.network.file_region import FileRegion
 
 from .deferred import Deferred, HandlerResult
 from .errors import ConnectionClosedError
-from .faults import Effect, FaultRules, RequestFacts
+from .faults import Effect, FaultRules, RequestFacts, api_key_of
 from .handlers.dispatcher import Dispatcher
 from .storage.file_records import FileRecords
 
@@ -57,12 +57,11 @@ class RequestLog:
         self, api: str | None, client_id: str | None, node: int | None
     ) -> list[ReceivedRequest]:
         """Return those that match all that is given, oldest first."""
+        key = None if api is None else api_key_of(api)
         return [
             ReceivedRequest(at, api_key.api_name, version, sender, time_ms)
             for at, api_key, version, sender, time_ms in tuple(self._requests)
-            if api in (None, api_key.api_name)
-            and client_id in (None, sender)
-            and node in (None, at)
+            if key in (None, api_key) and client_id in (None, sender) and node in (None, at)
         ]
 
 

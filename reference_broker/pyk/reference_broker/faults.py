@@ -259,7 +259,7 @@ class FaultRules:
         """
         exact = {"node": node, "client_id": client_id, "version": version, "group": group}
         requests = RequestFilter(
-            api_key=api if isinstance(api, ApiKey) else _api_key(api),
+            api_key=api if isinstance(api, ApiKey) else api_key_of(api),
             facts={name: value for name, value in exact.items() if value is not None},
             topic=topic,
             partition=partition,
@@ -288,7 +288,7 @@ class FaultRules:
         self._rules = tuple(each for each in self._rules if each is not rule)
 
 
-def _api_key(name: str) -> ApiKey:
+def api_key_of(name: str) -> ApiKey:
     key = _APIS.get(name.replace("_", "").upper())
     if key is None:
         raise ValueError(f"no API {name!r}; Kafka's names are like 'Produce' and 'JoinGroup'")

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import functools
 import heapq
+import inspect
 import itertools
 import selectors
 from collections import deque
@@ -125,9 +126,13 @@ def run_virtual(main: Coroutine[Any, Any, R]) -> R:
 
 
 def current_clock() -> VirtualClock:
-    """Return the clock of the running virtual loop."""
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, VirtualLoop)
+    """Return the clock of the running virtual loop; raise ``RuntimeError`` outside of one."""
+    loop = asyncio._get_running_loop()
+    if not isinstance(loop, VirtualLoop):
+        raise RuntimeError(
+            "this needs virtual time: decorate the async test with @virtual_time, or pass the "
+            "coroutine to run_virtual()"
+        )
     return loop.clock
 
 
@@ -142,10 +147,15 @@ async def eventually(condition: Callable[[], bool], timeout: float = 60) -> None
 def virtual_time(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
     """Decorate an async test: it runs in virtual time, to pytest it is an ordinary function."""
 
+    name = getattr(test, "__name__", repr(test))
+
     @functools.wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         async def main() -> None:
-            await test(*args, **kwargs)
+            running = test(*args, **kwargs)
+            if not inspect.isawaitable(running):
+                raise TypeError(f"@virtual_time is for async functions: write async def {name}")
+            await running
 
         run_virtual(main())
 

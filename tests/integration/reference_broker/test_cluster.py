@@ -70,6 +70,9 @@ def test_a_cluster_that_cannot_start_leaves_no_thread() -> None:
 def test_using_a_cluster_that_is_not_open_raises() -> None:
     with pytest.raises(RuntimeError, match="not open"):
         Cluster().create_topic("orders")
+    with pytest.raises(RuntimeError, match=r"no port yet: enter it with .* or call open\(\)"):
+        print(Cluster().bootstrap)
+    assert repr(Cluster()) == "<Cluster not open>"
 
 
 async def test_configurations_apply_to_the_broker_and_its_topics() -> None:

@@ -79,3 +79,20 @@ async def test_a_power_cut_loses_only_what_the_disk_of_that_host_had_not_flushed
     assert kept is not None
     assert kept.startswith(b"flushed")
     assert world.host("other").disk.size("/log") == 7 + 199
+
+
+@virtual_time
+async def test_a_link_to_an_unknown_host_is_refused() -> None:
+    world = World()
+    world.host("shop")
+    world.host("broker")
+
+    for cut in (
+        lambda: world.network.cut("shop", "brokr"),
+        lambda: world.network.isolate("brokr"),
+        lambda: world.network.delay("brokr", "shop", 1.0),
+        lambda: world.network.heal("brokr"),
+        lambda: world.network.reset("brokr"),
+    ):
+        with pytest.raises(ValueError, match=r"no host 'brokr' .* 'shop', 'broker'"):
+            cut()

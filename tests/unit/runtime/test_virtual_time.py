@@ -94,3 +94,22 @@ def test_a_test_that_would_wait_forever_fails(monkeypatch: pytest.MonkeyPatch) -
 
     with pytest.raises(RuntimeError, match="deadlock"):
         run_virtual(wait_forever())
+
+
+def test_a_simulated_clock_outside_of_virtual_time_says_what_to_do() -> None:
+    async def in_real_time() -> None:
+        current_clock()
+
+    with pytest.raises(RuntimeError, match="decorate the async test with @virtual_time"):
+        current_clock()
+    with pytest.raises(RuntimeError, match=r"run_virtual\(\)"):
+        asyncio.run(in_real_time())
+
+
+def test_virtual_time_refuses_a_function_that_is_not_async() -> None:
+    @virtual_time
+    def test_orders() -> None:  # type: ignore[misc]
+        pass
+
+    with pytest.raises(TypeError, match="write async def test_orders"):
+        test_orders()

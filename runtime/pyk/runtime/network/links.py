@@ -40,6 +40,7 @@ class Links:
         self._latency = latency
         self._links: dict[tuple[str, str], Link] = {}
         self._isolated: dict[str, None] = {}
+        self._hosts: dict[str, None] = {}
 
     def link(self, source: str, target: str) -> Link:
         """Return the link from one host to another."""
@@ -49,6 +50,10 @@ class Links:
             self._update(link)
         return link
 
+    def add_host(self, name: str) -> None:
+        """Add a host; links between others cannot be cut or delayed."""
+        self._hosts[name] = None
+
     def cut(self, source: str, target: str, *, one_way: bool = False) -> None:
         """Let nothing pass between two hosts, or from the first to the second."""
         for link in self._between(source, target, one_way):
@@ -57,6 +62,7 @@ class Links:
 
     def isolate(self, host: str) -> None:
         """Let nothing pass between a host and all others."""
+        self._check_hosts(host)
         self._isolated[host] = None
         self._update_all()
 
@@ -67,6 +73,7 @@ class Links:
 
     def heal(self, one: str | None = None, other: str | None = None) -> None:
         """Let data pass again: between two hosts, between one and all others, or everywhere."""
+        self._check_hosts(one, other)
         for link in self._links.values():
             if one is None or link.connects(one, other):
                 link.is_cut = False
@@ -77,9 +84,18 @@ class Links:
         self._update_all()
 
     def _between(self, source: str, target: str, one_way: bool) -> Iterator[Link]:
+        self._check_hosts(source, target)
         yield self.link(source, target)
         if not one_way:
             yield self.link(target, source)
+
+    def _check_hosts(self, *names: str | None) -> None:
+        for name in names:
+            if name is not None and name not in self._hosts:
+                raise ValueError(
+                    f"there is no host {name!r} on this network, only "
+                    f"{', '.join(map(repr, self._hosts))}: create it first, with host({name!r})"
+                )
 
     def _update_all(self) -> None:
         for link in list(self._links.values()):

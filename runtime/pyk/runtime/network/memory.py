@@ -42,6 +42,7 @@ class MemoryNetwork(Links):
 
     def __init__(self, *, latency: float = 0.0, observe: Observer | None = None) -> None:
         super().__init__(latency)
+        self.add_host(LOCALHOST)
         self._observe = observe
         self._listeners: dict[tuple[str, int], MemoryListener] = {}
         self._transports: dict[MemoryTransport, None] = {}
@@ -49,6 +50,7 @@ class MemoryNetwork(Links):
 
     def host(self, name: str) -> MemoryHost:
         """Return the network as a host of this name uses it."""
+        self.add_host(name)
         return MemoryHost(self, name)
 
     async def resolve(self, host: str, port: int) -> list[Address]:
@@ -62,6 +64,7 @@ class MemoryNetwork(Links):
 
     def reset(self, one: str, other: str | None = None) -> None:
         """Reset the connections between two hosts, or between one and all others."""
+        self._check_hosts(one, other)
         for transport in list(self._transports):
             if transport.link.connects(one, other):
                 transport.fail(ConnectionResetError("connection reset by peer"))

@@ -220,6 +220,7 @@ async def test_connecting_over_a_link_that_is_cut_succeeds_after_it_is_healed() 
     three = Three(network)
     await three.begin()
 
+    network.host("carol")
     network.cut("broker", "carol", one_way=True)
     connecting = asyncio.ensure_future(three.connect("carol"))
     await asyncio.sleep(60)
