@@ -61,6 +61,49 @@ async def test_closing_does_not_wait_for_a_task_that_will_not_end() -> None:
 
 
 @virtual_time
+async def test_a_task_may_close_its_own_supervisor() -> None:
+    supervisor = Supervisor(current_clock())
+    other = supervisor.spawn("other", for_ever())
+
+    closing = supervisor.spawn("close", supervisor.close(current_clock().now() + 1))
+    await closing
+
+    assert other.cancelled()
+
+
+@virtual_time
+async def test_a_task_has_a_moment_to_clean_up_although_the_time_is_over() -> None:
+    cleaned_up: list[str] = []
+
+    async def clean_up() -> None:
+        try:
+            await for_ever()
+        finally:
+            await asyncio.sleep(0.05)
+            cleaned_up.append("done")
+
+    supervisor = Supervisor(current_clock())
+    supervisor.spawn("clean up", clean_up())
+    await asyncio.sleep(0)
+
+    await supervisor.close(current_clock().now() - 1)
+
+    assert cleaned_up == ["done"]
+
+
+@virtual_time
+async def test_a_task_that_is_cancelled_has_not_failed() -> None:
+    failures: list[str] = []
+    supervisor = Supervisor(current_clock(), lambda name, error: failures.append(name))
+    supervisor.spawn("cancelled", for_ever()).cancel()
+
+    await asyncio.sleep(1)
+
+    assert failures == []
+    await supervisor.close(current_clock().now() + 1)
+
+
+@virtual_time
 async def test_no_task_can_be_started_after_close() -> None:
     supervisor = Supervisor(current_clock())
     await supervisor.close(current_clock().now())

@@ -31,6 +31,16 @@ def test_events_run_in_the_order_of_their_deadlines() -> None:
     assert len(timers.queue) == 1
 
 
+def test_events_of_one_deadline_run_in_the_order_in_which_they_were_scheduled() -> None:
+    timers = Recorder()
+    for name in ("first", "second", "third"):
+        timers.schedule(name, 1)
+
+    timers.queue.advance(1)
+
+    assert [name for name, _ in timers.ran] == ["first", "second", "third"]
+
+
 def test_scheduling_again_moves_the_deadline_either_way() -> None:
     timers = Recorder()
     timers.schedule("later", 1)
@@ -88,6 +98,18 @@ def test_an_event_may_schedule_the_next() -> None:
 
     assert timers.ran == [("second", 2)]
     assert timers.armed == [1, 2]
+
+
+@virtual_time
+async def test_a_closed_driver_runs_nothing_that_was_scheduled_before() -> None:
+    driver = TimerDriver(current_clock())
+    ran: list[float] = []
+    driver.queue.schedule("before", 1, ran.append)
+
+    driver.close()
+    await asyncio.sleep(2)
+
+    assert ran == []
 
 
 @virtual_time

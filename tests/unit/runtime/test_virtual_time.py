@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from random import Random
 
 import pytest
 
@@ -71,6 +72,52 @@ async def test_timers_that_were_cancelled_neither_run_nor_pile_up() -> None:
 
 
 @virtual_time
+async def test_timers_keep_their_order_when_cancelled_ones_are_swept() -> None:
+    loop, seen = asyncio.get_running_loop(), list[float]()
+    random = Random(1)
+    times = [random.uniform(1, 100) for _ in range(1000)]
+    timers = [loop.call_at(when, seen.append, when) for when in times]
+
+    for timer in timers[::2] + timers[1::3]:
+        timer.cancel()
+    await asyncio.sleep(200)
+
+    assert len(seen) > 300
+    assert seen == sorted(seen)
+
+
+@virtual_time
+async def test_a_timer_that_was_cancelled_does_not_move_the_clock() -> None:
+    asyncio.get_running_loop().call_later(3600, pytest.fail, "it was cancelled").cancel()
+
+    await asyncio.to_thread(lambda: None)
+
+    assert current_clock().now() == 0
+
+
+@virtual_time
+async def test_a_timer_of_the_past_does_not_turn_the_clock_back() -> None:
+    await asyncio.sleep(10)
+    ran = asyncio.Event()
+
+    asyncio.get_running_loop().call_at(1, ran.set)
+    await ran.wait()
+
+    assert current_clock().now() == 10
+
+
+@virtual_time
+async def test_a_task_that_yields_lets_timers_run_that_are_due() -> None:
+    ran: list[str] = []
+
+    asyncio.get_running_loop().call_later(0, ran.append, "due")
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+    assert ran == ["due"]
+
+
+@virtual_time
 async def test_work_in_a_thread_wakes_a_loop_that_has_no_timer() -> None:
     assert await asyncio.to_thread(lambda: "done") == "done"
 
@@ -81,7 +128,7 @@ async def test_sockets_are_served_while_timers_wait() -> None:
     near, far = socket.socketpair()
     with near, far:
         near.setblocking(False)
-        far.send(b"x")
+        loop.call_later(1, far.send, b"x")
 
         assert await asyncio.wait_for(loop.sock_recv(near, 1), timeout=60) == b"x"
 

@@ -249,6 +249,57 @@ async def test_a_delay_concerns_one_link_and_nothing_overtakes_when_it_ends() ->
 
 
 @virtual_time
+async def test_a_delay_that_ends_brings_nothing_forward() -> None:
+    network = MemoryNetwork()
+    three = Three(network)
+    alice, _ = await three.begin()
+
+    network.delay("alice", "broker", 2.0)
+    send(alice, b"slow")
+    network.delay("alice", "broker", 0.0)
+    send(alice, b"fast")
+    await asyncio.sleep(1)
+    assert three.servers[0].frames == []
+
+    await asyncio.sleep(1.5)
+    assert three.servers[0].frames == [b"slow", b"fast"]
+
+
+@virtual_time
+async def test_data_on_the_way_do_not_arrive_over_a_link_that_is_cut_meanwhile() -> None:
+    network = MemoryNetwork(latency=0.01)
+    three = Three(network)
+    alice, _ = await three.begin()
+
+    send(alice, b"on the way")
+    network.cut("alice", "broker")
+    await asyncio.sleep(60)
+
+    assert three.servers[0].frames == []
+
+
+@virtual_time
+async def test_connecting_takes_the_latency() -> None:
+    await connected(MemoryNetwork(latency=0.5))
+
+    assert current_clock().now() == 0.5
+
+
+@virtual_time
+async def test_what_arrives_when_reading_is_resumed_comes_behind_what_waited() -> None:
+    client, server = await connected(MemoryNetwork())
+    server.transport.pause_reading()
+    send(client, b"first")
+    await asyncio.sleep(1)
+
+    send(client, b"second")
+    server.transport.resume_reading()
+    await asyncio.sleep(1)
+
+    assert server.frames == [b"first", b"second"]
+
+
+@virtual_time
 async def test_a_reset_between_two_hosts_leaves_other_connections() -> None:
     network = MemoryNetwork(latency=0.01)
     alice, bob = await Three(network).begin()
