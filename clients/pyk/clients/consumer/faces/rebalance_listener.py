@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable
 
 from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Lose, Revoke
 from pyk.clients.topic_partition import TopicPartition
 
 
 class RebalanceListener:
-    """Callbacks about a rebalance; override those that you need.
+    """Callbacks about a rebalance; override those that you need. Each gets a sorted list.
 
     The methods run inside ``poll`` and iteration: in the thread of the application that uses a
     :class:`Consumer`, in the task that awaits an :class:`AsyncConsumer`. They may use the consumer,
@@ -17,18 +17,14 @@ class RebalanceListener:
     ``poll`` during which a method raises passes the error on; the rebalance goes on.
     """
 
-    def on_partitions_assigned(
-        self, partitions: Collection[TopicPartition]
-    ) -> Awaitable[None] | None:
+    def on_partitions_assigned(self, partitions: list[TopicPartition]) -> Awaitable[None] | None:
         """Called with partitions that are new to this member, before their first record."""
 
-    def on_partitions_revoked(
-        self, partitions: Collection[TopicPartition]
-    ) -> Awaitable[None] | None:
+    def on_partitions_revoked(self, partitions: list[TopicPartition]) -> Awaitable[None] | None:
         """Called with partitions that are revoked; finished records are committed, and may still
         be."""
 
-    def on_partitions_lost(self, partitions: Collection[TopicPartition]) -> Awaitable[None] | None:
+    def on_partitions_lost(self, partitions: list[TopicPartition]) -> Awaitable[None] | None:
         """Called with partitions that another member may own already: nothing can be committed."""
 
 
