@@ -106,7 +106,7 @@ def partition_health(
         state=_state(assigned, now, lag, has_leader=has_leader),
         position=position if position >= 0 else None,
         lag=lag,
-        seconds_since_progress=now - assigned.progressed_at,
+        seconds_since_progress=now - assigned.progress.made_at,
         error=assigned.buffer.error or assigned.error,
     )
 
@@ -120,12 +120,12 @@ def _state(
             assigned.state is PositionState.FAILED or assigned.buffer.is_unreadable,
             PartitionState.FAILED,
         ),
-        (assigned.is_held_for_long(now), PartitionState.HELD),
+        (assigned.progress.is_held_for_long(now), PartitionState.HELD),
         (bool(assigned.buffer.fetches), PartitionState.BUFFERED),
         (not has_leader, PartitionState.WITHOUT_LEADER),
         (assigned.failing_since is not None, PartitionState.FAILING),
         (assigned.state is not PositionState.KNOWN, PartitionState.LOCATING),
-        (assigned.stalls > 0 or assigned.is_stalled(now), PartitionState.STALLED),
+        (assigned.progress.stalls > 0 or assigned.is_stalled(now), PartitionState.STALLED),
         (lag == 0, PartitionState.CAUGHT_UP),
     )
     return next((state for holds, state in first_that_holds if holds), PartitionState.FETCHING)

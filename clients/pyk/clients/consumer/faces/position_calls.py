@@ -105,7 +105,7 @@ class PositionCalls:
     def resume(self, partitions: Collection[tuple[str, int]]) -> None:
         for assigned in [self._assigned_partition(partition) for partition in partitions]:
             self._writer.resume(assigned.buffer)
-            assigned.progressed(self._client.clock.now())
+            assigned.progress.made(self._client.clock.now())
         self._look()
 
     def paused(self) -> set[TopicPartition]:

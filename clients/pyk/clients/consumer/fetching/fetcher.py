@@ -9,8 +9,9 @@ from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import NodePlan, plan
 from pyk.clients.consumer.fetching.node_fetcher import NodeFetcher
-from pyk.clients.consumer.positions.assigned_partition import STALL_SECONDS, AssignedPartition
+from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.consumer.positions.progress import STALL_SECONDS
 from pyk.clients.consumer.positions.topic_watch import unavailable
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError, KafkaTimeoutError
@@ -105,23 +106,21 @@ class Fetcher:
             node = None if node_id is None else self._nodes.get(node_id)
             node_plan = NodePlan() if node_id is None else plans.get(node_id, NodePlan())
             if node is not None and node_id is not None:
-                assigned.note_turns(node_id, node.answers, node.partition_count)
+                assigned.progress.note_turns(node_id, node.answers, node.partition_count)
             if assigned.failing_since is not None or not assigned.is_fetchable:
-                assigned.answered_at = now
+                assigned.progress.answered_at = now
             elif _is_looked_after(assigned, node, node_plan, now):
-                assigned.answered_at = now + max_wait
+                assigned.progress.answered_at = now + max_wait
 
     def _begin_again(self, assigned: AssignedPartition, now: float) -> None:
         """Open new fetch sessions. This should never be needed; it is a last resort."""
         log.warning("%s gets no records: opening new fetch sessions", assigned.topic_partition)
-        assigned.progressed_at = assigned.answered_at = now
-        assigned.turns = None
-        assigned.stalls += 1
+        assigned.progress.stalled(now)
         assigned.preferred_node = None
         self._client.metadata_keeper.request_update()
         for node in self._nodes.values():
             node.open_new_session()
-        if assigned.stalls == STALLS_UNTIL_TOLD:
+        if assigned.progress.stalls == STALLS_UNTIL_TOLD:
             self._positions.tell(assigned, _stalled(assigned))
 
     def _tell_of_lasting_failure(self, assigned: AssignedPartition, now: float) -> None:

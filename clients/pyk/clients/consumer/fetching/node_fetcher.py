@@ -269,7 +269,7 @@ class NodeFetcher:
             assigned.readable_end = min(data.high_watermark, data.last_stable_offset)
         if data.preferred_read_replica >= 0:
             assigned.prefer(data.preferred_read_replica, now + self._metadata_max_age)
-        if assigned.error is not None or assigned.stalls:
+        if assigned.error is not None or assigned.progress.stalls:
             self._writer.heal(assigned.buffer)
         if data.records:
             self._take_records(assigned, asked, data, now)
@@ -301,7 +301,7 @@ class NodeFetcher:
         )
         if self._writer.append(assigned.buffer, fetched, len(records), end.next_offset):
             assigned.fetched_epoch = end.leader_epoch
-            assigned.progressed(now)
+            assigned.progress.made(now)
 
     def _partition_failed(
         self,

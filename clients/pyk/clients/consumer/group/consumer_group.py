@@ -133,7 +133,7 @@ class ConsumerGroup:
             case Assign():
                 known = event.added & self._positions.partitions
                 for partition in sorted(known - self._to_revoke()):
-                    self._positions[partition].held_since = None
+                    self._positions[partition].progress.held_since = None
                     self._writer.release(self._positions[partition].buffer)
             case Revoke():
                 self._last_commit = None
@@ -167,7 +167,7 @@ class ConsumerGroup:
     def _hold(self, partitions: frozenset[TopicPartition]) -> None:
         now = self._client.clock.now()
         for partition in sorted(partitions & self._positions.partitions):
-            self._positions[partition].held_since = now
+            self._positions[partition].progress.held_since = now
             self._writer.hold(self._positions[partition].buffer)
 
     def _drop(self, partitions: Collection[TopicPartition]) -> None:

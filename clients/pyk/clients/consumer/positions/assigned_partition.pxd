@@ -1,13 +1,7 @@
 cimport cython
 
 from pyk.clients.consumer.buffer.partition_buffer cimport PartitionBuffer
-
-
-@cython.final
-cdef class Turns:
-    cdef public object node_id
-    cdef public long long first
-    cdef public bint are_missed
+from pyk.clients.consumer.positions.progress cimport Progress
 
 
 @cython.final
@@ -31,14 +25,9 @@ cdef class AssignedPartition:
     cdef public object failing_since
     cdef public object error
     cdef public object told_at
-    cdef public double progressed_at
-    cdef public double answered_at
-    cdef public long stalls
-    cdef public Turns turns
-    cdef public object held_since
+    cdef readonly Progress progress
     cpdef succeeded(self, double now)
     cpdef ask_at_once(self)
     cpdef recovered(self)
-    cpdef progressed(self, double now)
     cpdef prefer(self, object node_id, double until)
     cpdef node_to_fetch(self, double now)

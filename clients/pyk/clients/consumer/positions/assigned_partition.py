@@ -1,4 +1,4 @@
-"""One assigned partition: its position, its progress, and whether it is stalled. Pure."""
+"""One assigned partition: where it is read, and what keeps it from being read. Pure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,11 @@ from enum import Enum
 from uuid import UUID
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN, PartitionBuffer
+from pyk.clients.consumer.positions.progress import Progress
 from pyk.clients.errors import KafkaError
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.fields import ZERO_UUID
-
-# How long a partition may have records and get none, or be fetched without a response.
-STALL_SECONDS = 10.0
-# How long a rebalance may wait for an application that works on records.
-HELD_SECONDS = 30.0
-# How many rounds through all partitions of a node one partition may go without records.
-ROUNDS_MISSED = 3
 
 
 class PositionState(Enum):
@@ -30,20 +24,6 @@ class PositionState(Enum):
 
 
 KNOWN, FAILED = PositionState.KNOWN, PositionState.FAILED
-
-
-class Turns:
-    """Counts how often a node has answered while a partition waited for records.
-
-    With many partitions, or a slow application, each has its turn rarely. A partition is stalled
-    only if others have had their turn more than once.
-    """
-
-    def __init__(self, node_id: int, first: int) -> None:
-        self.node_id = node_id
-        self.first = first
-        """How many answers the node had given when the counting began."""
-        self.are_missed = False
 
 
 class AssignedPartition:
@@ -82,14 +62,7 @@ class AssignedPartition:
         self.error: KafkaError | None = None
         self.told_at: float | None = None
         """When the application was last told that the partition keeps failing."""
-        self.progressed_at = now
-        self.answered_at = now
-        """Until when a response counts as in time: since the last one, or since none was needed."""
-        self.stalls = 0
-        self.turns: Turns | None = None
-        """The turns of the partition since it last progressed."""
-        self.held_since: float | None = None
-        """Since when it is held by a rebalance that the application does not know of."""
+        self.progress = Progress(now)
 
     @property
     def version(self) -> int:
@@ -105,7 +78,7 @@ class AssignedPartition:
         self.ask_at_once()
         self.recovered()
         if not self.is_behind:
-            self.progressed(now)
+            self.progress.made(now)
 
     def ask_at_once(self) -> None:
         """Forget the failures so far: the node that is asked next did not cause them."""
@@ -122,12 +95,6 @@ class AssignedPartition:
         """Record that no error keeps the partition from being read any more."""
         self.failing_since = self.told_at = None
         self.error = None
-
-    def progressed(self, now: float) -> None:
-        """Record that new records came, or that none are left."""
-        self.progressed_at = now
-        self.turns = None
-        self.stalls = 0
 
     @property
     def is_fetchable(self) -> bool:
@@ -147,20 +114,7 @@ class AssignedPartition:
 
     def is_stalled(self, now: float) -> bool:
         """Return whether the partition should have got records, or an answer, and did not."""
-        had_turns = self.turns is not None and self.turns.are_missed
-        gets_none = self.is_behind and had_turns and now - self.progressed_at > STALL_SECONDS
-        is_left_out = self.is_fetchable and now - self.answered_at > STALL_SECONDS
-        return gets_none or is_left_out
-
-    def is_held_for_long(self, now: float) -> bool:
-        """Return whether the application should have heard of a rebalance by now, and has not."""
-        return self.held_since is not None and now - self.held_since > HELD_SECONDS
-
-    def note_turns(self, node_id: int, answers: int, partition_count: int) -> None:
-        """Count a response of a node from which so many partitions are fetched in turn."""
-        if self.turns is None or self.turns.node_id != node_id:
-            self.turns = Turns(node_id, answers)
-        self.turns.are_missed = answers - self.turns.first > ROUNDS_MISSED * partition_count
+        return self.is_fetchable and self.progress.is_overdue(now, is_behind=self.is_behind)
 
     def prefer(self, node_id: int, until: float) -> None:
         """Fetch from that replica, which is nearer, for a while (KIP-392)."""

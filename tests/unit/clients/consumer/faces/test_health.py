@@ -45,22 +45,22 @@ def test_a_partition_that_is_behind_and_makes_progress_is_fetching() -> None:
 def test_a_partition_at_the_end_is_caught_up() -> None:
     setting = Setting()
     setting.partition.readable_end = 5
-    setting.partition.answered_at = 999.0
+    setting.partition.progress.answered_at = 999.0
 
     assert setting.health(now=1000.0).state is PartitionState.CAUGHT_UP
 
 
 def test_a_partition_that_is_behind_while_others_had_several_turns_is_stalled() -> None:
     setting = Setting()
-    setting.partition.answered_at = 999.0
-    setting.partition.note_turns(1, answers=10, partition_count=2)
+    setting.partition.progress.answered_at = 999.0
+    setting.partition.progress.note_turns(1, answers=10, partition_count=2)
 
-    setting.partition.note_turns(1, answers=16, partition_count=2)
+    setting.partition.progress.note_turns(1, answers=16, partition_count=2)
     assert setting.health(now=11.0).state is PartitionState.FETCHING
 
-    setting.partition.note_turns(1, answers=17, partition_count=2)
+    setting.partition.progress.note_turns(1, answers=17, partition_count=2)
     assert setting.health(now=11.0).state is PartitionState.STALLED
-    setting.partition.note_turns(2, answers=99, partition_count=2)
+    setting.partition.progress.note_turns(2, answers=99, partition_count=2)
     assert setting.health(now=11.0).state is PartitionState.FETCHING
 
 
