@@ -256,7 +256,7 @@ async def test_auto_commit_goes_back_after_the_consumer_did():
             assert (await consumer.committed([P0]))[P0] == OffsetAndMetadata(500, "", 0)
 
             core = consumer._core
-            core.positions.out_of_range(core.positions[P0], current_clock().now())
+            core.positions.out_of_range(core.partitions[P0], current_clock().now())
             core._look()
             assert len(await read_batch(consumer, 300)) == 300  # from the beginning again
             await consumer.poll(1, max_records=100)

@@ -121,7 +121,7 @@ async def test_a_partition_that_was_paused_while_others_were_read_is_healthy(cap
             await consumer.poll(0.5)
             await asyncio.sleep(0.5)
 
-        consumer._core.positions["orders", 0].readable_end = cluster.end()
+        consumer._core.partitions["orders", 0].readable_end = cluster.end()
         consumer.resume(("orders", 0))
 
         assert [record.value for record in await consumer.poll(1)] == [b"waits"]

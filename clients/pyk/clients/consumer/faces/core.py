@@ -22,6 +22,8 @@ from pyk.clients.consumer.fetching.fetch_loop import FetchLoop
 from pyk.clients.consumer.fetching.fetcher import Fetcher
 from pyk.clients.consumer.group.actions import ApplicationEvent
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
+from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
 from pyk.clients.consumer.positions.position_resolver import PositionResolver
 from pyk.clients.consumer.positions.positions import Positions
@@ -73,6 +75,7 @@ class ConsumerCore:
             self.client.retry_backoff,
             self.client.random.random,
         )
+        self.partitions = AssignedPartitions(self.writer, self.positions)
         self.group = self._create_group() if config.group_id is not None else None
         self._create_fetching()
         self._create_calls()
@@ -90,7 +93,7 @@ class ConsumerCore:
         return ConsumerGroup(
             self.client,
             self.config,
-            self.positions,
+            self.partitions,
             self.writer,
             self.reader,
             on_assigned=self._look,
@@ -101,18 +104,28 @@ class ConsumerCore:
         lookup = OffsetLookup(self.client, read_committed=self.config.reads_committed)
         resolver = PositionResolver(
             self.client,
+            self.partitions,
             self.positions,
             lookup,
             self.group.commits.fetch_beginnings if self.group is not None else None,
         )
-        fetcher = Fetcher(self.client, self.config, self.positions, self.writer)
-        self._fetch_loop = FetchLoop(self.client, self.positions, resolver, fetcher)
+        changes = MetadataChanges(self.partitions, self.positions)
+        fetcher = Fetcher(
+            self.client,
+            self.config,
+            self.partitions,
+            self.positions,
+            self.writer,
+            metadata_changes=changes,
+        )
+        self._fetch_loop = FetchLoop(self.client, self.partitions, changes, resolver, fetcher)
         self.position_calls = PositionCalls(
             self.client,
             self.writer,
+            self.partitions,
             self.positions,
             lookup,
-            resolver,
+            resolver=resolver,
             limits=self.limits,
             look=self._look,
             check=self.check,
@@ -123,7 +136,7 @@ class ConsumerCore:
         """Create the other calls of the application, and its events."""
         self.subscription_calls = SubscriptionCalls(
             self.client,
-            self.positions,
+            self.partitions,
             self.buffer,
             self.group,
             limits=self.limits,
@@ -140,7 +153,7 @@ class ConsumerCore:
         )
         self.standing = Standing(
             self.client,
-            self.positions,
+            self.partitions,
             self.buffer,
             self.reader,
             self.group,

@@ -89,7 +89,7 @@ class ConsumerFace(Generic[K, V]):
 
     def assignment(self) -> set[TopicPartition]:
         """Return the partitions that are read now."""
-        return self._core.positions.partitions
+        return self._core.partitions.topic_partitions
 
     def subscription(self) -> set[str]:
         """Return the topics of the subscription, or those that match its pattern now."""

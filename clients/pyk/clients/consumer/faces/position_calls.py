@@ -10,6 +10,7 @@ from pyk.clients.consumer.commits.offsets_argument import checked_offset
 from pyk.clients.consumer.faces.health import lag_of
 from pyk.clients.consumer.faces.limits import CallLimits
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
 from pyk.clients.consumer.positions.position_resolver import PositionResolver
 from pyk.clients.consumer.positions.positions import Positions
@@ -37,10 +38,11 @@ class PositionCalls:
         self,
         client: Client,
         writer: FetchWriter,
+        partitions: AssignedPartitions,
         positions: Positions,
         lookup: OffsetLookup,
-        resolver: PositionResolver,
         *,
+        resolver: PositionResolver,
         limits: CallLimits,
         look: Callable[[], None],
         check: Callable[[], None],
@@ -48,6 +50,7 @@ class PositionCalls:
     ) -> None:
         self._client = client
         self._writer = writer
+        self._partitions = partitions
         self._positions = positions
         self._lookup = lookup
         self._resolver = resolver
@@ -62,9 +65,9 @@ class PositionCalls:
         """Return an assigned partition; raise :class:`StateError` for another one."""
         self._check()
         topic_partition = checked_partition(partition)
-        if topic_partition not in self._positions:
+        if topic_partition not in self._partitions:
             raise StateError(f"{topic_partition} is not assigned to this consumer")
-        return self._positions[topic_partition]
+        return self._partitions[topic_partition]
 
     async def position(self, partition: tuple[str, int], timeout: float | None) -> int:
         await self._ready()
@@ -111,7 +114,7 @@ class PositionCalls:
     def paused(self) -> set[TopicPartition]:
         self._check()
         return {
-            assigned.topic_partition for assigned in self._positions if assigned.buffer.is_paused
+            assigned.topic_partition for assigned in self._partitions if assigned.buffer.is_paused
         }
 
     def _assigned(self, partitions: Collection[tuple[str, int]]) -> list[AssignedPartition]:
@@ -120,7 +123,7 @@ class PositionCalls:
         return (
             [self._assigned_partition(p) for p in partitions]
             if partitions
-            else self._positions.all()
+            else self._partitions.all()
         )
 
     # -- ends of logs ------------------------------------------------------------------------------
@@ -153,11 +156,11 @@ class PositionCalls:
         await self._ready()
         lags: dict[TopicPartition, int] = {}
         unknown: dict[TopicPartition, int] = {}
-        for assigned in self._positions:
+        for assigned in self._partitions:
             try:
                 position = await self.position(assigned.topic_partition, timeout)
             except StateError:
-                if assigned in self._positions.all():
+                if self._partitions.is_assigned(assigned):
                     raise
                 continue  # it went to another member meanwhile
             known = lag_of(assigned, position)

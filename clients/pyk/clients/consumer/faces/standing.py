@@ -8,7 +8,7 @@ from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_reader import FetchReader
 from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats, partition_health
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
-from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.reachability import UnreachableNode
 
@@ -19,7 +19,7 @@ class Standing:
     def __init__(
         self,
         client: Client,
-        positions: Positions,
+        partitions: AssignedPartitions,
         buffer: FetchBuffer,
         reader: FetchReader,
         group: ConsumerGroup | None,
@@ -27,7 +27,7 @@ class Standing:
         topic_errors: Callable[[], Mapping[str, BaseException]],
     ) -> None:
         self._client = client
-        self._positions = positions
+        self._partitions = partitions
         self._buffer = buffer
         self._reader = reader
         self._group = group
@@ -37,8 +37,8 @@ class Standing:
         """Return the consumer's counters at this moment."""
         return ConsumerStats(
             records=self._reader.taken + self._reader.polled,
-            assigned_partitions=len(self._positions.partitions),
-            paused_partitions=sum(assigned.buffer.is_paused for assigned in self._positions),
+            assigned_partitions=len(self._partitions.topic_partitions),
+            paused_partitions=sum(assigned.buffer.is_paused for assigned in self._partitions),
             buffered_bytes=self._buffer.buffered_bytes,
         )
 
@@ -51,7 +51,7 @@ class Standing:
                 now,
                 has_leader=image.leader(assigned.topic_partition) is not None,
             )
-            for assigned in self._positions
+            for assigned in self._partitions
         }
         group = self._group
         member = group.membership if group is not None and group.is_member else None
@@ -67,7 +67,7 @@ class Standing:
         """Return the unreachable nodes that lead assigned partitions; all of them without an
         assignment."""
         image = self._client.metadata
-        leaders = {image.leader(assigned.topic_partition) for assigned in self._positions}
+        leaders = {image.leader(assigned.topic_partition) for assigned in self._partitions}
         return [
             node
             for node in self._client.pool.unreachable_nodes()

@@ -10,7 +10,7 @@ from pyk.clients.consumer.buffer.fetch_buffer import EVENT, FetchBuffer
 from pyk.clients.consumer.faces.limits import CallLimits
 from pyk.clients.consumer.faces.rebalance_listener import RebalanceListener, check_listener
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
-from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.subscriptions import (
     SubscriptionKind,
     Subscriptions,
@@ -37,7 +37,7 @@ class SubscriptionCalls:
     def __init__(
         self,
         client: Client,
-        positions: Positions,
+        partitions: AssignedPartitions,
         buffer: FetchBuffer,
         group: ConsumerGroup | None,
         *,
@@ -48,7 +48,7 @@ class SubscriptionCalls:
     ) -> None:
         self.listener: RebalanceListener | None = None
         self._client = client
-        self._positions = positions
+        self._partitions = partitions
         self._buffer = buffer
         self._group = group
         self._limits = limits
@@ -98,7 +98,7 @@ class SubscriptionCalls:
             self._subscriptions.match(self._client.metadata)
         else:
             self._client.topics.use_all(enabled=False)
-        self._positions.keep_topics(self.topics)
+        self._partitions.keep_topics(self.topics)
         self._follow_topics(is_first=True)
 
     async def unsubscribe(self) -> None:
@@ -107,8 +107,8 @@ class SubscriptionCalls:
         leave = None
         if self._group is not None and self._group.is_member:
             leave = self._group.leave("unsubscribed")
-        self._positions.unassign(self._positions.partitions)
-        self._positions.keep_topics(())
+        self._partitions.unassign(self._partitions.topic_partitions)
+        self._partitions.keep_topics(())
         self._client.topics.use_all(enabled=False)
         self._client.topics.use(SUBSCRIPTION, ())
         self._subscriptions.clear()
@@ -125,12 +125,12 @@ class SubscriptionCalls:
         self._topic_watch = TopicWatch()
         self._client.topics.use_all(enabled=False)
         self._client.topics.use(SUBSCRIPTION, {partition.topic for partition in wanted})
-        unwanted = sorted(self._positions.partitions.difference(wanted))
+        unwanted = sorted(self._partitions.topic_partitions.difference(wanted))
         if self._group is not None:
             self._group.commits.commit_before_dropping(unwanted)
-        self._positions.unassign(unwanted)
+        self._partitions.unassign(unwanted)
         now = self._client.clock.now()
-        self._positions.assign(wanted, now, has_group=self._group is not None)
+        self._partitions.assign(wanted, now, has_group=self._group is not None)
         if self._group is not None:
             self._group.commits.hear(wanted)
         self._look()
@@ -156,10 +156,10 @@ class SubscriptionCalls:
         """Detect subscribed topics that cannot be read, and request their metadata until they
         can."""
         subscriptions, watch = self._subscriptions, self._topic_watch
-        assigned = {partition.topic for partition in self._positions.partitions}
+        assigned = {partition.topic for partition in self._partitions.topic_partitions}
         topics = subscriptions.topics if subscriptions.has_topics else assigned
         now = self._client.clock.now()
-        watch.observe(topics, subscriptions.pattern, image, now, self._positions.partitions)
+        watch.observe(topics, subscriptions.pattern, image, now, self._partitions.topic_partitions)
         for error in watch.due_warnings(now):
             log.warning("%s", error)
         if watch.has_error:
@@ -181,12 +181,12 @@ class SubscriptionCalls:
             for name, topic in topics.items()
             for partition in topic.partitions
         ]
-        unwanted = sorted(self._positions.partitions.difference(partitions))
+        unwanted = sorted(self._partitions.topic_partitions.difference(partitions))
         if is_first:
-            self._positions.unassign(unwanted)
-        self._positions.set_aside(unwanted)
+            self._partitions.unassign(unwanted)
+        self._partitions.set_aside(unwanted)
         topic_ids = {name: topic.topic_id for name, topic in topics.items()}
-        self._positions.assign(
+        self._partitions.assign(
             partitions, now, has_group=False, topic_ids=topic_ids, has_grown=not is_first
         )
         self._look()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from pyk.clients.consumer.fetching.fetcher import Fetcher
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
+from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.position_resolver import PositionResolver
-from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.client import Client
 
 # How often to look for stalled partitions if nothing happens.
@@ -20,10 +21,16 @@ class FetchLoop:
     """
 
     def __init__(
-        self, client: Client, positions: Positions, resolver: PositionResolver, fetcher: Fetcher
+        self,
+        client: Client,
+        partitions: AssignedPartitions,
+        metadata_changes: MetadataChanges,
+        resolver: PositionResolver,
+        fetcher: Fetcher,
     ) -> None:
         self._client = client
-        self._positions = positions
+        self._partitions = partitions
+        self._metadata_changes = metadata_changes
         self._resolver = resolver
         self._fetcher = fetcher
         self._wake = asyncio.Event()
@@ -42,7 +49,7 @@ class FetchLoop:
     async def run(self) -> None:
         while True:
             # First, because a new leader epoch may lead to a question.
-            self._positions.follow(self._client.metadata)
+            self._metadata_changes.apply(self._client.metadata)
             self._resolver.ask()
             self._fetcher.look()
             self._fetcher.watch()
@@ -50,7 +57,7 @@ class FetchLoop:
 
     async def _wait(self) -> None:
         now = self._client.clock.now()
-        until = min(now + LOOK_SECONDS, self._positions.next_retry(now) or now + LOOK_SECONDS)
+        until = min(now + LOOK_SECONDS, self._partitions.next_retry(now) or now + LOOK_SECONDS)
         timer = asyncio.get_running_loop().call_at(until, self._wake.set)
         try:
             await self._wake.wait()

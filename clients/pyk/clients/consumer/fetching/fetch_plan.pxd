@@ -4,7 +4,7 @@ from pyk.clients.consumer.fetching.fetch_call cimport new_wanted
 from pyk.clients.consumer.fetching.fetch_memory cimport FetchMemory
 from pyk.clients.consumer.buffer.partition_buffer cimport PartitionBuffer
 from pyk.clients.consumer.positions.assigned_partition cimport AssignedPartition
-from pyk.clients.consumer.positions.positions cimport Positions
+from pyk.clients.consumer.positions.assigned_partitions cimport AssignedPartitions
 
 
 @cython.final
@@ -20,4 +20,4 @@ cdef class NodePlan:
 
 
 @cython.locals(plans=dict, sharing=set, is_resolving=bint, assigned=AssignedPartition, node_plan=NodePlan)
-cpdef dict plan(Positions positions, FetchMemory memory, double now, only_node=*)
+cpdef dict plan(AssignedPartitions partitions, FetchMemory memory, double now, only_node=*)

@@ -7,7 +7,7 @@ from enum import Enum
 from pyk.clients.consumer.fetching.fetch_call import Wanted, new_wanted
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.positions.assigned_partition import KNOWN, AssignedPartition
-from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.protocol.errors import ErrorCode
 
 
@@ -76,18 +76,19 @@ class NodePlan:
 
 
 def plan(
-    positions: Positions, memory: FetchMemory, now: float, only_node: int | None = None
+    partitions: AssignedPartitions, memory: FetchMemory, now: float, only_node: int | None = None
 ) -> dict[int, NodePlan]:
     """Return what to fetch from each node now, which may be nothing while the node is full.
 
-    Partitions without a leader are left out. The positions have followed the metadata before. With
+    Partitions without a leader are left out. The changes of the metadata are
+    applied before. With
     ``only_node``, other nodes are not planned for.
     """
     plans: dict[int, NodePlan] = {}
     # Nodes whose partitions are fetched in a moment have their shares already.
     sharing: set[int | None] = set()
     is_resolving = False
-    for assigned in positions.all():
+    for assigned in partitions.all():
         if assigned.state is not KNOWN:
             if assigned.is_resolving:
                 is_resolving = True

@@ -10,6 +10,8 @@ from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import NodePlan, plan
 from pyk.clients.consumer.fetching.node_fetcher import NodeFetcher
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
+from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.consumer.positions.progress import STALL_SECONDS
 from pyk.clients.consumer.positions.topic_watch import unavailable
@@ -30,11 +32,20 @@ class Fetcher:
     """
 
     def __init__(
-        self, client: Client, config: ConsumerConfig, positions: Positions, writer: FetchWriter
+        self,
+        client: Client,
+        config: ConsumerConfig,
+        partitions: AssignedPartitions,
+        positions: Positions,
+        writer: FetchWriter,
+        *,
+        metadata_changes: MetadataChanges,
     ) -> None:
         self._client = client
         self._config = config
+        self._partitions = partitions
         self._positions = positions
+        self._metadata_changes = metadata_changes
         self._writer = writer
         self._buffer = writer.buffer
         self._nodes: dict[int, NodeFetcher] = {}
@@ -68,8 +79,10 @@ class Fetcher:
             node = self._nodes[node_id] = NodeFetcher(
                 self._client,
                 self._config,
+                self._partitions,
                 self._positions,
                 self._writer,
+                metadata_changes=self._metadata_changes,
                 memory=self._memory,
                 node_id=node_id,
             )
@@ -77,8 +90,8 @@ class Fetcher:
 
     def _plans(self) -> dict[int, NodePlan]:
         """Return what to fetch from each node now."""
-        self._positions.follow(self._client.metadata)
-        return plan(self._positions, self._memory, self._client.clock.now())
+        self._metadata_changes.apply(self._client.metadata)
+        return plan(self._partitions, self._memory, self._client.clock.now())
 
     # -- what stands still -------------------------------------------------------------------------
 
@@ -86,7 +99,7 @@ class Fetcher:
         """Look for stalled partitions, help them, and finally tell the application."""
         now = self._client.clock.now()
         self._note_answers(now)
-        for assigned in self._positions:
+        for assigned in self._partitions:
             error = unavailable(assigned.topic_partition, self._client.metadata)
             if error is not None and type(error) is not type(assigned.error):
                 assigned.waits(error, now)
@@ -101,7 +114,7 @@ class Fetcher:
         """Mark the partitions that need no response now, or whose request is in flight."""
         plans = self._plans()
         max_wait = self._config.fetch_max_wait_ms / 1000
-        for assigned in self._positions:
+        for assigned in self._partitions:
             node_id = assigned.node_to_fetch(now)
             node = None if node_id is None else self._nodes.get(node_id)
             node_plan = NodePlan() if node_id is None else plans.get(node_id, NodePlan())

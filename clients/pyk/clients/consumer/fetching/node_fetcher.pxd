@@ -8,6 +8,8 @@ from pyk.clients.consumer.fetching.fetch_plan cimport NodePlan
 from pyk.clients.consumer.fetching.fetch_session cimport FetchSession, rotated
 from pyk.clients.consumer.fetching.fetched_bytes cimport FetchedEnd
 from pyk.clients.consumer.positions.assigned_partition cimport AssignedPartition
+from pyk.clients.consumer.positions.assigned_partitions cimport AssignedPartitions
+from pyk.clients.consumer.positions.metadata_changes cimport MetadataChanges
 from pyk.clients.consumer.positions.positions cimport Positions
 from pyk.clients.engine.request_path cimport RequestPath
 from pyk.protocol.records.cursor cimport FetchedRecords
@@ -17,7 +19,9 @@ from pyk.protocol.records.cursor cimport FetchedRecords
 cdef class NodeFetcher:
     cdef RequestPath _client
     cdef object _now
+    cdef AssignedPartitions _partitions
     cdef Positions _positions
+    cdef MetadataChanges _metadata_changes
     cdef FetchBuffer _buffer
     cdef FetchWriter _writer
     cdef FetchMemory _memory

@@ -23,6 +23,8 @@ from pyk.clients.consumer.fetching.fetch_session import (
 )
 from pyk.clients.consumer.fetching.fetched_bytes import find_end
 from pyk.clients.consumer.positions.assigned_partition import FAILED, KNOWN, AssignedPartition
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
+from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.consumer.records.unreadable import cut_short_error
 from pyk.clients.engine.client import Client
@@ -53,15 +55,19 @@ class NodeFetcher:
         self,
         client: Client,
         config: ConsumerConfig,
+        partitions: AssignedPartitions,
         positions: Positions,
         writer: FetchWriter,
         *,
+        metadata_changes: MetadataChanges,
         memory: FetchMemory,
         node_id: int,
     ) -> None:
         self._client = client
         self._now = client.clock.now
+        self._partitions = partitions
         self._positions = positions
+        self._metadata_changes = metadata_changes
         self._writer = writer
         self._buffer = writer.buffer
         self._memory = memory
@@ -71,11 +77,7 @@ class NodeFetcher:
         self._reads_committed = config.reads_committed
         self._metadata_max_age = config.metadata_max_age_ms / 1000
         self._max_decompressed_bytes = config.max_decompressed_bytes
-        self._session = FetchSession(
-            FetchTerms(
-                config.fetch_min_bytes, int(config.reads_committed), config.client_rack or ""
-            )
-        )
+        self._session = FetchSession(_terms(config))
         self._doubts_session = False
         self.is_running = False
         self._has_more = False
@@ -140,8 +142,8 @@ class NodeFetcher:
 
     def _plan(self, now: float) -> NodePlan | None:
         """Return what to fetch, None if there is nothing to fetch, or no room."""
-        self._positions.follow(self._client.metadata)
-        node_plan = plan(self._positions, self._memory, now, self._node_id).get(self._node_id)
+        self._metadata_changes.apply(self._client.metadata)
+        node_plan = plan(self._partitions, self._memory, now, self._node_id).get(self._node_id)
         return node_plan if node_plan is not None and node_plan.wanted else None
 
     def _send(self, node_plan: NodePlan, now: float) -> None:
@@ -214,7 +216,7 @@ class NodeFetcher:
         self._retry_at = now + delay
         self._client.metadata_keeper.request_update()
         for partition, asked in node_plan.wanted.items():
-            assigned = self._positions.current(partition, asked.version)
+            assigned = self._partitions.current(partition, asked.version)
             if assigned is None:
                 continue
             assigned.preferred_node = None
@@ -245,7 +247,7 @@ class NodeFetcher:
                 asked = expected.pop(partition, None)
                 if asked is None:
                     continue
-                assigned = self._positions.current(partition, asked.version)
+                assigned = self._partitions.current(partition, asked.version)
                 if assigned is None or assigned.state is not KNOWN:
                     continue
                 if assigned.node_to_fetch(now) != self._node_id:
@@ -372,3 +374,8 @@ def _new_waiter(
     waiter.sent_at = sent_at
     waiter._is_done = False
     return waiter
+
+
+def _terms(config: ConsumerConfig) -> FetchTerms:
+    """Return what a consumer asks for in every fetch."""
+    return FetchTerms(config.fetch_min_bytes, int(config.reads_committed), config.client_rack or "")

@@ -15,7 +15,7 @@ from pyk.clients.consumer.group.actions import ApplicationEvent, Assign, Leave, 
 from pyk.clients.consumer.group.group_commits import GroupCommits
 from pyk.clients.consumer.group.membership_driver import MembershipDriver
 from pyk.clients.consumer.group.protocols import new_membership
-from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError
 from pyk.clients.topic_partition import TopicPartition
@@ -35,7 +35,7 @@ class ConsumerGroup:
         self,
         client: Client,
         config: ConsumerConfig,
-        positions: Positions,
+        partitions: AssignedPartitions,
         writer: FetchWriter,
         reader: FetchReader,
         *,
@@ -43,7 +43,7 @@ class ConsumerGroup:
     ) -> None:
         assert config.group_id is not None
         self._client = client
-        self._positions = positions
+        self._partitions = partitions
         self._writer = writer
         self._buffer = buffer = writer.buffer
         self._reader = reader
@@ -62,7 +62,7 @@ class ConsumerGroup:
             activity=self._activity,
             look_interval=config.heartbeat_interval_ms / 1000,
         )
-        self.commits = GroupCommits(client, config, positions, buffer, membership)
+        self.commits = GroupCommits(client, config, partitions, buffer, membership)
 
     def _activity(self) -> int | None:
         return None if self._buffer.is_waiting else self._reader.calls + self._reader.taken
@@ -74,7 +74,7 @@ class ConsumerGroup:
         event."""
         match event:
             case Assign():
-                self._positions.assign(
+                self._partitions.assign(
                     sorted(event.added), self._client.clock.now(), has_group=True
                 )
                 self._hold(event.added)
@@ -131,10 +131,10 @@ class ConsumerGroup:
         self._events.popleft()
         match event:
             case Assign():
-                known = event.added & self._positions.partitions
+                known = event.added & self._partitions.topic_partitions
                 for partition in sorted(known - self._to_revoke()):
-                    self._positions[partition].progress.held_since = None
-                    self._writer.release(self._positions[partition].buffer)
+                    self._partitions[partition].progress.held_since = None
+                    self._writer.release(self._partitions[partition].buffer)
             case Revoke():
                 self._last_commit = None
                 self._drop(event.partitions)
@@ -159,23 +159,23 @@ class ConsumerGroup:
                 unheard |= event.added
             elif isinstance(event, Lose) and event.partitions - unheard:
                 ends.append(Lose(event.partitions - unheard))
-        owned = frozenset(self._positions.partitions) - unheard
+        owned = frozenset(self._partitions.topic_partitions) - unheard
         if owned:
             ends.append(Revoke(owned))
         return ends
 
     def _hold(self, partitions: frozenset[TopicPartition]) -> None:
         now = self._client.clock.now()
-        for partition in sorted(partitions & self._positions.partitions):
-            self._positions[partition].progress.held_since = now
-            self._writer.hold(self._positions[partition].buffer)
+        for partition in sorted(partitions & self._partitions.topic_partitions):
+            self._partitions[partition].progress.held_since = now
+            self._writer.hold(self._partitions[partition].buffer)
 
     def _drop(self, partitions: Collection[TopicPartition]) -> None:
         """Take partitions away from the application, and commit nothing of them."""
-        for assigned in self._positions:
+        for assigned in self._partitions:
             if assigned.topic_partition in partitions:
                 assigned.buffer.assignment.is_lost = True
-        self._positions.unassign(sorted(partitions))
+        self._partitions.unassign(sorted(partitions))
         self.commits.forget(partitions)
 
     def _raise_error(self) -> None:
@@ -213,6 +213,6 @@ class ConsumerGroup:
         self._events.clear()
         self._last_commit = None
         action = self.driver.end_membership(reason)
-        self._drop(self._positions.partitions)
+        self._drop(self._partitions.topic_partitions)
         self.commits.leave()
         return action

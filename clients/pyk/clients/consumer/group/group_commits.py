@@ -12,7 +12,7 @@ from pyk.clients.consumer.commits.commits import AutoCommit, Finished, Offsets
 from pyk.clients.consumer.commits.committer import Committer, is_ours_by, not_a_member
 from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
 from pyk.clients.consumer.group.membership import Membership
-from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError
@@ -33,7 +33,7 @@ class GroupCommits:
         self,
         client: Client,
         config: ConsumerConfig,
-        positions: Positions,
+        partitions: AssignedPartitions,
         buffer: FetchBuffer,
         membership: Membership,
     ) -> None:
@@ -41,7 +41,7 @@ class GroupCommits:
         self._client = client
         self._config = config
         self._group_id = config.group_id
-        self._positions = positions
+        self._partitions = partitions
         self._buffer = buffer
         self._heard: dict[TopicPartition, Assignment] = {}
         """The last assignment of each partition that the application knows of."""
@@ -62,8 +62,8 @@ class GroupCommits:
     def hear(self, partitions: Iterable[TopicPartition]) -> None:
         """Record that the application knows that these partitions are assigned."""
         for partition in partitions:
-            if partition in self._positions:
-                self._heard[partition] = self._positions[partition].buffer.assignment
+            if partition in self._partitions:
+                self._heard[partition] = self._partitions[partition].buffer.assignment
 
     def lose(self, partitions: frozenset[TopicPartition]) -> None:
         """Record partitions that another member may own already."""
@@ -86,7 +86,7 @@ class GroupCommits:
         """Return the partitions with records that were handed out and are not committed."""
         return [
             assigned.topic_partition
-            for assigned in self._positions
+            for assigned in self._partitions
             if assigned.topic_partition in partitions
             and assigned.buffer.has_handed_out
             and self._auto_commit.is_behind(assigned.topic_partition, assigned.buffer.position)
@@ -100,7 +100,7 @@ class GroupCommits:
         """Return the offset at which the group would go on, for each partition where it is
         known."""
         found = {}
-        for assigned in self._positions:
+        for assigned in self._partitions:
             partition = assigned.topic_partition
             if partitions is None or partition in partitions:
                 offset, epoch = self._buffer.finished(assigned.buffer)
@@ -117,7 +117,7 @@ class GroupCommits:
         named offset, that of the last record that the application got.
         """
         owners = {p: wanted.assignments.get(p) or self._heard.get(p) for p in wanted.offsets}
-        versions = {p: self._positions[p].version for p in owners if p in self._positions}
+        versions = {p: self._partitions[p].version for p in owners if p in self._partitions}
         await self._committer.commit(wanted.offsets, deadline, is_ours_by(owners))
         self._stored(wanted.offsets, versions)
 
@@ -165,7 +165,7 @@ class GroupCommits:
             log.warning("Auto-commit in group %s failed: %s", self._group_id, error)
 
     def _owners(self, finished: Mapping[TopicPartition, Finished]) -> Owners:
-        return {p: self._positions[p].buffer.assignment for p in finished}
+        return {p: self._partitions[p].buffer.assignment for p in finished}
 
     async def _commit(
         self, finished: Mapping[TopicPartition, Finished], owners: Owners, deadline: float
@@ -176,7 +176,7 @@ class GroupCommits:
 
     def _stored(self, offsets: Offsets, versions: Mapping[TopicPartition, int]) -> None:
         for partition, version in versions.items():
-            if partition in self._positions:
+            if partition in self._partitions:
                 self._auto_commit.stored(partition, offsets[partition].offset, version)
 
     async def fetch_committed(
@@ -192,7 +192,7 @@ class GroupCommits:
 
         They need not be committed again, unless the application has called ``seek`` meanwhile.
         """
-        versions = {p: self._positions[p].version for p in partitions if p in self._positions}
+        versions = {p: self._partitions[p].version for p in partitions if p in self._partitions}
         found = await self._committer.fetch(partitions, deadline)
         known = {p: offset for p, offset in found.items() if offset is not None}
         self._stored(known, {p: version for p, version in versions.items() if p in known})

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection
 
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.offset_lookup import OffsetLookup
 from pyk.clients.consumer.positions.positions import FoundOffset, Positions
 from pyk.clients.engine.client import Client
@@ -41,12 +42,14 @@ class PositionResolver:
     def __init__(
         self,
         client: Client,
+        partitions: AssignedPartitions,
         positions: Positions,
         lookup: OffsetLookup,
         fetch_committed: FetchCommitted | None,
     ) -> None:
         self.on_answer: Callable[[], None] = lambda: None
         self._client = client
+        self._partitions = partitions
         self._positions = positions
         self._lookup = lookup
         self._fetch_committed = fetch_committed
@@ -58,7 +61,7 @@ class PositionResolver:
         self._ask(PositionState.COMMITTED, self._ask_group)
         self._ask(PositionState.RESET, self._ask_offsets)
         self._ask(PositionState.VALIDATE, self._ask_epochs)
-        if self._positions.lacks_leaders(self._client.metadata):
+        if self._partitions.lacks_leaders(self._client.metadata):
             self._client.metadata_keeper.request_update()
 
     def tell_waiters(self) -> None:
@@ -81,7 +84,7 @@ class PositionResolver:
         A silent node delays no other. Leaders can be asked only once metadata names them.
         """
         by_node: dict[int, list[AssignedPartition]] = defaultdict(list)
-        for assigned in self._positions.in_state(state, self._client.clock.now()):
+        for assigned in self._partitions.in_state(state, self._client.clock.now()):
             node = self._node_to_ask(state, assigned)
             if node is not None:
                 by_node[node].append(assigned)

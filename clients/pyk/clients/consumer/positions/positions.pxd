@@ -10,13 +10,6 @@ cdef class Positions:
     cdef object _policy
     cdef object _backoff
     cdef object _chance
-    cdef dict _assigned
-    cdef object _saved
-    cdef long long _followed_version
-    cdef bint _has_news
-    cpdef list all(self)
-    @cython.locals(assigned=AssignedPartition)
-    cpdef follow(self, image)
-    @cython.locals(assigned=AssignedPartition)
-    cpdef AssignedPartition current(self, object topic_partition, long long version)
+    cdef readonly object saved
+    cdef public bint is_comparison_due
     cdef _compare_again(self, AssignedPartition assigned)

@@ -1,4 +1,4 @@
-"""The positions of all assigned partitions, and how to resolve them. Pure.
+"""The positions of assigned partitions, and how to resolve them. Pure.
 
                  assigned to a group member            assigned by hand
                           │                                   │
@@ -16,8 +16,7 @@ after a seek, or after another assignment, finds another version and changes not
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -28,7 +27,6 @@ from pyk.clients.consumer.positions.assigned_partition import AssignedPartition,
 from pyk.clients.consumer.positions.position_errors import old_leader_error, truncated_error
 from pyk.clients.consumer.positions.saved_positions import SavedPositions
 from pyk.clients.engine.backoff import Backoff
-from pyk.clients.engine.metadata import MetadataImage
 from pyk.clients.errors import (
     KafkaError,
     NoOffsetForPartitionError,
@@ -36,8 +34,7 @@ from pyk.clients.errors import (
     TopicRecreatedError,
 )
 from pyk.clients.offsets import OffsetSpec
-from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
-from pyk.protocol.fields import ZERO_UUID
+from pyk.clients.topic_partition import OffsetAndMetadata
 
 if TYPE_CHECKING:
     from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
@@ -60,7 +57,10 @@ class FoundOffset:
 
 
 class Positions:
-    """All assigned partitions with their positions. ``chance`` returns numbers from 0 to 1."""
+    """Sets the positions of assigned partitions, each by itself: from answers, seeks and resets.
+
+    ``chance`` returns numbers from 0 to 1.
+    """
 
     def __init__(
         self,
@@ -73,74 +73,19 @@ class Positions:
         self._policy = POLICIES.get(auto_offset_reset)
         self._backoff = backoff
         self._chance = chance
-        self._assigned: dict[TopicPartition, AssignedPartition] = {}
-        self._saved = SavedPositions()
-        self._followed_version = UNKNOWN
-        """The version of the metadata with which all partitions were last compared."""
-        self._has_news = False
-        """Whether there are partitions that were not compared with them yet."""
+        self.saved = SavedPositions()
+        """The positions of partitions that disappeared."""
+        self.is_comparison_due = False
+        """Whether a partition was added, or its position set, since the last comparison."""
 
-    def __contains__(self, topic_partition: object) -> bool:
-        return topic_partition in self._assigned
+    # -- where partitions begin --------------------------------------------------------------------
 
-    def __iter__(self) -> Iterator[AssignedPartition]:
-        """Iterate over the partitions as they are now: another thread may change them meanwhile."""
-        return iter(self.all())
+    def begin(self, assigned: AssignedPartition, *, is_new: bool) -> None:
+        """Choose where a new partition begins without a group.
 
-    def __getitem__(self, topic_partition: TopicPartition) -> AssignedPartition:
-        return self._assigned[topic_partition]
-
-    @property
-    def partitions(self) -> set[TopicPartition]:
-        return set(self._assigned)
-
-    def all(self) -> list[AssignedPartition]:
-        """Return all partitions, in the order in which they were assigned."""
-        return list(self._assigned.values())
-
-    def current(self, topic_partition: TopicPartition, version: int) -> AssignedPartition | None:
-        """Return a partition if its position still has this version."""
-        assigned = self._assigned.get(topic_partition)
-        return assigned if assigned is not None and assigned.version == version else None
-
-    def is_assigned(self, assigned: AssignedPartition) -> bool:
-        """Return whether a partition is still assigned, without interruption."""
-        return self._assigned.get(assigned.topic_partition) is assigned
-
-    # -- assignment --------------------------------------------------------------------------------
-
-    def assign(
-        self,
-        partitions: Iterable[TopicPartition],
-        now: float,
-        *,
-        has_group: bool,
-        topic_ids: Mapping[str, UUID | None] = MappingProxyType({}),
-        has_grown: bool = False,
-    ) -> list[AssignedPartition]:
-        """Add partitions; the position is what the group committed, if there is a group.
-
-        Without a group, a partition with a saved position is read on if its topic is still the
-        same, and a partition that was added to a topic while it was read (``has_grown``) is read
-        from its beginning.
+        With ``is_new``, it was added to a topic while that was read.
         """
-        grown_topics = self._topics if has_grown else frozenset()
-        state = PositionState.COMMITTED if has_group else PositionState.RESET
-        added = []
-        for partition in partitions:
-            if partition not in self._assigned:
-                buffer = self._writer.add_partition(partition)
-                assigned = AssignedPartition(buffer, state, topic_ids.get(partition.topic), now)
-                self._assigned[partition] = assigned
-                self._has_news = True
-                added.append(assigned)
-                if not has_group:
-                    self._begin(assigned, is_new=partition.topic in grown_topics)
-        return added
-
-    def _begin(self, assigned: AssignedPartition, *, is_new: bool) -> None:
-        """Choose where to begin without a group."""
-        saved = self._saved.take(assigned.topic_partition)
+        saved = self.saved.take(assigned.topic_partition)
         if saved is not None and saved.is_paused:
             self._writer.pause(assigned.buffer)
         if saved is None and is_new:
@@ -152,45 +97,32 @@ class Positions:
         else:
             self._begin_new_topic(assigned, saved.offset)
 
-    def unassign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Remove partitions, and forget where they were read."""
-        for partition in partitions:
-            self._saved.take(partition)
-            self._remove(partition)
+    def topic_recreated(self, assigned: AssignedPartition, former_id: UUID) -> None:
+        """Read a topic that was deleted and created again from its beginning: it is another topic.
 
-    def set_aside(self, partitions: Iterable[TopicPartition]) -> None:
-        """Remove partitions that disappeared; they are read on if they come back."""
-        for partition in partitions:
-            assigned = self._remove(partition)
-            if assigned is not None:
-                self._saved.save(assigned.buffer, assigned.topic_id)
+        All of its records are new to the consumer, whatever end the policy names.
+        """
+        saved = self.saved.take(assigned.topic_partition)
+        if saved is not None and saved.topic_id == assigned.topic_id:  # the former id was false
+            self._know(assigned, saved.offset, saved.epoch)
+        elif assigned.state in (PositionState.KNOWN, PositionState.VALIDATE):
+            log.warning(
+                "Topic %s was deleted and created again; %s was read up to offset %d",
+                assigned.topic_partition.topic,
+                assigned.topic_partition,
+                assigned.buffer.position,
+            )
+            self.saved.save(assigned.buffer, former_id)
+            self._begin_new_topic(assigned, assigned.buffer.position)
 
-    def _remove(self, partition: TopicPartition) -> AssignedPartition | None:
-        assigned = self._assigned.pop(partition, None)
-        if assigned is not None:
-            self._writer.remove_partition(assigned.buffer)
-        return assigned
-
-    @property
-    def _topics(self) -> frozenset[str]:
-        """The topics that are read, or were until they disappeared."""
-        return self._saved.topics.union(partition.topic for partition in self._assigned)
-
-    def keep_topics(self, topics: Collection[str]) -> None:
-        """Forget where other topics were read that disappeared."""
-        self._saved.keep_topics(topics)
-
-    def in_state(self, state: PositionState, now: float) -> list[AssignedPartition]:
-        """Return the partitions in a state whose next try is due."""
-        return [p for p in self._assigned.values() if p.state is state and p.retry_at <= now]
-
-    def next_retry(self, now: float) -> float | None:
-        """Return when the next partition that waits for another try is due."""
-        return min((p.retry_at for p in self._assigned.values() if p.retry_at > now), default=None)
-
-    def lacks_leaders(self, image: MetadataImage) -> bool:
-        """Return whether a partition waits for a leader."""
-        return any(image.leader(partition) is None for partition in self._assigned)
+    def _begin_new_topic(self, assigned: AssignedPartition, former_offset: int) -> None:
+        assigned.readable_end = UNKNOWN
+        assigned.preferred_node = None
+        if self._policy is not None:
+            self._reset_to(assigned, OffsetSpec.EARLIEST)
+            return
+        reason = "the topic was deleted and created again"
+        self._reset_by_policy(assigned, TopicRecreatedError, reason, former_offset)
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -288,81 +220,11 @@ class Positions:
             assigned, OffsetOutOfRangeError, "the log does not have this offset", position
         )
 
-    def follow(self, image: MetadataImage) -> None:
-        """Apply new leaders, their epochs, and topics that were created again."""
-        if not self._has_news and self._followed_version == image.version:
-            return
-        self._has_news = False
-        self._followed_version = image.version
-        for assigned in self._assigned.values():
-            if assigned.seen_version != image.version:
-                assigned.seen_version = image.version
-                self._follow(assigned, image)
-
-    def _follow(self, assigned: AssignedPartition, image: MetadataImage) -> None:
-        topic = image.topic(assigned.topic_partition.topic)
-        topic_id = None if topic is None else topic.topic_id
-        assigned.named_id = topic_id or ZERO_UUID
-        if topic_id is not None:
-            self.topic_seen(assigned, topic_id)
-        leader = image.leader(assigned.topic_partition)
-        if leader != assigned.leader:
-            assigned.leader = leader
-            assigned.ask_at_once()  # the failures were those of another node
-        epoch = image.leader_epoch(assigned.topic_partition)
-        assigned.named_epoch = UNKNOWN if epoch is None else epoch
-        if epoch is not None:
-            self.leader_changed(assigned, epoch)
-
-    def topic_seen(self, assigned: AssignedPartition, topic_id: UUID) -> None:
-        """Read a topic that was deleted and created again from its beginning: it is another topic.
-
-        All of its records are new to the consumer, whatever end the policy names.
-        """
-        former_id = assigned.topic_id
-        assigned.topic_id = topic_id
-        if former_id in (None, topic_id):
-            return
-        saved = self._saved.take(assigned.topic_partition)
-        if saved is not None and saved.topic_id == topic_id:  # the other id was a false one
-            self._know(assigned, saved.offset, saved.epoch)
-        elif assigned.state in (PositionState.KNOWN, PositionState.VALIDATE):
-            log.warning(
-                "Topic %s was deleted and created again; %s was read up to offset %d",
-                assigned.topic_partition.topic,
-                assigned.topic_partition,
-                assigned.buffer.position,
-            )
-            self._saved.save(assigned.buffer, former_id)
-            self._begin_new_topic(assigned, assigned.buffer.position)
-
-    def _begin_new_topic(self, assigned: AssignedPartition, former_offset: int) -> None:
-        assigned.readable_end = UNKNOWN
-        assigned.preferred_node = None
-        if self._policy is not None:
-            self._reset_to(assigned, OffsetSpec.EARLIEST)
-            return
-        reason = "the topic was deleted and created again"
-        self._reset_by_policy(assigned, TopicRecreatedError, reason, former_offset)
-
-    def leader_changed(self, assigned: AssignedPartition, leader_epoch: int) -> None:
-        """Validate that the leader has the records that were read from, or by, another (KIP-320).
-
-        A committed offset, and one given to ``seek``, may carry an epoch too.
-        """
-        if assigned.state is not PositionState.KNOWN or leader_epoch <= assigned.leader_epoch:
-            return
-        if assigned.fetched_epoch != UNKNOWN:
-            assigned.state = PositionState.VALIDATE
-        else:
-            assigned.leader_epoch = leader_epoch
-        assigned.ask_at_once()
-
     # -- what the application wants ----------------------------------------------------------------
 
     def seek(self, assigned: AssignedPartition, offset: int, epoch: int) -> None:
         """Read on from ``offset``."""
-        self._saved.take(assigned.topic_partition)
+        self.saved.take(assigned.topic_partition)
         is_there = assigned.buffer.position == offset
         is_there &= epoch in (UNKNOWN, assigned.buffer.position_epoch)
         if is_there and assigned.state is PositionState.KNOWN and not assigned.buffer.is_unreadable:
@@ -371,7 +233,7 @@ class Positions:
 
     def seek_to(self, assigned: AssignedPartition, end: OffsetSpec) -> None:
         """Read on from an end of the log, EARLIEST or LATEST."""
-        self._saved.take(assigned.topic_partition)
+        self.saved.take(assigned.topic_partition)
         self._reset_to(assigned, end)
 
     def _reset_to(self, assigned: AssignedPartition, end: OffsetSpec) -> None:
@@ -396,7 +258,7 @@ class Positions:
     def _compare_again(self, assigned: AssignedPartition) -> None:
         """Compare a partition with the metadata again, although that has not changed."""
         assigned.seen_version = UNKNOWN
-        self._has_news = True
+        self.is_comparison_due = True
 
     def _reset_by_policy(
         self,

@@ -170,6 +170,6 @@ def test_a_seek_after_an_interrupted_poll_counts(interrupted: Consumer[Any, Any]
 def test_lag_counts_the_records_that_an_interrupted_poll_took(
     interrupted: Consumer[Any, Any],
 ) -> None:
-    interrupted._core.positions[A0].readable_end = 5
+    interrupted._core.partitions[A0].readable_end = 5
 
     assert interrupted.lag() == {A0: 4}

@@ -11,6 +11,7 @@ from pyk.clients.consumer.faces.health import (
     lag_of,
     partition_health,
 )
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.errors import GroupAuthorizationFailedError, NotLeaderOrFollowerError
@@ -28,7 +29,8 @@ class Setting:
         self.buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
         self.writer = FetchWriter(self.buffer)
         self.positions = Positions(self.writer, "none", Backoff(0.1, 1.0), lambda: 0.5)
-        (self.partition,) = self.positions.assign([A0], 0.0, has_group=True)
+        partitions = AssignedPartitions(self.writer, self.positions)
+        (self.partition,) = partitions.assign([A0], 0.0, has_group=True)
         self.positions.seek(self.partition, 5, -1)
         self.partition.readable_end = 10
 

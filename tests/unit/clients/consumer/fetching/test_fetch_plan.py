@@ -7,6 +7,8 @@ from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import FetchErrorAction, NodePlan, action_after, plan
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
+from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.metadata import MetadataImage, PartitionMetadata, TopicMetadata
@@ -29,13 +31,17 @@ class Setting:
     buffer: FetchBuffer = attrs.field(init=False)
     writer: FetchWriter = attrs.field(init=False)
     positions: Positions = attrs.field(init=False)
+    partitions: AssignedPartitions = attrs.field(init=False)
+    changes: MetadataChanges = attrs.field(init=False)
     leaders: list[int | None] = attrs.Factory(lambda: [1, 2])
 
     def __attrs_post_init__(self) -> None:
         self.buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
         self.writer = FetchWriter(self.buffer)
         self.positions = Positions(self.writer, "latest", Backoff(0.1, 1.0), lambda: 0.5)
-        for partition in self.positions.assign([A0, A1], 0.0, has_group=True):
+        self.partitions = AssignedPartitions(self.writer, self.positions)
+        self.changes = MetadataChanges(self.partitions, self.positions)
+        for partition in self.partitions.assign([A0, A1], 0.0, has_group=True):
             self.positions.seek(partition, 5, -1)
 
     def plan(self, now: float = 0.0) -> dict[int, NodePlan]:
@@ -43,8 +49,8 @@ class Setting:
             PartitionMetadata(number, leader, 3) for number, leader in enumerate(self.leaders)
         )
         image = MetadataImage(topics={"a": TopicMetadata("a", None, partitions)})
-        self.positions.follow(image)
-        return plan(self.positions, MEMORY, now)
+        self.changes.apply(image)
+        return plan(self.partitions, MEMORY, now)
 
     def wanted(self, now: float = 0.0) -> dict[int, list[TopicPartition]]:
         return {node: list(node_plan.wanted) for node, node_plan in self.plan(now).items()}
@@ -67,7 +73,7 @@ def test_partitions_that_are_paused_or_without_leader_or_back_off_are_left_out()
     setting = Setting(leaders=[1, None])
     assert setting.wanted() == {1: [A0]}
 
-    partition = setting.positions[A0]
+    partition = setting.partitions[A0]
     setting.positions.failed(partition, partition.version, NotLeaderOrFollowerError("moved"), 0.0)
     assert setting.wanted(now=0.0) == {1: []}
     assert setting.wanted(now=0.2) == {1: [A0]}
@@ -113,13 +119,13 @@ def test_paused_and_unreadable_partitions_delay_no_other() -> None:
     assert setting.plan()[1].max_bytes == 4000
     setting.writer.resume(setting.buffer.partitions[A0])
     assert setting.plan()[1].max_bytes == 0
-    setting.positions[A0].buffer.is_unreadable = True
+    setting.partitions[A0].buffer.is_unreadable = True
     assert setting.plan()[1].max_bytes == 4000
 
 
 def test_partitions_whose_place_is_not_known_hurry_requests_too() -> None:
     setting = Setting(leaders=[1, 1])
-    setting.positions.seek_to(setting.positions[A1], -1)
+    setting.positions.seek_to(setting.partitions[A1], -1)
 
     node_plan = setting.plan()[1]
 
@@ -131,7 +137,7 @@ def test_a_plan_for_one_node_leaves_the_others_their_shares() -> None:
     setting = Setting()
     setting.plan()
 
-    plans = plan(setting.positions, MEMORY, 0.0, only_node=2)
+    plans = plan(setting.partitions, MEMORY, 0.0, only_node=2)
 
     assert {node: list(node_plan.wanted) for node, node_plan in plans.items()} == {2: [A1]}
     assert plans[2].max_bytes == 2000
@@ -139,7 +145,7 @@ def test_a_plan_for_one_node_leaves_the_others_their_shares() -> None:
 
 def test_a_nearer_replica_is_fetched_from() -> None:
     setting = Setting()
-    setting.positions[A0].prefer(9, until=10.0)
+    setting.partitions[A0].prefer(9, until=10.0)
 
     assert list(setting.plan()[9].wanted) == [A0]
 
@@ -170,13 +176,13 @@ def test_every_error_has_an_action(code: ErrorCode, expected: FetchErrorAction) 
 
 def test_a_node_whose_partitions_are_being_located_has_its_share_already() -> None:
     setting = Setting()
-    setting.positions.seek_to(setting.positions[A1], OffsetSpec.EARLIEST)
+    setting.positions.seek_to(setting.partitions[A1], OffsetSpec.EARLIEST)
 
     assert setting.plan()[1].max_bytes == MEMORY.total // 2
 
 
 def test_partitions_without_a_leader_take_no_share_of_the_memory() -> None:
     setting = Setting(leaders=[1, None])
-    setting.positions.seek_to(setting.positions[A1], OffsetSpec.EARLIEST)
+    setting.positions.seek_to(setting.partitions[A1], OffsetSpec.EARLIEST)
 
     assert setting.plan()[1].max_bytes == MEMORY.total

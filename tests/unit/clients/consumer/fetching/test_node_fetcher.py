@@ -11,6 +11,8 @@ from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.fetching.fetch_memory import FetchMemory
 from pyk.clients.consumer.fetching.fetch_plan import plan
 from pyk.clients.consumer.fetching.node_fetcher import NodeFetcher
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
+from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.positions import Positions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.fork import ForkGuard
@@ -61,18 +63,22 @@ class Setting:
         buffer = FetchBuffer(self.go_on, lambda: None, self.go_on_before)
         writer = FetchWriter(buffer)
         positions = Positions(writer, "latest", Backoff(0.1, 1.0), lambda: 0.5)
-        for partition in positions.assign([A0, A1], 0.0, has_group=True):
+        partitions = AssignedPartitions(writer, positions)
+        changes = MetadataChanges(partitions, positions)
+        for partition in partitions.assign([A0, A1], 0.0, has_group=True):
             positions.seek(partition, 5, -1)
-        positions.follow(self.client.metadata)
+        changes.apply(self.client.metadata)
         fetcher = NodeFetcher(
             self.client,  # type: ignore[arg-type]
             ConsumerConfig.from_kwargs("127.0.0.1:1"),
+            partitions,
             positions,
             writer,
+            metadata_changes=changes,
             memory=MEMORY,
             node_id=NODE,
         )
-        fetcher.start(plan(positions, MEMORY, 0.0)[NODE])
+        fetcher.start(plan(partitions, MEMORY, 0.0)[NODE])
         self.steps.clear()
         buffer.is_waiting = True
 

@@ -8,6 +8,8 @@ import pytest
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition, PositionState
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
+from pyk.clients.consumer.positions.metadata_changes import MetadataChanges
 from pyk.clients.consumer.positions.positions import FoundOffset, Positions
 from pyk.clients.engine.backoff import Backoff
 from pyk.clients.engine.metadata import MetadataImage, PartitionMetadata, TopicMetadata
@@ -25,33 +27,39 @@ A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 ENDS = [("earliest", OffsetSpec.EARLIEST), ("latest", OffsetSpec.LATEST)]
 
 
-def make_positions(policy: str = "latest") -> Positions:
-    buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
-    return Positions(FetchWriter(buffer), policy, Backoff(0.1, 1.0), lambda: 0.5)
+class Setting:
+    """The assigned partitions of one consumer, and what sets their positions."""
+
+    def __init__(self, policy: str = "latest") -> None:
+        buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
+        writer = FetchWriter(buffer)
+        self.positions = Positions(writer, policy, Backoff(0.1, 1.0), lambda: 0.5)
+        self.partitions = AssignedPartitions(writer, self.positions)
+        self.changes = MetadataChanges(self.partitions, self.positions)
 
 
-def assigned(positions: Positions, *, has_group: bool = True) -> AssignedPartition:
-    (partition,) = positions.assign([A0], 0.0, has_group=has_group)
+def assigned(setting: Positions, *, has_group: bool = True) -> AssignedPartition:
+    (partition,) = setting.partitions.assign([A0], 0.0, has_group=has_group)
     return partition
 
 
 def known(
     policy: str = "latest", offset: int = 10, epoch: int = 3
-) -> tuple[Positions, AssignedPartition]:
-    positions = make_positions(policy)
-    partition = assigned(positions)
+) -> tuple[Setting, AssignedPartition]:
+    setting = Setting(policy)
+    partition = assigned(setting)
     committed = OffsetAndMetadata(offset, "", epoch)
-    positions.found_committed(partition, partition.version, committed, 0.0)
+    setting.positions.found_committed(partition, partition.version, committed, 0.0)
     partition.leader_epoch = epoch
-    return positions, partition
+    return setting, partition
 
 
-def test_places_may_change_while_another_thread_looks_at_them() -> None:
-    positions = make_positions()
-    positions.assign([A0, A1], 0.0, has_group=False)
-    partitions = iter(positions)
+def test_assigned_partitions_may_change_while_another_thread_looks_at_them() -> None:
+    setting = Setting()
+    setting.partitions.assign([A0, A1], 0.0, has_group=False)
+    partitions = iter(setting.partitions)
 
-    positions.unassign([A0])
+    setting.partitions.unassign([A0])
 
     assert [partition.topic_partition for partition in partitions] == [A0, A1]
 
@@ -70,87 +78,87 @@ def test_a_member_goes_on_where_its_group_stopped() -> None:
 
 @pytest.mark.parametrize(("policy", "end"), ENDS)
 def test_where_nothing_is_committed_the_policy_decides(policy: str, end: OffsetSpec) -> None:
-    positions = make_positions(policy)
-    partition = assigned(positions)
+    setting = Setting(policy)
+    partition = assigned(setting)
 
-    positions.found_committed(partition, partition.version, None, 0.0)
+    setting.positions.found_committed(partition, partition.version, None, 0.0)
 
     assert (partition.state, partition.end) == (PositionState.RESET, end)
-    positions.found_offset(partition, partition.version, FoundOffset(77, 5), 0.0)
+    setting.positions.found_offset(partition, partition.version, FoundOffset(77, 5), 0.0)
     assert (partition.state, partition.buffer.position) == (PositionState.KNOWN, 77)
 
 
 def test_without_a_policy_a_missing_committed_offset_is_raised() -> None:
-    positions = make_positions("none")
-    partition = assigned(positions)
+    setting = Setting("none")
+    partition = assigned(setting)
 
-    positions.found_committed(partition, partition.version, None, 0.0)
+    setting.positions.found_committed(partition, partition.version, None, 0.0)
 
     assert partition.state is PositionState.FAILED
     assert isinstance(partition.buffer.error, NoOffsetForPartitionError)
 
 
 def test_without_a_group_the_policy_decides_at_once() -> None:
-    positions = make_positions("earliest")
+    setting = Setting("earliest")
 
-    partition = assigned(positions, has_group=False)
+    partition = assigned(setting, has_group=False)
 
     assert (partition.state, partition.end) == (PositionState.RESET, OffsetSpec.EARLIEST)
 
 
 def test_an_answer_that_comes_after_a_seek_changes_nothing() -> None:
-    positions = make_positions()
-    partition = assigned(positions)
+    setting = Setting()
+    partition = assigned(setting)
     version = partition.version
 
-    positions.seek(partition, 5, -1)
-    positions.found_committed(partition, version, OffsetAndMetadata(99), 0.0)
-    positions.found_offset(partition, version, FoundOffset(98, 0), 0.0)
+    setting.positions.seek(partition, 5, -1)
+    setting.positions.found_committed(partition, version, OffsetAndMetadata(99), 0.0)
+    setting.positions.found_offset(partition, version, FoundOffset(98, 0), 0.0)
 
     assert partition.buffer.position == 5
 
 
 def test_an_answer_for_an_earlier_assignment_changes_nothing() -> None:
-    positions = make_positions()
-    before = assigned(positions)
-    positions.unassign([A0])
-    after = assigned(positions)
+    setting = Setting()
+    before = assigned(setting)
+    setting.partitions.unassign([A0])
+    after = assigned(setting)
 
-    positions.found_committed(before, before.version, OffsetAndMetadata(99), 0.0)
+    setting.positions.found_committed(before, before.version, OffsetAndMetadata(99), 0.0)
 
     assert after.state is PositionState.COMMITTED
-    assert not positions.is_assigned(before)
+    assert not setting.partitions.is_assigned(before)
 
 
 @pytest.mark.parametrize(("policy", "end"), ENDS)
 def test_an_offset_out_of_range_is_reset_by_the_policy(policy: str, end: OffsetSpec) -> None:
-    positions, partition = known(policy)
+    setting, partition = known(policy)
 
-    positions.out_of_range(partition, 1.0)
+    setting.positions.out_of_range(partition, 1.0)
 
     assert (partition.state, partition.end) == (PositionState.RESET, end)
     assert partition.buffer.finished == -1
 
 
 def test_without_a_policy_an_offset_out_of_range_is_reported_and_kept() -> None:
-    positions, partition = known("none", offset=10)
+    setting, partition = known("none", offset=10)
 
-    positions.out_of_range(partition, 1.0)
+    setting.positions.out_of_range(partition, 1.0)
 
     error = partition.buffer.error
     assert isinstance(error, OffsetOutOfRangeError)
     assert (error.topic_partition, error.offset) == (A0, 10)
     assert (partition.state, partition.buffer.position) == (PositionState.FAILED, 10)
-    positions.seek(partition, 11, -1)
+    setting.positions.seek(partition, 11, -1)
     assert (partition.state, partition.buffer.error) == (PositionState.KNOWN, None)
 
 
 def test_a_new_leader_is_asked_whether_it_has_the_records_that_were_read() -> None:
-    positions, partition = known(epoch=3)
+    setting, partition = known(epoch=3)
 
-    positions.leader_changed(partition, 4)
+    setting.changes.leader_changed(partition, 4)
     assert partition.state is PositionState.VALIDATE
-    positions.found_epoch_end(partition, partition.version, 25, 4, 0.0)
+    setting.positions.found_epoch_end(partition, partition.version, 25, 4, 0.0)
 
     assert (partition.state, partition.leader_epoch, partition.buffer.position) == (
         PositionState.KNOWN,
@@ -160,39 +168,39 @@ def test_a_new_leader_is_asked_whether_it_has_the_records_that_were_read() -> No
 
 
 def test_no_leader_is_asked_when_the_epoch_of_the_position_is_unknown() -> None:
-    positions, partition = known(epoch=3)
+    setting, partition = known(epoch=3)
     partition.fetched_epoch = -1
 
-    positions.leader_changed(partition, 4)
+    setting.changes.leader_changed(partition, 4)
 
     assert (partition.state, partition.leader_epoch) == (PositionState.KNOWN, 4)
 
 
 def test_a_truncated_log_is_read_on_from_where_it_was_cut() -> None:
-    positions, partition = known("earliest", offset=10)
-    positions.leader_changed(partition, 4)
+    setting, partition = known("earliest", offset=10)
+    setting.changes.leader_changed(partition, 4)
 
-    positions.found_epoch_end(partition, partition.version, 7, 4, 0.0)
+    setting.positions.found_epoch_end(partition, partition.version, 7, 4, 0.0)
 
     assert (partition.state, partition.buffer.position) == (PositionState.KNOWN, 7)
 
 
 def test_fetched_records_above_a_truncation_are_dropped() -> None:
-    positions, partition = known("none", offset=10)
+    setting, partition = known("none", offset=10)
     partition.buffer.fetch_offset = 20
-    positions.leader_changed(partition, 4)
+    setting.changes.leader_changed(partition, 4)
 
-    positions.found_epoch_end(partition, partition.version, 15, 4, 0.0)
+    setting.positions.found_epoch_end(partition, partition.version, 15, 4, 0.0)
 
     assert (partition.state, partition.buffer.position) == (PositionState.KNOWN, 10)
     assert partition.buffer.fetch_offset == 10
 
 
 def test_without_a_policy_truncation_is_raised() -> None:
-    positions, partition = known("none", offset=10)
-    positions.leader_changed(partition, 4)
+    setting, partition = known("none", offset=10)
+    setting.changes.leader_changed(partition, 4)
 
-    positions.found_epoch_end(partition, partition.version, 7, 4, 0.0)
+    setting.positions.found_epoch_end(partition, partition.version, 7, 4, 0.0)
 
     assert partition.state is PositionState.FAILED
     assert isinstance(partition.buffer.error, LogTruncatedError)
@@ -200,10 +208,10 @@ def test_without_a_policy_truncation_is_raised() -> None:
 
 
 def test_a_leader_that_is_too_old_to_be_asked_is_believed() -> None:
-    positions, partition = known(offset=10)
-    positions.leader_changed(partition, 4)
+    setting, partition = known(offset=10)
+    setting.changes.leader_changed(partition, 4)
 
-    positions.cannot_validate(partition, partition.version, 4, 0.0)
+    setting.positions.cannot_validate(partition, partition.version, 4, 0.0)
 
     assert (partition.state, partition.leader_epoch, partition.buffer.position) == (
         PositionState.KNOWN,
@@ -216,47 +224,74 @@ def test_a_leader_that_is_too_old_to_be_asked_is_believed() -> None:
 def test_an_epoch_that_the_leader_does_not_have_is_reset_by_the_policy(
     policy: str, end: OffsetSpec
 ) -> None:
-    positions, partition = known(policy, offset=10, epoch=3)
-    positions.leader_changed(partition, 4)
+    setting, partition = known(policy, offset=10, epoch=3)
+    setting.changes.leader_changed(partition, 4)
 
-    positions.found_epoch_end(partition, partition.version, -1, 4, 0.0)
+    setting.positions.found_epoch_end(partition, partition.version, -1, 4, 0.0)
 
     assert (partition.state, partition.end) == (PositionState.RESET, end)
 
 
 def test_without_a_policy_an_epoch_that_the_leader_lacks_is_raised() -> None:
-    positions, partition = known("none", offset=10, epoch=3)
-    positions.leader_changed(partition, 4)
+    setting, partition = known("none", offset=10, epoch=3)
+    setting.changes.leader_changed(partition, 4)
 
-    positions.found_epoch_end(partition, partition.version, -1, 4, 0.0)
+    setting.positions.found_epoch_end(partition, partition.version, -1, 4, 0.0)
 
     assert partition.state is PositionState.FAILED
     assert isinstance(partition.buffer.error, LogTruncatedError)
 
 
 def test_a_leader_in_an_older_epoch_than_was_read_is_asked_again_for_a_while() -> None:
-    positions, partition = known("earliest", offset=10, epoch=3)
+    setting, partition = known("earliest", offset=10, epoch=3)
     partition.leader_epoch = -1
-    positions.leader_changed(partition, 2)
+    setting.changes.leader_changed(partition, 2)
     tries = 0
 
     while partition.state is PositionState.VALIDATE:
         tries += 1
-        positions.found_epoch_end(partition, partition.version, -1, 2, 0.0)
+        setting.positions.found_epoch_end(partition, partition.version, -1, 2, 0.0)
 
     assert tries > 3
     assert partition.state is PositionState.RESET
 
 
 def test_a_new_leader_does_not_pay_for_the_failures_of_the_old_one() -> None:
-    positions, partition = known(epoch=3)
+    setting, partition = known(epoch=3)
     for _ in range(5):
-        positions.failed(partition, partition.version, NotLeaderOrFollowerError("moved"), 0.0)
-    positions.follow(image_with_leader(2, epoch=3))
+        setting.positions.failed(
+            partition, partition.version, NotLeaderOrFollowerError("moved"), 0.0
+        )
+    setting.changes.apply(image_with_leader(2, epoch=3))
 
-    positions.failed(partition, partition.version, NotLeaderOrFollowerError("moved again"), 0.0)
+    setting.positions.failed(
+        partition, partition.version, NotLeaderOrFollowerError("moved again"), 0.0
+    )
 
     assert partition.retry_at == 0.1
+
+
+def test_a_position_that_was_set_is_compared_with_metadata_that_has_not_changed() -> None:
+    setting, partition = known(epoch=3)
+    image = image_with_leader(2, epoch=4)
+    setting.changes.apply(image)
+    setting.positions.cannot_validate(partition, partition.version, 4, 0.0)
+
+    setting.positions.seek(partition, 5, 2)
+    setting.changes.apply(image)
+
+    assert partition.state is PositionState.VALIDATE
+
+
+def test_a_partition_that_is_added_is_compared_with_metadata_that_has_not_changed() -> None:
+    setting = Setting()
+    image = image_with_leader(2, epoch=4)
+    setting.changes.apply(image)
+
+    partition = assigned(setting)
+    setting.changes.apply(image)
+
+    assert (partition.leader, partition.named_epoch) == (2, 4)
 
 
 def image_with_leader(node_id: int, epoch: int) -> MetadataImage:
@@ -265,40 +300,46 @@ def image_with_leader(node_id: int, epoch: int) -> MetadataImage:
 
 
 def test_a_committed_epoch_is_validated_as_soon_as_the_leader_is_known() -> None:
-    positions = make_positions()
-    partition = assigned(positions)
+    setting = Setting()
+    partition = assigned(setting)
 
-    positions.found_committed(partition, partition.version, OffsetAndMetadata(10, "", 3), 0.0)
-    positions.leader_changed(partition, 3)
+    setting.positions.found_committed(
+        partition, partition.version, OffsetAndMetadata(10, "", 3), 0.0
+    )
+    setting.changes.leader_changed(partition, 3)
 
     assert partition.state is PositionState.VALIDATE
 
 
 def test_an_offset_that_the_leader_named_is_not_validated_by_the_same_leader() -> None:
-    positions = make_positions()
-    partition = assigned(positions, has_group=False)
+    setting = Setting()
+    partition = assigned(setting, has_group=False)
 
-    positions.found_offset(partition, partition.version, FoundOffset(77, 2, leader_epoch=5), 0.0)
-    positions.leader_changed(partition, 5)
+    setting.positions.found_offset(
+        partition, partition.version, FoundOffset(77, 2, leader_epoch=5), 0.0
+    )
+    setting.changes.leader_changed(partition, 5)
 
     assert partition.state is PositionState.KNOWN
 
 
 def test_a_seek_to_the_present_position_in_another_epoch_is_validated() -> None:
-    positions, partition = known(offset=10, epoch=3)
+    setting, partition = known(offset=10, epoch=3)
 
-    positions.seek(partition, 10, 2)
-    positions.leader_changed(partition, 3)
+    setting.positions.seek(partition, 10, 2)
+    setting.changes.leader_changed(partition, 3)
 
     assert partition.state is PositionState.VALIDATE
 
 
 def test_failures_are_tried_again_ever_later() -> None:
-    positions, partition = known()
+    setting, partition = known()
     waits = []
 
     for _ in range(6):
-        positions.failed(partition, partition.version, NotLeaderOrFollowerError("moved"), 100.0)
+        setting.positions.failed(
+            partition, partition.version, NotLeaderOrFollowerError("moved"), 100.0
+        )
         waits.append(round(partition.retry_at - 100.0, 3))
 
     assert waits == [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
@@ -308,31 +349,31 @@ def test_failures_are_tried_again_ever_later() -> None:
     assert partition.error is None
 
 
-def test_only_places_that_are_due_are_asked_for() -> None:
-    positions = make_positions()
-    first, second = positions.assign([A0, A1], 0.0, has_group=True)
-    positions.failed(first, first.version, NotLeaderOrFollowerError("moved"), 0.0)
+def test_only_partitions_that_are_due_are_asked_for() -> None:
+    setting = Setting()
+    first, second = setting.partitions.assign([A0, A1], 0.0, has_group=True)
+    setting.positions.failed(first, first.version, NotLeaderOrFollowerError("moved"), 0.0)
 
-    assert positions.in_state(PositionState.COMMITTED, 0.0) == [second]
-    assert positions.next_retry(0.0) == first.retry_at
-    assert positions.in_state(PositionState.COMMITTED, 0.2) == [first, second]
+    assert setting.partitions.in_state(PositionState.COMMITTED, 0.0) == [second]
+    assert setting.partitions.next_retry(0.0) == first.retry_at
+    assert setting.partitions.in_state(PositionState.COMMITTED, 0.2) == [first, second]
 
 
 def test_a_seek_to_the_present_position_keeps_fetched_records() -> None:
-    positions, partition = known(offset=10)
+    setting, partition = known(offset=10)
     version = partition.version
 
-    positions.seek(partition, 10, -1)
+    setting.positions.seek(partition, 10, -1)
 
     assert partition.version == version
 
 
 def test_a_seek_to_an_unreadable_batch_fetches_it_again() -> None:
-    positions, partition = known(offset=10)
+    setting, partition = known(offset=10)
     partition.buffer.is_unreadable = True
     version = partition.version
 
-    positions.seek(partition, 10, -1)
+    setting.positions.seek(partition, 10, -1)
 
     assert partition.version > version
 
@@ -348,10 +389,10 @@ def test_a_nearer_replica_is_preferred_for_a_while() -> None:
     assert partition.node_to_fetch(50.0) == 1
 
 
-def test_assigning_again_keeps_the_places_that_are_there() -> None:
-    positions, partition = known(offset=10)
+def test_assigning_again_keeps_the_partitions_that_are_there() -> None:
+    setting, partition = known(offset=10)
 
-    added = positions.assign([A0, A1], 0.0, has_group=True)
+    added = setting.partitions.assign([A0, A1], 0.0, has_group=True)
 
     assert [one.topic_partition for one in added] == [A1]
     assert partition.buffer.position == 10
@@ -359,72 +400,72 @@ def test_assigning_again_keeps_the_places_that_are_there() -> None:
 
 @pytest.mark.parametrize("policy", ["earliest", "latest"])
 def test_a_topic_that_was_created_again_is_read_from_its_beginning(policy: str) -> None:
-    positions, partition = known(policy, offset=10)
-    positions.topic_seen(partition, UUID(int=1))
+    setting, partition = known(policy, offset=10)
+    setting.changes.topic_seen(partition, UUID(int=1))
     assert partition.state is PositionState.KNOWN
 
-    positions.topic_seen(partition, UUID(int=2))
+    setting.changes.topic_seen(partition, UUID(int=2))
 
     assert (partition.state, partition.end) == (PositionState.RESET, OffsetSpec.EARLIEST)
     assert partition.buffer.finished == -1
 
 
 def test_without_a_policy_a_topic_created_again_is_raised() -> None:
-    positions, partition = known("none", offset=10)
-    positions.topic_seen(partition, UUID(int=1))
+    setting, partition = known("none", offset=10)
+    setting.changes.topic_seen(partition, UUID(int=1))
 
-    positions.topic_seen(partition, UUID(int=2))
+    setting.changes.topic_seen(partition, UUID(int=2))
 
     assert partition.state is PositionState.FAILED
     assert isinstance(partition.buffer.error, TopicRecreatedError)
     assert partition.buffer.error.offset == 10
 
 
-def seek(positions: Positions, partition: AssignedPartition) -> None:
-    positions.seek(partition, 5, -1)
+def seek(setting: Setting, partition: AssignedPartition) -> None:
+    setting.positions.seek(partition, 5, -1)
 
 
-def seek_to_end(positions: Positions, partition: AssignedPartition) -> None:
-    positions.seek_to(partition, OffsetSpec.LATEST)
-    positions.found_offset(partition, partition.version, FoundOffset(5), 0.0)
+def seek_to_end(setting: Setting, partition: AssignedPartition) -> None:
+    setting.positions.seek_to(partition, OffsetSpec.LATEST)
+    setting.positions.found_offset(partition, partition.version, FoundOffset(5), 0.0)
 
 
 @pytest.mark.parametrize("go", [seek, seek_to_end])
 def test_a_seek_outlives_the_end_of_a_false_topic_id(
-    go: Callable[[Positions, AssignedPartition], None],
+    go: Callable[[Setting, AssignedPartition], None],
 ) -> None:
-    positions, partition = known(offset=10)
-    positions.topic_seen(partition, UUID(int=1))
-    positions.topic_seen(partition, UUID(int=2))
+    setting, partition = known(offset=10)
+    setting.changes.topic_seen(partition, UUID(int=1))
+    setting.changes.topic_seen(partition, UUID(int=2))
 
-    go(positions, partition)
-    positions.topic_seen(partition, UUID(int=1))
+    go(setting, partition)
+    setting.changes.topic_seen(partition, UUID(int=1))
 
     assert partition.buffer.position != 10
 
 
 def test_a_topic_is_read_on_once_it_has_its_former_id_again() -> None:
-    positions, partition = known(offset=10)
+    setting, partition = known(offset=10)
     for number in (1, 2, 1):
-        positions.topic_seen(partition, UUID(int=number))
+        setting.changes.topic_seen(partition, UUID(int=number))
 
     assert (partition.state, partition.buffer.position) == (PositionState.KNOWN, 10)
 
 
 def test_partitions_that_were_unassigned_are_not_read_on_when_they_are_assigned_again() -> None:
-    positions, partition = known(offset=10)
-    positions.set_aside([A0])
-    positions.unassign([A0])
+    setting, partition = known(offset=10)
+    setting.partitions.set_aside([A0])
+    setting.partitions.unassign([A0])
 
-    partition = assigned(positions, has_group=False)
+    partition = assigned(setting, has_group=False)
 
     assert partition.state is PositionState.RESET
 
 
 def test_a_partition_that_was_never_read_is_new_where_others_of_its_topic_are_set_aside() -> None:
-    positions, _ = known(offset=10)
-    positions.set_aside([A0])
+    setting, _ = known(offset=10)
+    setting.partitions.set_aside([A0])
 
-    (_, added) = positions.assign([A0, A1], 0.0, has_group=False, has_grown=True)
+    (_, added) = setting.partitions.assign([A0, A1], 0.0, has_group=False, has_grown=True)
 
     assert (added.state, added.end) == (PositionState.RESET, OffsetSpec.EARLIEST)
