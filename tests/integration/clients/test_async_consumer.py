@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import pytest
 
 from pyk.clients import AsyncConsumer, ConcurrentUseError
 from support.blocking_consuming import partitions, produce
+from support.real_time import refused_in_a_fork
 
 
 async def test_the_asyncio_consumer_iterates_polls_commits_and_seeks(cluster, topic):
@@ -78,3 +80,23 @@ async def test_a_task_that_waits_for_a_record_can_be_cancelled(cluster, topic):
             await asyncio.wait_for(anext(consumer), 0.2)
         await asyncio.to_thread(produce, cluster, topic, 3)
         assert (await asyncio.wait_for(anext(consumer), 5)).value in (b"0", b"1", b"2")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_can_only_close_the_asyncio_consumer_of_its_parent(cluster, topic):
+    produce(cluster, topic, 1)
+    loop = asyncio.new_event_loop()
+    consumer = AsyncConsumer(cluster.bootstrap, auto_offset_reset="earliest")
+    consumer.assign(partitions(topic))
+    loop.run_until_complete(consumer.start())
+
+    class Closing:
+        def close(self):
+            asyncio.run(consumer.close())
+
+    uses = (lambda: asyncio.run(consumer.poll(0)), lambda: asyncio.run(consumer.lag()))
+    assert refused_in_a_fork(Closing(), *uses) == len(uses)
+    assert len(loop.run_until_complete(consumer.poll(10))) == 1
+    loop.run_until_complete(consumer.close())
+    loop.close()

@@ -77,9 +77,10 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         task of the consumer's event loop may close it; on another loop it raises
         :class:`StateError`.
         """
-        if not self._core.is_closed:
-            self._core.client.check_place()
-            await self._run(self._close_steps(self._core.limits.closing(timeout)))
+        if self._guard.is_forked or self._core.is_closed:
+            return
+        self._core.client.check_place()
+        await self._run(self._close_steps(self._core.limits.closing(timeout)))
 
     async def __aexit__(
         self,
