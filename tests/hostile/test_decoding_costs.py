@@ -21,6 +21,7 @@ from pyk.protocol.codec.decoder import compile_decoder
 from pyk.protocol.records import RecordBatchError
 from pyk.protocol.records.varint import encode_varint
 from support.broken_messages import Sample, claiming, sample_of, spliced
+from support.garbage import without_garbage_collection
 from support.plain_form import PlainForm
 from support.record_batches import raw_batch, record
 from support.table_codec import varint
@@ -166,11 +167,12 @@ def steps(work: Callable[[], Any]) -> int:
         return trace
 
     before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
+    with without_garbage_collection():
+        sys.settrace(trace)
+        try:
+            work()
+        finally:
+            sys.settrace(before)
     return count
 
 

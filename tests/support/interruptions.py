@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
+from support.garbage import without_garbage_collection
+
 
 class Interrupt(BaseException):
     """What the handler of a signal raises."""
@@ -79,10 +81,11 @@ def interrupted_at(number: int, *places: str) -> Iterator[Interruption]:
     """Interrupt the block once, and swallow what that raises."""
     interruption = Interruption(number, places)
     before = sys.gettrace()
-    sys.settrace(interruption.trace)
-    try:
-        yield interruption
-    except Interrupt:
-        pass
-    finally:
-        sys.settrace(before)
+    with without_garbage_collection():
+        sys.settrace(interruption.trace)
+        try:
+            yield interruption
+        except Interrupt:
+            pass
+        finally:
+            sys.settrace(before)

@@ -7,7 +7,6 @@ C functions: signals reach them only where they call Python.
 
 from __future__ import annotations
 
-import gc
 import signal
 import sys
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 from pyk.clients.producer.sending import sender
+from support.garbage import without_garbage_collection
 
 MANY_POINTS = 1 if sender.__file__.endswith((".so", ".pyd")) else 100
 """Fewer points than a ``send`` has. A handler runs between two steps of Python, and a compiled call
@@ -37,17 +37,15 @@ def interrupted_at(point: int, function: Callable[[], object]) -> tuple[bool, ob
             signal.raise_signal(signal.SIGINT)
 
     result = None
-    gc.disable()  # an exception in a callback of the garbage collector is logged and not raised
-    try:
-        sys.setprofile(count)
+    with without_garbage_collection():
         try:
-            result = function()
-        finally:
-            sys.setprofile(None)
-    except KeyboardInterrupt:
-        points = max(points, point)
-    finally:
-        gc.enable()
+            sys.setprofile(count)
+            try:
+                result = function()
+            finally:
+                sys.setprofile(None)
+        except KeyboardInterrupt:
+            points = max(points, point)
     return points >= point, result
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import signal
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import pytest
 
 from pyk.clients import Consumer
 from support.blocking_consuming import partitions, produce, reader
+from support.garbage import without_garbage_collection
 from support.interruptions import Interrupt, interrupted_at
 
 INTERVALS = [0.0003 + 0.00007 * number for number in range(30)]
@@ -29,16 +29,15 @@ def interrupted_after(seconds: float) -> Iterator[None]:
             frame = frame.f_back
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    gc.disable()  # an exception in a callback of the garbage collector is logged and not raised
-    try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        yield
-    except Interrupt:
-        pass
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        gc.enable()
+    with without_garbage_collection():
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            yield
+        except Interrupt:
+            pass
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")

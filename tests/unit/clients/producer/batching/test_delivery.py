@@ -15,6 +15,7 @@ from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.waiter import Engine, LoopOfCaller
 from pyk.clients.errors import InvalidRecordError, KafkaTimeoutError, StateError
 from pyk.clients.producer.batching.delivery import BatchResult, Delivery, RecordMetadata
+from support.garbage import without_garbage_collection
 
 
 def running_loop() -> LoopOfCaller:
@@ -149,11 +150,12 @@ def test_a_record_of_a_split_batch_is_asked_for_while_it_is_asked_for(point):
             sys.setprofile(None)
             delivery.done()
 
-    sys.setprofile(ask_meanwhile)
-    try:
-        delivery.done()
-    finally:
-        sys.setprofile(None)
+    with without_garbage_collection():
+        sys.setprofile(ask_meanwhile)
+        try:
+            delivery.done()
+        finally:
+            sys.setprofile(None)
 
     assert delivery.result().offset == 21
 
