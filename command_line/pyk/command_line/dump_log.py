@@ -30,6 +30,8 @@ _INDEXES: dict[str, Any] = {
 _OTHERS = {".txnindex": dump_transaction_index, ".snapshot": dump_producer_snapshot}
 _SEGMENTS = (".log", ".checkpoint")
 _KNOWN = {*_INDEXES, *_OTHERS, *_SEGMENTS}
+# The text files that a broker keeps beside them: `dump-log orders-0/*` names them, too.
+_TEXT_FILES = {"leader-epoch-checkpoint", "partition.metadata"}
 
 
 def _decoder(name: str, topic: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -67,13 +69,20 @@ def dump_log(files: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
     .txnindex) and snapshots of producers (.snapshot). An index is compared with the segment beside
     it. Records of internal topics, known by the name of their folder, are decoded.
 
-    The exit status is 1 if a file is damaged; standard error names each problem.
+    The exit status is 1 if a file is damaged or not one of these; standard error names each
+    problem. The text files of a partition's folder are skipped.
     """
     dump = _Dump(**options)
     has_problems = False
     for path in files:
+        if path.name in _TEXT_FILES:
+            click.echo(f"{path}: skipped, it is text", err=True)
+            continue
         if path.suffix not in _KNOWN:
-            click.echo(f"{path}: unknown kind of file, skipped", err=True)
+            has_problems = True
+            click.echo(
+                f"{path}: unknown kind of file; known: {', '.join(sorted(_KNOWN))}", err=True
+            )
             continue
         if not as_json:
             click.echo(f"Dumping {path}")

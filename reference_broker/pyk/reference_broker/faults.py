@@ -12,6 +12,7 @@ be made, read and removed by any thread.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
@@ -19,6 +20,8 @@ from typing import Self
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.runtime import slotted
+
+log = logging.getLogger(__name__)
 
 Partitions = frozenset[tuple[str, int | None]]
 """Topics and partitions; no number where a topic as a whole is meant."""
@@ -54,6 +57,11 @@ class Effect:
     is_closed: bool = False
     truncate_to: int | None = None
     corrupt_at: int | None = None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Return whether no fault was named."""
+        return not (self.delay_ms or self.throttle_ms or self.ends_request)
 
     @property
     def ends_request(self) -> bool:
@@ -226,7 +234,7 @@ class FaultRule:
     def corrupt(self, position: int = -1) -> Self:
         """Invert all bits of one byte of the response, by default the last.
 
-        Its length comes first, in 4 bytes. A position behind its end means the last byte.
+        Its length comes first, in 4 bytes. A position after its end means the last byte.
         """
         self.effect.corrupt_at = position
         return self
@@ -255,7 +263,7 @@ class FaultRules:
     ) -> FaultRule:
         """Add a rule for requests of an API (``"Produce"``) that match all that is given.
 
-        A rule does nothing but count until it is told what to do.
+        A rule without a fault changes nothing, counts, and says so in the log.
         """
         exact = {"node": node, "client_id": client_id, "version": version, "group": group}
         requests = RequestFilter(
@@ -300,4 +308,9 @@ def _apply(rule: FaultRule, facts: RequestFacts) -> Effect | None:
     partitions = rule.requests.select(facts)
     if partitions is None or not rule.occurrences.count():
         return None
+    if rule.effect.is_nothing and rule.hits == 1:
+        log.warning(
+            "A rule on %s has no fault and changes nothing: add .error(…) or another one",
+            rule.requests,
+        )
     return slotted.evolve(rule.effect, partitions=partitions or None)

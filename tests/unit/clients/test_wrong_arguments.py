@@ -116,6 +116,33 @@ def test_an_admin_refuses_a_wrong_timeout() -> None:
     admin.close()
 
 
+# -- constructors ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("client", [Consumer, AsyncConsumer])
+def test_a_topic_in_the_place_of_bootstrap_servers_is_named(client: Any) -> None:
+    expected = (
+        rf"^{client.__name__}\(\) got bootstrap_servers twice: 'orders' by position, "
+        r"'127.0.0.1:1' by name; give topics by name: topics=\[…\]$"
+    )
+    with pytest.raises(TypeError, match=expected):
+        client("orders", bootstrap_servers=NOWHERE)
+
+
+@pytest.mark.parametrize("client", [Admin, AsyncProducer, Producer])
+def test_bootstrap_servers_that_are_given_twice_are_named(client: Any) -> None:
+    expected = "got bootstrap_servers twice: 'a:1' by position, 'b:2' by name$"
+    with pytest.raises(TypeError, match=rf"^{client.__name__}\(\) {expected}"):
+        client("a:1", bootstrap_servers="b:2")
+
+
+@pytest.mark.parametrize("client", [Admin, AsyncConsumer, Consumer, Producer])
+def test_a_second_positional_argument_is_refused_with_the_name_of_the_client(client: Any) -> None:
+    expected = r"takes one positional argument, bootstrap_servers, not 2: give all others by name$"
+    with pytest.raises(TypeError, match=rf"^{client.__name__}\(\) {expected}"):
+        client(NOWHERE, "orders")
+
+
 # -- what to send ----------------------------------------------------------------------------------
 
 
@@ -165,7 +192,7 @@ def test_a_time_before_1970_is_refused(producer: Producer[Any, Any]) -> None:
 def test_values_headers_and_their_names_are_bytes_or_str(producer: Producer[Any, Any]) -> None:
     with pytest.raises(TypeError, match="value must be bytes or str, not int: give the producer"):
         producer.send("orders", 5)
-    with pytest.raises(TypeError, match="header name must be a str, not int"):
+    with pytest.raises(TypeError, match="header name must be a str, not int: 5"):
         producer.send("orders", b"value", headers={5: b""})  # type: ignore[dict-item]
 
 
@@ -176,6 +203,13 @@ async def test_the_async_producer_refuses_the_same(
         await async_producer.send(["orders"], b"value")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="partition must be an int, not bool"):
         await async_producer.send("orders", b"value", partition=True)
+
+
+async def test_python_warns_of_a_forgotten_await_by_the_name_of_the_call(
+    async_producer: AsyncProducer[Any, Any],
+) -> None:
+    with pytest.warns(RuntimeWarning, match=r"^coroutine 'AsyncProducer\.send' was never awaited$"):
+        async_producer.send("orders", b"value")
 
 
 # -- what to read ----------------------------------------------------------------------------------

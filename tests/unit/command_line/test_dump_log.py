@@ -138,9 +138,20 @@ def test_every_undamaged_file_of_a_log_is_dumped_without_an_error(log: Path) -> 
     assert "isvalid: false" not in done.stdout
     assert "offset: 4 position: " in done.stdout
     assert "producerId: 7 producerEpoch: 1 coordinatorEpoch: -1" in done.stdout
-    assert done.stderr.splitlines() == [
-        f"{log}/leader-epoch-checkpoint: unknown kind of file, skipped"
-    ]
+    assert done.stderr.splitlines() == [f"{log}/leader-epoch-checkpoint: skipped, it is text"]
+
+
+def test_an_unknown_kind_of_file_is_an_error_that_names_the_known_ones(
+    log: Path, tmp_path: Path
+) -> None:
+    misspelt = tmp_path / "00000000000000000000.lgo"
+    segment_file = log / "00000000000000000000.log"
+
+    done = dump(misspelt, segment_file)
+
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"{misspelt}: unknown kind of file; known: .checkpoint, .index, ")
+    assert f"Dumping {segment_file}" in done.stdout
 
 
 def test_a_damaged_batch_is_reported_with_its_position_and_the_dump_continues(

@@ -108,12 +108,26 @@ def test_rules_end_with_their_block_or_with_all() -> None:
     assert rules.rules == ()
 
 
-def test_a_rule_without_a_verb_only_counts() -> None:
+def test_a_rule_without_a_fault_only_counts_and_says_so_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     rules = FaultRules()
-    rule = rules.on("Produce")
+    rule = rules.on("Produce", node=0)
 
-    effect = rules.effect_on(request())
+    effects = [rules.effect_on(request()) for _ in range(2)]
 
-    assert rule.hits == 1
-    assert effect is not None
-    assert not effect.ends_request
+    assert rule.hits == 2
+    assert all(effect is not None and not effect.ends_request for effect in effects)
+    assert [record.getMessage() for record in caplog.records] == [
+        "A rule on Produce(node=0) has no fault and changes nothing: add .error(…) or another one"
+    ]
+
+
+@pytest.mark.parametrize("fault", ["delay", "throttle"])
+def test_a_rule_that_only_delays_is_a_fault(fault: str, caplog: pytest.LogCaptureFixture) -> None:
+    rules = FaultRules()
+    getattr(rules.on("Produce"), fault)(100)
+
+    rules.effect_on(request())
+
+    assert not caplog.records

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from typing import Any, TypeVar, get_type_hints
 
 from pyk.clients.config.client_config import ClientConfig
@@ -26,7 +26,9 @@ def with_options_of(config: type[ClientConfig], keywords: Any) -> Callable[[C], 
 
     def decorate(client: C) -> C:
         table: Any = config  # mypy does not take classes of attrs for hashable
-        constructor = client.__dict__["__init__"]
+        constructor = _with_clear_errors(client.__dict__["__init__"])
+        setattr(client, "__init__", constructor)  # noqa: B010 - mypy refuses the assignment
+        function: Any
         for function in (constructor, client.__dict__["from_properties"].__func__):
             signature = inspect.signature(function)
             function.__signature__ = _spread(signature, _parameters(table, keywords))
@@ -34,6 +36,32 @@ def with_options_of(config: type[ClientConfig], keywords: Any) -> Callable[[C], 
         return client
 
     return decorate
+
+
+def _with_clear_errors(constructor: Callable[..., None]) -> Callable[..., None]:
+    """Return the constructor, with errors about positional arguments that name the client.
+
+    Python's own would name a class that users do not know, and not what to do.
+    """
+
+    @wraps(constructor)
+    def construct(self: Any, *servers: Any, **keywords: Any) -> None:
+        client = type(self).__name__
+        if len(servers) > 1:
+            raise TypeError(
+                f"{client}() takes one positional argument, {REQUIRED}, not {len(servers)}: give "
+                "all others by name"
+            )
+        if servers and REQUIRED in keywords:
+            takes_topics = "topics" in inspect.signature(constructor).parameters
+            advice = "; give topics by name: topics=[…]" if takes_topics else ""
+            raise TypeError(
+                f"{client}() got {REQUIRED} twice: {servers[0]!r} by position, "
+                f"{keywords[REQUIRED]!r} by name{advice}"
+            )
+        constructor(self, *servers, **keywords)
+
+    return construct
 
 
 @cache  # a client and its asyncio twin have the same

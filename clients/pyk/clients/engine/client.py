@@ -38,6 +38,9 @@ from pyk.runtime.system_clock import SystemClock
 
 R = TypeVar("R")
 
+# A clock and a loop that belong together differ by roundings at most.
+MOST_SECONDS_APART = 1.0
+
 log = logging.getLogger(__name__)
 
 
@@ -102,11 +105,23 @@ class Client(RequestPath):
         if self.is_started:
             return
         self._check_usable(may_be_unstarted=True)
+        self._check_clock()
         default = self.config.request_timeout_ms / 1000
         await self.metadata_keeper.bootstrap(default if seconds is None else seconds)
         if not self.is_started:  # by a second call, meanwhile
             self.supervisor.spawn("keep metadata", self.metadata_keeper.run())
             self._loop = asyncio.get_running_loop()
+
+    def _check_clock(self) -> None:
+        """Raise unless the clock is that of the event loop, on which all deadlines are timers."""
+        loop = asyncio.get_running_loop()
+        before, now, after = loop.time(), self.clock.now(), loop.time()
+        if not before - MOST_SECONDS_APART <= now <= after + MOST_SECONDS_APART:
+            raise StateError(
+                "the clock of this client is not that of its event loop, as if it were given one "
+                "of a simulated world: a blocking client runs in real time, so use its asyncio "
+                "twin there"
+            )
 
     async def close(self, timeout: float = 5.0) -> None:
         """End all tasks and connections; returns within ``timeout`` seconds, whatever happens."""

@@ -17,7 +17,6 @@ Headers = Sequence[tuple[str, bytes | None]]
 """The headers of a record, as a batch holds them."""
 HeadersLike = Mapping[str, bytes | str | None] | Sequence[tuple[str, bytes | str | None]]
 
-HEADER = "header"
 NO_HEADERS: Headers = ()
 
 
@@ -59,9 +58,9 @@ def as_bytes(given: Any, what: str) -> bytes:
     try:
         return bytes(memoryview(given))
     except TypeError:
-        advice = "" if what == HEADER else f": give the producer a {what}_serializer"
         raise TypeError(
-            f"{what} must be bytes or str, not {type(given).__name__}{advice}"
+            f"{what} must be bytes or str, not {type(given).__name__}: give the producer a "
+            f"{what}_serializer"
         ) from None
 
 
@@ -78,9 +77,17 @@ def as_headers(given: HeadersLike) -> Headers:
             raise TypeError(f"a header must be a pair (name, value), not {pair!r}")
         name, value = pair
         if not isinstance(name, str):
-            raise TypeError(f"header name must be a str, not {type(name).__name__}")
-        headers.append((name, None if value is None else as_bytes(value, HEADER)))
+            raise TypeError(f"header name must be a str, not {type(name).__name__}: {name!r}")
+        headers.append((name, None if value is None else _header_value(value, name)))
     return tuple(headers)
+
+
+def _header_value(given: Any, name: str) -> bytes:
+    try:
+        return as_bytes(given, "value")
+    except TypeError:
+        what = type(given).__name__
+        raise TypeError(f"header {name!r} must be bytes or str, not {what}") from None
 
 
 def serialized(serializer: Any, topic: str, given: Any, what: str) -> Any:

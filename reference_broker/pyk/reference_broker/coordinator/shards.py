@@ -66,6 +66,10 @@ class Shards:
         """Return all shards over partitions of a topic."""
         return [runtime for name, runtime in self._runtimes.items() if name.topic == topic]
 
+    def is_loading(self, topic: str) -> bool:
+        """Return whether a shard over a partition of a topic is being loaded."""
+        return any(name.topic == topic for name in self._loading)
+
     def load(
         self, name: TopicPartition, shard_log: ShardLog, topic_id_of: TopicIdOf
     ) -> Iterator[int]:

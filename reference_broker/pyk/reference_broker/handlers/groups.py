@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.delete_groups import (
     DeletableGroupResult,
@@ -21,6 +19,7 @@ from pyk.reference_broker.coordinator.group.classic_group import GroupState
 from pyk.reference_broker.coordinator.group.description import describe_group
 from pyk.reference_broker.coordinator.group.description import list_groups as listed
 from pyk.reference_broker.coordinator.group.shard import GroupShard
+from pyk.reference_broker.coordinator.runtime import ShardRuntime
 from pyk.reference_broker.deferred import Deferred, HandlerResult, gather
 
 from .ask_group import GroupServices, ask_group, look_at_group
@@ -71,19 +70,34 @@ def _describe(
 def list_groups(
     services: GroupServices, request: ListGroupsRequest, context: RequestContext
 ) -> HandlerResult:
-    """List the groups that this broker coordinates."""
+    """List the groups that this broker coordinates, or respond with why some cannot be read."""
+    shards = services.shards
+    if shards.is_loading(GROUP_METADATA_TOPIC):
+        return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
-    def view(shard: GroupShard) -> list[ListedGroup]:
+    def view(shard: GroupShard) -> list[ListedGroup] | ErrorCode:
         return listed(shard.groups.values(), request.states_filter, request.types_filter)
 
-    def respond(found: list[list[ListedGroup]]) -> ListGroupsResponse:
-        return ListGroupsResponse(groups=list(chain.from_iterable(found)))
+    def look(runtime: ShardRuntime[GroupShard]) -> Deferred[list[ListedGroup] | ErrorCode]:
+        def failed(error: ErrorCode) -> list[ListedGroup] | ErrorCode:
+            if runtime not in shards.of_topic(GROUP_METADATA_TOPIC):
+                return []  # it was unloaded meanwhile: another broker lists them
+            is_here = error == ErrorCode.NOT_COORDINATOR  # as its log has failed
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE if is_here else error
 
-    def unloaded(_: ErrorCode) -> list[ListedGroup]:
-        return []  # another broker lists them
+        return runtime.look(view, failed)
 
-    runtimes = services.shards.of_topic(GROUP_METADATA_TOPIC)
-    return gather([runtime.look(view, unloaded) for runtime in runtimes]).then(respond)
+    def respond(found: list[list[ListedGroup] | ErrorCode]) -> ListGroupsResponse:
+        groups: list[ListedGroup] = []
+        for some in found:
+            if isinstance(some, ErrorCode):
+                return ListGroupsResponse(error_code=some)
+            groups += some
+        return ListGroupsResponse(groups=groups)
+
+    return gather([look(runtime) for runtime in shards.of_topic(GROUP_METADATA_TOPIC)]).then(
+        respond
+    )
 
 
 def delete_groups(

@@ -30,6 +30,10 @@ LOCALHOST = "localhost"
 FIRST_FREE_PORT = 49152
 # How often a SYN that is not answered is sent again: what Linux (since 6.5) and macOS begin with.
 SYN_RETRY_SECONDS = 1.0
+OTHER_LOOP = (
+    "this network is in memory and works within one event loop; a blocking client has a loop of "
+    "its own: use its asyncio twin"
+)
 
 
 class MemoryNetwork(Links):
@@ -106,6 +110,8 @@ class MemoryHost:
     async def connect(self, factory: ProtocolFactory, address: Address) -> asyncio.BufferedProtocol:
         """Connect from this host. While no packet gets through, TCP tries again, and this waits."""
         end, listeners = (address.host, address.port), self._network._listeners
+        if end in listeners and listeners[end].loop is not asyncio.get_running_loop():
+            raise OSError(OTHER_LOOP)
         target = listeners[end].host if end in listeners else address.host
         there, back = self._network.link(self.name, target), self._network.link(target, self.name)
         await asyncio.sleep(there.latency)
@@ -143,6 +149,7 @@ class MemoryListener:
         self.host = host
         """The name of the host that it is at."""
         self.factory = factory
+        self.loop = asyncio.get_running_loop()
         self.port = end[1]
         self._when_closed = when_closed
 

@@ -323,3 +323,14 @@ async def test_an_observer_learns_both_ends_of_what_is_sent() -> None:
         ("alice", "broker", b"\0\0\0\2hi"),
         ("broker", "alice", b"\0\0\0\2hi"),
     ]
+
+
+async def test_another_event_loop_is_refused_with_what_to_use_instead() -> None:
+    network = MemoryNetwork()
+    await listening(network)
+
+    def connect_elsewhere() -> None:
+        asyncio.run(connect(network))
+
+    with pytest.raises(OSError, match=r"works within one event loop.*: use its asyncio twin"):
+        await asyncio.to_thread(connect_elsewhere)

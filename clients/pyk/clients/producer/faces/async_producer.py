@@ -141,6 +141,14 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
     async def _send_slowly(self, record: WaitingRecord) -> Delivery:
         return await self._run(self._core.record_send.steps(self._append_waiting, record))
 
+    async def _and_call(self, sending: Awaitable[Delivery], on_delivery: OnDelivery) -> Delivery:
+        delivery = await sending
+        delivery.add_done_callback(on_delivery)
+        return delivery
+
+    # What Python's warning about a forgotten await names.
+    _send_slowly.__qualname__ = _and_call.__qualname__ = "AsyncProducer.send"
+
     async def _run(self, steps: Steps[R]) -> R:
         self._core.client.check_place()
         return await run_awaited(steps, self._core.wait)

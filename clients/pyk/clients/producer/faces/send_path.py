@@ -259,7 +259,7 @@ class AsyncSendPath(SendPath):
         delivery = self._send(topic, value, key, partition, headers, timestamp_ms)
         if type(delivery) is not Delivery:
             waiting: Coroutine[Any, Any, Delivery] = delivery
-            return waiting if on_delivery is None else _and_call(waiting, on_delivery)
+            return waiting if on_delivery is None else self._and_call(waiting, on_delivery)
         if on_delivery is not None:
             delivery.add_done_callback(on_delivery)
         completed = CompletedSend.__new__(CompletedSend)
@@ -268,6 +268,12 @@ class AsyncSendPath(SendPath):
         self._sent += 1
         completed._must_yield = self._sent % YIELD_EVERY == 0
         return completed
+
+    def _and_call(
+        self, sending: Awaitable[Delivery], on_delivery: OnDelivery
+    ) -> Coroutine[Any, Any, Delivery]:
+        """Await a delivery, then add the callback; the producer is the coroutine's name."""
+        raise NotImplementedError
 
 
 class CompletedSend:
@@ -301,9 +307,3 @@ class CompletedSend:
 
     def close(self) -> None:
         """Do nothing: the record is on its way."""
-
-
-async def _and_call(sending: Awaitable[Delivery], on_delivery: OnDelivery) -> Delivery:
-    delivery = await sending
-    delivery.add_done_callback(on_delivery)
-    return delivery

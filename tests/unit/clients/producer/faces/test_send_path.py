@@ -147,7 +147,7 @@ def test_mistakes_of_the_caller_raise_at_once_and_leave_nothing_behind(arguments
         (5, "headers must be a mapping or"),
         ("ab", "headers must be a mapping or"),
         (["ab"], r"a header must be a pair \(name, value\), not 'ab'"),
-        ({"h": 5}, "header must be bytes or str, not int$"),
+        ({"trace": 5}, "header 'trace' must be bytes or str, not int$"),
     ],
 )
 def test_invalid_headers_are_named(headers, words):
