@@ -99,14 +99,14 @@ async def test_a_pattern_in_a_group_survives_an_answer_that_leaves_the_topic_out
 
 def leave_out_topics_once(consumer: AsyncConsumer[Any, Any]) -> None:
     """Let the next answer with metadata name no topics."""
-    keeper: Any = consumer._core.client.metadata_keeper
-    plain = keeper._ask
+    source: Any = consumer._core.client.metadata_keeper._source
+    plain = source._ask
 
     async def ask(node_id: int) -> Any:
-        keeper._ask = plain
+        source._ask = plain
         return attrs.evolve(await plain(node_id), topics=())
 
-    keeper._ask = ask
+    source._ask = ask
 
 
 @SUBSCRIPTIONS

@@ -1,55 +1,38 @@
-"""Keeps the metadata image up to date: drives :mod:`.metadata` and :mod:`.metadata_refresh`."""
+"""Keep the metadata image up to date: drive :mod:`.metadata` and :mod:`.metadata_refresh`.
+
+Whom to ask, and how, is in :mod:`.metadata_source`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
-
-import attrs
 
 from pyk.clients.config.client_config import REBOOTSTRAP
 from pyk.clients.engine.backoff import Backoff
-from pyk.clients.engine.connection import VersionedRequest
 from pyk.clients.engine.connection_pool import ConnectionPool
-from pyk.clients.engine.dialer import SILENCE
-from pyk.clients.engine.metadata import MetadataImage, MetadataUpdate, Node, TopicMetadata
+from pyk.clients.engine.metadata import MetadataImage, MetadataUpdate, Node
 from pyk.clients.engine.metadata_refresh import MetadataRefresh
+from pyk.clients.engine.metadata_source import MetadataSource
 from pyk.clients.engine.node_connection import Environment
-from pyk.clients.engine.race import NoResponseError, first_response
+from pyk.clients.engine.race import NoResponseError
 from pyk.clients.engine.topic_interest import TopicInterest
 from pyk.clients.errors import (
     BootstrapError,
-    BrokerNotAvailableError,
-    ConnectionAttempt,
     KafkaError,
     KafkaTimeoutError,
-    MalformedResponseError,
-    NodeDisconnectedError,
     NodeUnavailableError,
     RebootstrapRequiredError,
-    Stage,
-    error_for,
 )
 from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import because
-from pyk.protocol.errors import ErrorCode, MalformedMessageError
-from pyk.protocol.messages.metadata import (
-    MetadataRequest,
-    MetadataRequestTopic,
-    MetadataResponse,
-)
-from pyk.protocol.versions import ALL_VERSIONS
+from pyk.protocol.errors import MalformedMessageError
 
 log = logging.getLogger(__name__)
-
-FIRST_VERSION_THAT_MAY_NOT_CREATE = 4
-
-# How long one server may be silent before the next is asked as well.
-HEAD_START = 0.5
 
 
 class Endpoint(Protocol):
@@ -80,9 +63,14 @@ class MetadataKeeper:
         self.last_error: KafkaError | None = None
         self._shared = shared
         self._pool = pool
-        self._allow_auto_topic_creation = allow_auto_topic_creation
-        # A topic that records wait for is created again after it was deleted.
-        self._has_records_for = has_records_for
+        self._source = MetadataSource(
+            shared,
+            pool,
+            self.interest,
+            allow_auto_topic_creation=allow_auto_topic_creation,
+            has_records_for=has_records_for,
+            has_partitions=self._has_partitions,
+        )
         self._refresh = MetadataRefresh(
             max_age=config.metadata_max_age_ms / 1000,
             backoff=Backoff(config.retry_backoff_ms / 1000, config.retry_backoff_max_ms / 1000),
@@ -153,7 +141,7 @@ class MetadataKeeper:
         self._refresh.asked()
         try:
             async with asyncio.timeout(timeout):
-                self._accept(await self._ask_bootstrap_servers())
+                self._accept(await self._source.ask_bootstrap_servers())
         except NoResponseError as error:
             errors = error.errors
         except TimeoutError:
@@ -162,7 +150,7 @@ class MetadataKeeper:
             return
         raise BootstrapError(
             "none of the bootstrap servers led to the cluster",
-            attempts=self._attempts(errors, timeout),
+            attempts=self._source.attempts(errors, timeout),
         )
 
     async def run(self) -> None:
@@ -191,7 +179,7 @@ class MetadataKeeper:
         if self._must_rebootstrap():
             return await self._rebootstrapped()
         try:
-            return await first_response(self._pool.candidates(), self._ask, HEAD_START)
+            return await self._source.ask_nodes()
         except NoResponseError as error:
             all_are_gone = all(isinstance(one, NodeUnavailableError) for one in error.errors)
             if not (all_are_gone and self._may_rebootstrap):
@@ -204,14 +192,13 @@ class MetadataKeeper:
         level = logging.DEBUG if self._refresh.failing_since else logging.INFO
         log.log(level, "No known broker answers: beginning again at the bootstrap servers")
         try:
-            return await self._ask_bootstrap_servers()
+            return await self._source.ask_bootstrap_servers()
         except NoResponseError as error:
             raise error.errors[0] from None
 
-    async def _ask_bootstrap_servers(self) -> MetadataUpdate:
-        servers = list(self._pool.bootstrap_nodes)
-        self._shared.random.shuffle(servers)
-        return await first_response(servers, self._ask, HEAD_START)
+    def _has_partitions(self, topic: str) -> bool:
+        known = self.image.topic(topic)
+        return known is not None and bool(known.partitions)
 
     @property
     def _may_rebootstrap(self) -> bool:
@@ -228,58 +215,6 @@ class MetadataKeeper:
             and since is not None
             and self._shared.clock.now() - since >= trigger
         )
-
-    async def _ask(self, node_id: int) -> MetadataUpdate:
-        """Ask a node, and let it create the topics that do not exist and may be created.
-
-        This takes a separate request, because its permission to create is for all of its topics: a
-        deleted topic that is only remembered would come back (``auto.create.topics.enable``).
-        """
-        topics = None if self.interest.wants_all else self.interest.topics
-        answer = await self._answer(node_id, topics)
-        missing = {topic.name for topic in answer.topics if self._may_create(topic)}
-        if not missing:
-            return answer
-        created = await self._answer(node_id, missing, may_create=True)
-        others = [topic for topic in answer.topics if topic.name not in missing]
-        return attrs.evolve(answer, topics=(*others, *created.topics))
-
-    def _may_create(self, topic: TopicMetadata) -> bool:
-        """Return whether a missing topic is still in use, and not only remembered."""
-        if topic.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            return False
-        known = self.image.topic(topic.name)
-        is_wanted = (
-            known is None
-            or not known.partitions
-            or self.interest.is_awaited(topic.name)
-            or self._has_records_for(topic.name)
-        )
-        return self._allow_auto_topic_creation and is_wanted
-
-    async def _answer(
-        self, node_id: int, topics: Collection[str] | None, *, may_create: bool = False
-    ) -> MetadataUpdate:
-        """Ask a node for topics, all if they are None."""
-        question = _question_for(topics, may_create=may_create)
-        connection = self._pool.connection(node_id, "main")
-        timeout = self._shared.config.request_timeout_ms / 1000
-        answered: asyncio.Future[MetadataResponse] = asyncio.get_running_loop().create_future()
-        connection.submit(question, timeout, ALL_VERSIONS, answered)
-        response = await answered
-        if response.error_code != ErrorCode.NONE:
-            raise error_for(response.error_code, node_id=node_id)
-        if not response.brokers:
-            raise BrokerNotAvailableError(
-                f"{connection.node} knows of no broker yet, not even of itself: it is starting",
-                node_id=node_id,
-            )
-        try:
-            return MetadataUpdate.of(response, names_all_topics=topics is None)
-        except MalformedMessageError as error:
-            raise MalformedResponseError(
-                f"{connection.node} sent invalid metadata: {error}", node_id=node_id
-            ) from error
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -331,37 +266,3 @@ class MetadataKeeper:
                 waiter.set_result(None)
         for listener in self._listeners:
             listener(image)
-
-    def _attempts(self, errors: list[KafkaError], timeout: float) -> list[ConnectionAttempt]:
-        """Return how far each bootstrap server came, in the order of the configuration."""
-        attempts: list[ConnectionAttempt] = []
-        failed = {error.node_id: error for error in errors}
-        for node_id in self._pool.bootstrap_nodes:
-            progress = self._pool.connection(node_id, "main").progress
-            error = failed.get(node_id)
-            if isinstance(error, NodeUnavailableError) and error.attempts:
-                attempts += error.attempts
-            elif error is not None:
-                progress.stage = Stage.METADATA
-                is_cut_off = isinstance(error, NodeDisconnectedError)
-                attempts.append(progress.failed(str(error), CUT_OFF if is_cut_off else ""))
-            else:
-                hint = SILENCE[progress.stage]
-                attempts.append(progress.failed(f"no answer within {timeout:g} s", hint))
-        return attempts
-
-
-def _question_for(topics: Collection[str] | None, *, may_create: bool = False) -> VersionedRequest:
-    names = None if topics is None else sorted(topics)
-
-    def question(version: int) -> MetadataRequest:
-        return MetadataRequest(
-            topics=None if names is None else [MetadataRequestTopic(name=name) for name in names],
-            # Older brokers create what they are asked about, and cannot be told not to.
-            allow_auto_topic_creation=may_create or version < FIRST_VERSION_THAT_MAY_NOT_CREATE,
-        )
-
-    return VersionedRequest(MetadataRequest, question)
-
-
-CUT_OFF = "a listener that requires SASL closes connections like this"
