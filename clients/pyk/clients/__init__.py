@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         TimestampType,
     )
     from pyk.clients.errors import *  # noqa: F403
+    from pyk.clients.offsets import ConsumerGroupMetadata
     from pyk.clients.producer import (
         AsyncProducer,
         BatchDelivery,
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
         "ConfigSource",
         "Consumer",
         "ConsumerGroupDescription",
+        "ConsumerGroupMetadata",
         "ConsumerHealth",
         "ConsumerRecord",
         "ConsumerRecords",
@@ -143,6 +145,7 @@ _HOMES = {
     "ConfigSource": "admin",
     "Consumer": "consumer",
     "ConsumerGroupDescription": "admin",
+    "ConsumerGroupMetadata": "offsets",
     "ConsumerHealth": "consumer",
     "ConsumerRecord": "consumer",
     "ConsumerRecords": "consumer",

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pyk.clients.offsets.consumed import (
+    ConsumedOffsets,
+    ConsumerGroupMetadata,
+    TransactionReads,
+)
 from pyk.clients.offsets.groups import (
     FIRST_COMMIT_VERSION,
     FIRST_FETCH_VERSION,
     LAST_COMMIT_VERSION,
     LAST_FETCH_VERSION,
+    OUTSIDER,
     Identity,
     committed_offsets,
     deleted_offsets,
@@ -36,10 +42,14 @@ __all__ = [
     "FIRST_VERSION_OF_EPOCH_ENDS",
     "LAST_COMMIT_VERSION",
     "LAST_FETCH_VERSION",
+    "OUTSIDER",
+    "ConsumedOffsets",
+    "ConsumerGroupMetadata",
     "EpochQuestion",
     "Identity",
     "ListedOffset",
     "OffsetSpec",
+    "TransactionReads",
     "committed_offsets",
     "delete_records_request",
     "deleted_offsets",

@@ -100,6 +100,11 @@ class AutoCommit:
         """Return whether not everything before ``position`` is committed, as far as is known."""
         return self._committed.get(partition, (-1, -1))[0] < position
 
+    def committed_at(self, partition: TopicPartition, version: int) -> int | None:
+        """Return what is committed since the position got its ``version``, None if nothing."""
+        offset, committed_version = self._committed.get(partition, (-1, -1))
+        return offset if committed_version == version else None
+
     def began(self, now: float) -> None:
         self.due_at = now + self._interval
 

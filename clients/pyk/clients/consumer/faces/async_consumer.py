@@ -141,6 +141,12 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         function(*args, **kwargs)
         return DONE
 
+    def _at_once_on_loop(self, function: Callable[..., R], *args: Any) -> R:
+        self._refuse_others()
+        if self._user is None and self._is_taker():
+            self._reader.go_back()
+        return function(*args)
+
     async def _do(self, step: Step) -> Any:
         if isinstance(step, OnLoop):
             return await step.function()

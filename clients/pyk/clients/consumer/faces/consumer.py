@@ -162,6 +162,9 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         with self._use:
             return self._ask(call)
 
+    def _at_once_on_loop(self, function: Callable[..., R], *args: Any) -> R:
+        return self._at_once(function, *args)
+
     def _ask(
         self, call: Callable[P, Coroutine[Any, Any, R]], *args: P.args, **kwargs: P.kwargs
     ) -> R:

@@ -18,6 +18,7 @@ from pyk.clients.consumer.faces.limits import CallLimits
 from pyk.clients.consumer.faces.position_calls import PositionCalls
 from pyk.clients.consumer.faces.standing import Standing
 from pyk.clients.consumer.faces.subscription_calls import SubscriptionCalls
+from pyk.clients.consumer.faces.transaction_calls import TransactionCalls
 from pyk.clients.consumer.fetching.fetch_loop import FetchLoop
 from pyk.clients.consumer.fetching.fetcher import Fetcher
 from pyk.clients.consumer.group.actions import ApplicationEvent
@@ -40,8 +41,8 @@ class ConsumerCore:
 
     Everything here is called on the loop of the client, except the ``reader``, with which the
     application takes records in its own thread. What the application calls is divided by what it is
-    about: ``subscription_calls``, ``position_calls``, ``commit_calls``, ``standing``; ``events``
-    are its events.
+    about: ``subscription_calls``, ``position_calls``, ``commit_calls``, ``transaction_calls``,
+    ``standing``; ``events`` are its events.
     """
 
     def __init__(
@@ -145,6 +146,14 @@ class ConsumerCore:
             check=self.check,
         )
         self.commit_calls = CommitCalls(self.group, self.limits, ready=self.ready)
+        self.transaction_calls = TransactionCalls(
+            self.group,
+            self.partitions,
+            self.positions,
+            commits_by_itself=self.config.enable_auto_commit,
+            look=self._look,
+            check=self.check,
+        )
         self.events = ApplicationEvents(
             self.group,
             self.buffer,

@@ -10,9 +10,9 @@ import asyncio
 import os
 import random as randomness
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
-from typing import Any, Generic, Self, Unpack
+from typing import Any, Generic, Self, TypeVar, Unpack
 
 from pyk.clients.config import ConsumerConfig, ConsumerOptions
 from pyk.clients.config.properties_file import read_properties
@@ -24,12 +24,16 @@ from pyk.clients.consumer.faces.closing import ClosingDeadlines, warn_of_dropped
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats
 from pyk.clients.consumer.faces.steps import Steps, TellListener, on_loop
+from pyk.clients.consumer.faces.transaction_calls import ReadsAtOnce
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
+from pyk.clients.offsets import ConsumerGroupMetadata, TransactionReads
 from pyk.clients.payload import K, V
 from pyk.clients.topic_partition import TopicPartition
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import Network
+
+R = TypeVar("R")
 
 
 @with_options_of(ConsumerConfig, ConsumerOptions)
@@ -107,6 +111,23 @@ class ConsumerFace(Generic[K, V]):
         """Return the consumer's counters at this moment."""
         return self._core.standing.stats()
 
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Return the member of the group that this consumer is now.
+
+        ``producer.send_offsets_to_transaction`` needs it. The generation is -1 and the member id is
+        empty before the consumer has joined, and if its partitions are assigned by hand. Raises
+        :class:`StateError` without a ``group_id``.
+        """
+        metadata: ConsumerGroupMetadata = self._at_once_on_loop(
+            self._core.transaction_calls.group_metadata
+        )
+        return metadata
+
+    @property
+    def _transaction_reads(self) -> TransactionReads:
+        """The part of this consumer in the transactions of a producer."""
+        return ReadsAtOnce(self._core.transaction_calls, self._at_once_on_loop)
+
     # -- steps, which each face drives -------------------------------------------------------------
 
     def _attend_steps(self, deadline: float | None) -> Steps[None]:
@@ -149,6 +170,13 @@ class ConsumerFace(Generic[K, V]):
         yield from on_loop(commits.commit_all, timeout)
 
     # -- who uses the consumer ---------------------------------------------------------------------
+
+    def _at_once_on_loop(self, function: Callable[..., R], *args: Any) -> R:
+        """Return the result of a function that never waits, called on the consumer's loop.
+
+        Raises while another thread, or task, is inside poll or iteration.
+        """
+        raise NotImplementedError
 
     def _is_taker(self) -> bool:
         """Tell whether who calls may say that what was handed out last is finished."""

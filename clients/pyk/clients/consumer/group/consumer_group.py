@@ -18,6 +18,7 @@ from pyk.clients.consumer.group.protocols import new_membership
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError
+from pyk.clients.offsets import OUTSIDER, ConsumerGroupMetadata
 from pyk.clients.topic_partition import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ class ConsumerGroup:
         self._error_was_raised = False
         self._last_commit: asyncio.Task[None] | None = None
         self.group_id = config.group_id
+        self._group_instance_id = config.group_instance_id
         self.membership = membership = new_membership(client, config)
         self.driver = MembershipDriver(
             client,
@@ -172,6 +174,7 @@ class ConsumerGroup:
 
     def _drop(self, partitions: Collection[TopicPartition]) -> None:
         """Take partitions away from the application, and commit nothing of them."""
+        self.commits.taken_away(partitions)
         for assigned in self._partitions:
             if assigned.topic_partition in partitions:
                 assigned.buffer.assignment.is_lost = True
@@ -207,6 +210,20 @@ class ConsumerGroup:
     @property
     def is_member(self) -> bool:
         return self.membership.standing.is_member
+
+    @property
+    def may_commit(self) -> bool:
+        """Return whether offsets may be committed now: as a member, or from outside of the
+        group."""
+        return self.membership.standing.identity is not None
+
+    @property
+    def metadata(self) -> ConsumerGroupMetadata:
+        """Return the member under which offsets are committed now."""
+        identity = self.membership.standing.identity or OUTSIDER
+        return ConsumerGroupMetadata(
+            self.group_id, identity.generation_id, identity.member_id, self._group_instance_id
+        )
 
     def leave(self, reason: str) -> Leave | None:
         """Drop the assignment of the group, and return what is left to tell its coordinator."""

@@ -12,6 +12,7 @@ from pyk.clients.consumer.commits.commits import AutoCommit, Finished, Offsets
 from pyk.clients.consumer.commits.committer import Committer, is_ours_by, not_a_member
 from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
 from pyk.clients.consumer.group.membership import Membership
+from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.engine.client import Client
@@ -47,6 +48,9 @@ class GroupCommits:
         """The last assignment of each partition that the application knows of."""
         self._lost: list[TopicPartition] = []
         """Partitions that were lost with uncommitted records, until the application knows it."""
+        self._taken_away: dict[TopicPartition, int] = {}
+        """Partitions that were taken away, also by a revocation that the application knows of, and
+        the position before which records were not committed; until the next transaction ends."""
         self._committer = Committer(
             client,
             config.group_id,
@@ -72,6 +76,21 @@ class GroupCommits:
     def losses_heard(self) -> None:
         """Record that the application knows of all losses."""
         self._lost.clear()
+
+    def taken_away(self, partitions: Collection[TopicPartition]) -> None:
+        """Record that partitions are about to be dropped."""
+        for partition in self._uncommitted(frozenset(partitions)):
+            self._taken_away[partition] = self._partitions[partition].buffer.position
+
+    def taken_away_heard(self) -> None:
+        """Record that the records of partitions that were taken away are in no transaction."""
+        self._taken_away.clear()
+
+    def check_nothing_taken_away(self) -> None:
+        """Raise :class:`CommitFailedError` if records were handed out and not committed before
+        their partition was taken away: another member hands them out again."""
+        if self._taken_away:
+            raise not_a_member(next(iter(self._taken_away)))
 
     def forget(self, partitions: Collection[TopicPartition]) -> None:
         """Forget the committed offsets of partitions that other members may commit now."""
@@ -109,6 +128,23 @@ class GroupCommits:
                     target = OffsetAndMetadata(offset, "", known_epoch)
                     found[partition] = Finished(target, assigned.version)
         return found
+
+    def restart_offset(self, assigned: AssignedPartition) -> int:
+        """Return the position before the records that were handed out and not committed.
+
+        That is the last committed offset, or where the position was set since; -1 if unknown.
+        """
+        committed = self._auto_commit.committed_at(assigned.topic_partition, assigned.version)
+        return assigned.buffer.begun if committed is None else committed
+
+    def stored_by_transaction(
+        self, offsets: Offsets, versions: Mapping[TopicPartition, int]
+    ) -> None:
+        """Record that a producer has committed offsets of these positions."""
+        self._stored(offsets, versions)
+        for partition, offset in offsets.items():
+            if self._taken_away.get(partition, offset.offset + 1) <= offset.offset:
+                del self._taken_away[partition]
 
     async def commit(self, wanted: OffsetsToCommit, deadline: float) -> None:
         """Commit offsets that the application names.

@@ -1,0 +1,156 @@
+"""What a consumer contributes to transactions: which offsets to commit, and where to go back to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN
+from pyk.clients.consumer.group.consumer_group import ConsumerGroup
+from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
+from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.errors import CommitFailedError, StateError
+from pyk.clients.offsets import ConsumedOffsets, ConsumerGroupMetadata
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+
+
+@attrs.frozen
+class TransactionMark:
+    """Where partitions are read again if a transaction is aborted.
+
+    ``starts`` has the partition as it was assigned then, and an offset, -1 if unknown.
+    """
+
+    starts: dict[TopicPartition, tuple[AssignedPartition, int]]
+
+
+class TransactionCalls:
+    """The calls of :class:`TransactionReads`, on the loop of the consumer.
+
+    ``look`` makes the fetch loop look at what has changed; ``check`` raises if the consumer cannot
+    be used. All of it raises :class:`StateError` if the consumer has no ``group_id``, and except
+    for :meth:`group_metadata` also if it commits by itself.
+    """
+
+    def __init__(
+        self,
+        group: ConsumerGroup | None,
+        partitions: AssignedPartitions,
+        positions: Positions,
+        *,
+        commits_by_itself: bool,
+        look: Callable[[], None],
+        check: Callable[[], None],
+    ) -> None:
+        self._group_or_none = group
+        self._partitions = partitions
+        self._positions = positions
+        self._commits_by_itself = commits_by_itself
+        self._look = look
+        self._check = check
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        self._check()
+        if self._group_or_none is None:
+            raise StateError("a consumer has group metadata only with a group_id: give it one")
+        return self._group_or_none.metadata
+
+    def begin(self) -> TransactionMark:
+        group = self._group()
+        return TransactionMark(
+            {
+                assigned.topic_partition: (assigned, group.commits.restart_offset(assigned))
+                for assigned in self._partitions
+            }
+        )
+
+    def consumed(self, mark: TransactionMark) -> ConsumedOffsets:
+        group = self._group()
+        group.commits.check_nothing_taken_away()
+        offsets: dict[TopicPartition, OffsetAndMetadata] = {}
+        versions: dict[TopicPartition, int] = {}
+        for assigned in self._partitions:
+            buffer = assigned.buffer
+            start = self._start(assigned, mark)
+            position = buffer.position
+            if position == UNKNOWN and start != UNKNOWN:
+                raise _unknown_position(assigned.topic_partition)
+            if position != start:
+                epoch = buffer.position_epoch
+                known_epoch = None if epoch == UNKNOWN else epoch
+                offsets[assigned.topic_partition] = OffsetAndMetadata(position, "", known_epoch)
+                versions[assigned.topic_partition] = buffer.version
+        if offsets and not group.may_commit:
+            raise _not_a_member(next(iter(offsets)))
+        return ConsumedOffsets(group.metadata, offsets, versions)
+
+    def committed(self, consumed: ConsumedOffsets) -> None:
+        self._group().commits.stored_by_transaction(consumed.offsets, consumed.versions)
+
+    def return_to(self, mark: TransactionMark) -> None:
+        group = self._group()
+        for assigned in self._partitions:
+            start = self._start(assigned, mark)
+            if start not in (UNKNOWN, assigned.buffer.position):
+                self._positions.seek(assigned, start, UNKNOWN)
+        group.commits.taken_away_heard()
+        self._look()
+
+    def _start(self, assigned: AssignedPartition, mark: TransactionMark) -> int:
+        """Return where a partition is read again, -1 if unknown."""
+        marked, offset = mark.starts.get(assigned.topic_partition, (None, UNKNOWN))
+        if marked is assigned and offset != UNKNOWN:
+            return offset
+        return self._group().commits.restart_offset(assigned)
+
+    def _group(self) -> ConsumerGroup:
+        self._check()
+        if self._group_or_none is None:
+            raise StateError("a consumer takes part in transactions only with a group_id")
+        if self._commits_by_itself:
+            raise StateError(
+                "the consumer would commit offsets outside of the transaction: create it with "
+                "enable_auto_commit=False"
+            )
+        return self._group_or_none
+
+
+class ReadsAtOnce:
+    """:class:`TransactionReads` of one face; ``at_once`` calls a function on the consumer's
+    loop."""
+
+    def __init__(self, calls: TransactionCalls, at_once: Callable[..., Any]) -> None:
+        self._calls = calls
+        self._at_once = at_once
+
+    def begin(self) -> Any:
+        return self._at_once(self._calls.begin)
+
+    def consumed(self, mark: Any) -> ConsumedOffsets:
+        found: ConsumedOffsets = self._at_once(self._calls.consumed, mark)
+        return found
+
+    def committed(self, consumed: ConsumedOffsets) -> None:
+        self._at_once(self._calls.committed, consumed)
+
+    def return_to(self, mark: Any) -> None:
+        self._at_once(self._calls.return_to, mark)
+
+
+def _unknown_position(partition: TopicPartition) -> StateError:
+    return StateError(
+        f"the position of {partition} is looked up after a seek or a reset, so the offset of what "
+        "was handed out before is unknown: abort the transaction"
+    )
+
+
+def _not_a_member(partition: TopicPartition) -> CommitFailedError:
+    return CommitFailedError(
+        f"the offset of {partition} cannot be committed in a transaction: this consumer is not in "
+        "its group at the moment, and another member may read the partition; abort the transaction",
+        topic=partition.topic,
+        partition=partition.partition,
+    )
