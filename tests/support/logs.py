@@ -9,7 +9,7 @@ from typing import Any
 from pyk.protocol.records import Compression, RecordBatchBuilder, read_batches
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import LogConfig
-from pyk.reference_broker.storage import FlushQueue, Log
+from pyk.reference_broker.storage import FlushQueue, Log, LogAppendResult, TransactionMarker
 from pyk.reference_broker.storage.disk import Disk, InlineDisk
 from pyk.runtime.filesystem import FileSystem, OsFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
@@ -104,6 +104,36 @@ def append(log: Log, *values: bytes, leader_epoch: int = 0, **more: Any) -> int:
     result = log.append_as_leader(batch(*values, **more), leader_epoch)
     log.high_watermark = log.log_end_offset
     return result.base_offset
+
+
+def append_in_transaction(
+    log: Log, *values: bytes, producer_id: int = 7, producer_epoch: int = 0, base_sequence: int = 0
+) -> int:
+    """Append a transactional batch, let the high watermark follow, return the base offset."""
+    return append(
+        log,
+        *values,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        is_transactional=True,
+    )
+
+
+def end_transaction(
+    log: Log,
+    *,
+    commit: bool,
+    producer_id: int = 7,
+    producer_epoch: int = 0,
+    coordinator_epoch: int = 0,
+    transaction_version: int = 0,
+) -> LogAppendResult:
+    """Append a marker, let the high watermark follow."""
+    marker = TransactionMarker(producer_id, producer_epoch, coordinator_epoch, commit)
+    result = log.end_transaction(marker, 0, transaction_version)
+    log.high_watermark = log.log_end_offset
+    return result
 
 
 def values(log: Log, offset: int | None = None, max_bytes: int = 1 << 20) -> list[bytes]:

@@ -8,13 +8,14 @@ on the disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from uuid import UUID
 
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.storage import (
     AppendOrigin,
+    EndedTransaction,
     EpochEntry,
     FencedLeaderEpochError,
     FileRecords,
@@ -25,6 +26,7 @@ from pyk.reference_broker.storage import (
     OffsetAndTimestamp,
     OffsetOutOfRangeError,
     StorageError,
+    TransactionMarker,
     UnknownLeaderEpochError,
 )
 from pyk.runtime import slotted
@@ -47,12 +49,16 @@ class Isolation(Enum):
 
 @slotted.frozen
 class PartitionRead:
-    """What a fetch finds in a partition: records, and the offsets as they are at this moment."""
+    """What a fetch finds in a partition: records, and the offsets as they are at this moment.
+
+    ``aborted_transactions`` are those that the records may be of, for readers of committed records.
+    """
 
     records: FileRecords
     high_watermark: int
     last_stable_offset: int
     log_start_offset: int
+    aborted_transactions: Sequence[EndedTransaction] = ()
 
 
 class Partition:
@@ -73,6 +79,7 @@ class Partition:
         self.in_sync_replicas: tuple[int, ...] = ()
         self._node_id = node_id
         self._listeners: list[Callable[[Partition], None]] = []
+        self._marker_listeners: list[Callable[[TransactionMarker, int], None]] = []
         log.flusher.when_moved = self._flushed
 
     def __repr__(self) -> str:
@@ -88,8 +95,8 @@ class Partition:
 
     @property
     def last_stable_offset(self) -> int:
-        """The offset below which all transactions are decided; there are none yet."""
-        return self.log.high_watermark
+        """The offset below which the outcome of all transactions is known, and cannot be lost."""
+        return self.log.last_stable_offset
 
     @property
     def log_start_offset(self) -> int:
@@ -110,6 +117,13 @@ class Partition:
 
     def add_listener(self, listener: Callable[[Partition], None]) -> None:
         self._listeners.append(listener)
+
+    def add_marker_listener(self, listener: Callable[[TransactionMarker, int], None]) -> None:
+        """Call ``listener`` with each marker and its offset, once it is in the log.
+
+        It is called before the high watermark moves, so before the marker counts.
+        """
+        self._marker_listeners.append(listener)
 
     def become_leader(
         self, leader_epoch: int, replicas: tuple[int, ...], in_sync_replicas: tuple[int, ...]
@@ -140,16 +154,43 @@ class Partition:
         sync.
         """
         self._require_leader()
-        if needs_all_replicas and len(self.in_sync_replicas) < self.log.config.min_insync_replicas:
-            raise NotEnoughReplicasError(
-                f"{len(self.in_sync_replicas)} replicas of {self.topic_partition} are in sync, "
-                f"min.insync.replicas is {self.log.config.min_insync_replicas}"
-            )
+        if needs_all_replicas:
+            self._require_in_sync_replicas()
         result = self.log.append_as_leader(records, self.leader_epoch, origin)
         if not result.is_duplicate:
             self._advance_high_watermark()
             self._notify()
         return result
+
+    def end_transaction(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        commit: bool,
+        *,
+        transaction_version: int = 0,
+    ) -> LogAppendResult:
+        """Append the marker that ends a producer's transaction; raise the ``LogError`` if not.
+
+        It counts when the high watermark has passed it. A marker that repeats the last one is
+        appended again. ``transaction_version`` is that of the transaction: from 2 on, the marker's
+        epoch must be higher than that of the records (KIP-890). Raises
+        ``InvalidProducerEpochError`` and ``TransactionCoordinatorFencedError`` for late markers.
+        """
+        self._require_leader()
+        self._require_in_sync_replicas()
+        marker = TransactionMarker(producer_id, producer_epoch, coordinator_epoch, commit)
+        result = self.log.end_transaction(marker, self.leader_epoch, transaction_version)
+        for listener in tuple(self._marker_listeners):
+            listener(marker, result.base_offset)
+        self._advance_high_watermark()
+        self._notify()
+        return result
+
+    def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Return whether a producer has written here in a transaction of this epoch, still open."""
+        return self.log.producers.has_open_transaction(producer_id, producer_epoch)
 
     def read(
         self,
@@ -167,8 +208,11 @@ class Partition:
         self.check_leader_epoch(current_leader_epoch)
         log, up_to_offset = self.log, self.end_offset(isolation)
         records = log.reader.read(offset, max_bytes, up_to_offset, min_one_batch=min_one_batch)
+        aborted: Sequence[EndedTransaction] = ()
+        if isolation is Isolation.READ_COMMITTED and records.size:
+            aborted = log.reader.aborted_transactions(offset, records, up_to_offset)
         return PartitionRead(
-            records, log.high_watermark, self.last_stable_offset, log.log_start_offset
+            records, log.high_watermark, log.last_stable_offset, log.log_start_offset, aborted
         )
 
     def is_in_older_segment(self, offset: int, isolation: Isolation) -> bool:
@@ -200,11 +244,12 @@ class Partition:
             return OffsetAndTimestamp(start, -1, self.log.leader_epochs.epoch_of(start))
         if timestamp_ms == LATEST_TIMESTAMP:
             return OffsetAndTimestamp(self.end_offset(isolation), -1, self.leader_epoch)
-        if timestamp_ms == MAX_TIMESTAMP:
-            return self.log.reader.find_newest_record()
         if timestamp_ms < MAX_TIMESTAMP:
             return None  # they ask for tiered storage
-        found = self.log.reader.find_timestamp(timestamp_ms)
+        if timestamp_ms == MAX_TIMESTAMP:
+            found = self.log.reader.find_newest_record()
+        else:
+            found = self.log.reader.find_timestamp(timestamp_ms)
         return found if found is not None and found.offset < self.end_offset(isolation) else None
 
     def end_offset_of_epoch(self, epoch: int, *, current_leader_epoch: int = -1) -> EpochEntry:
@@ -232,6 +277,13 @@ class Partition:
                 raise FencedLeaderEpochError(message)
             raise UnknownLeaderEpochError(message)
         self._require_leader()
+
+    def _require_in_sync_replicas(self) -> None:
+        if len(self.in_sync_replicas) < self.log.config.min_insync_replicas:
+            raise NotEnoughReplicasError(
+                f"{len(self.in_sync_replicas)} replicas of {self.topic_partition} are in sync, "
+                f"min.insync.replicas is {self.log.config.min_insync_replicas}"
+            )
 
     def _require_leader(self) -> None:
         if self.leader_id != self._node_id:

@@ -79,6 +79,10 @@ class BrokerConfig:
     max_incremental_fetch_session_cache_slots: int = integer(
         1000, minimum=0, doc="How many incremental fetch sessions the broker keeps."
     )
+    request_timeout_ms: int = integer(
+        30_000,
+        doc="How long transaction markers may take until all replicas in sync have them.",
+    )
     message_max_bytes: int = integer(
         1_048_588,
         minimum=0,

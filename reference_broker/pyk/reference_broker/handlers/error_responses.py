@@ -143,6 +143,31 @@ def _describe_producers(request: Any, response: Any, code: ErrorCode) -> None:
     ]
 
 
+def _write_txn_markers(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.write_txn_markers import (
+        WritableTxnMarkerPartitionResult,
+        WritableTxnMarkerResult,
+        WritableTxnMarkerTopicResult,
+    )
+
+    response.markers = [
+        WritableTxnMarkerResult(
+            producer_id=marker.producer_id,
+            topics=[
+                WritableTxnMarkerTopicResult(
+                    name=topic.name,
+                    partitions=[
+                        WritableTxnMarkerPartitionResult(partition_index=number, error_code=code)
+                        for number in topic.partition_indexes
+                    ],
+                )
+                for topic in marker.topics
+            ],
+        )
+        for marker in request.markers
+    ]
+
+
 _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.METADATA: _metadata,
     ApiKey.CREATE_TOPICS: _create_topics,
@@ -157,4 +182,5 @@ _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.DELETE_GROUPS: _delete_groups,
     ApiKey.JOIN_GROUP: _join_group,
     ApiKey.DESCRIBE_PRODUCERS: _describe_producers,
+    ApiKey.WRITE_TXN_MARKERS: _write_txn_markers,
 }

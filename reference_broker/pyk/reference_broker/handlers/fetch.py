@@ -6,6 +6,7 @@ from typing import Protocol
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import (
+    AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
     FetchPartition,
@@ -161,6 +162,11 @@ class _Reader:
         data = self._data(asked, read)
         if read.records.size:
             data.records = read.records
+        if read.aborted_transactions:
+            data.aborted_transactions = [
+                AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+                for each in read.aborted_transactions
+            ]
         return data
 
     def _find(self, fetched: FetchedPartition) -> Partition:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Protocol
 from uuid import UUID
 
@@ -24,12 +25,14 @@ from pyk.protocol.records.layout import (
     HEADER_BYTES,
     MAGIC,
     MAGIC_AT,
+    PRODUCER,
+    PRODUCER_ID_AT,
     TRANSACTIONAL,
 )
 from pyk.protocol.schema import Message
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.controller.image import MetadataImage
-from pyk.reference_broker.deferred import Deferred, HandlerResult
+from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.errors import ApiError, ConnectionClosedError
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.replicas import Replicas
@@ -40,10 +43,10 @@ from pyk.reference_broker.storage.errors import (
     UnsupportedCompressionTypeError,
 )
 from pyk.reference_broker.waiting_requests import WaitingRequests
-from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
 from .context import RequestContext
+from .delayed_appends import PendingAppend, is_acknowledged, wait_for_appends
 from .error_responses import error_response
 
 FIRST_VERSION_WITH_ZSTD = 7
@@ -72,22 +75,26 @@ def produce(
     """Append each partition's batch on its own; errors are per partition."""
     if request.acks not in (0, 1, ALL_REPLICAS):
         return _answer(request, _refuse(request, ErrorCode.INVALID_REQUIRED_ACKS))
-    if request.transactional_id is None and _has_transactional_batch(request):
+    producers = _transactional_producers(request)
+    if producers and request.transactional_id is None:
         # Kafka treats a missing id as one that no client may use.
         code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return _answer(request, _refuse(request, code))
+    if len(producers) > 1:
+        return _answer(request, _refuse(request, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
     response = ProduceResponse()
-    waiting: list[_WaitingPartition] = []
+    pending: list[PendingAppend] = []
     for topic in request.topic_data:
         answered = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
         response.responses.append(answered)
         for data in topic.partition_data:
-            result, unsafe = _append(services, topic, data, request.acks, context)
+            result, append = _append(services, topic, data, request.acks, context)
             answered.partition_responses.append(result)
-            if unsafe is not None:
-                waiting.append(unsafe)
-    if waiting and request.acks != 0:
-        return _wait(services, request, response, waiting)
+            if append is not None:
+                pending.append(append)
+    if pending and request.acks != 0:
+        deadline = services.moment().after(request.timeout_ms)
+        return wait_for_appends(services.waiting, response, pending, deadline)
     return _answer(request, response)
 
 
@@ -97,15 +104,18 @@ def _refuse(request: ProduceRequest, code: ErrorCode) -> Message:
     return error_response(ApiKey.PRODUCE, request, code)
 
 
-def _has_transactional_batch(request: ProduceRequest) -> bool:
+def _transactional_producers(request: ProduceRequest) -> AbstractSet[tuple[int, int]]:
+    """Return the producer ids and epochs of the transactional batches: there should be one."""
+    found: set[tuple[int, int]] = set()
     for topic in request.topic_data:
         for data in topic.partition_data:
             records = data.records
             if records is None or len(records) < HEADER_BYTES:
                 continue
             if records[ATTRIBUTES_AT + 1] & TRANSACTIONAL and records[MAGIC_AT] == MAGIC:
-                return True
-    return False
+                producer_id, producer_epoch, _ = PRODUCER.unpack_from(records, PRODUCER_ID_AT)
+                found.add((producer_id, producer_epoch))
+    return found
 
 
 def _answer(request: ProduceRequest, response: Message) -> Message | None:
@@ -129,7 +139,7 @@ def _append(
     data: PartitionProduceData,
     acks: int,
     context: RequestContext,
-) -> tuple[PartitionProduceResponse, _WaitingPartition | None]:
+) -> tuple[PartitionProduceResponse, PendingAppend | None]:
     """Return the result of one partition, and what it waits for if that is not safe yet."""
     result = PartitionProduceResponse(index=data.index, error_message=None)
     partition: Partition | None = None
@@ -151,8 +161,17 @@ def _append(
     result.base_offset = appended.base_offset
     result.log_append_time_ms = appended.log_append_time_ms
     result.log_start_offset = appended.log_start_offset
-    waiting = _WaitingPartition(partition, appended.last_offset + 1, acks == ALL_REPLICAS, result)
-    return result, None if waiting.try_complete() else waiting
+    next_offset, needs_all_replicas = appended.last_offset + 1, acks == ALL_REPLICAS
+    if is_acknowledged(partition, next_offset, needs_all_replicas):
+        return result, None
+    append = PendingAppend(
+        partition, next_offset, needs_all_replicas, partial(_refuse_append, result)
+    )
+    return result, None if append.try_complete() else append
+
+
+def _refuse_append(result: PartitionProduceResponse, code: ErrorCode, message: str | None) -> None:
+    result.error_code, result.error_message = code, message
 
 
 def _topic_name(services: ProduceServices, topic_id: UUID) -> str:
@@ -190,77 +209,3 @@ def _failed(
             leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
         )
     return result
-
-
-@slotted.frozen
-class _WaitingPartition:
-    """A batch that was appended but is not yet as safe as its producer asked for.
-
-    With acks=all, replicas in sync may still lack it. With acks=1 too, ``flush.messages`` may want
-    it on the disk first.
-    """
-
-    partition: Partition
-    next_offset: int
-    needs_all_replicas: bool
-    result: PartitionProduceResponse
-
-    @property
-    def key(self) -> TopicPartition:
-        return self.partition.topic_partition
-
-    def try_complete(self) -> bool:
-        """Return whether the batch is acknowledged or lost; ``result`` then tells which."""
-        failure = self.partition.failure
-        if not self.partition.is_leader:
-            self.result.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        elif failure is not None:
-            self.result.error_code, self.result.error_message = failure.code, failure.message
-        else:
-            acknowledged = self.partition.acknowledged_offset(
-                needs_all_replicas=self.needs_all_replicas
-            )
-            return acknowledged >= self.next_offset
-        return True
-
-
-@slotted.define(eq=False)
-class _DelayedProduce:
-    """A produce that waits for high watermarks or for the disk."""
-
-    response: ProduceResponse
-    waiting: list[_WaitingPartition]
-    deferred: Deferred[Message]
-
-    def try_complete(self) -> bool:
-        self.waiting = [each for each in self.waiting if not each.try_complete()]
-        if self.waiting:
-            return False
-        self.deferred.complete(self.response)
-        return True
-
-    def expire(self) -> None:
-        self._complete_with(ErrorCode.REQUEST_TIMED_OUT)
-
-    def fail(self) -> None:
-        self._complete_with(ErrorCode.UNKNOWN_SERVER_ERROR)
-
-    def _complete_with(self, code: ErrorCode) -> None:
-        # The batches are in the leader's log: both codes mean unknown, not failed.
-        for each in self.waiting:
-            each.result.error_code = code
-        self.deferred.complete(self.response)
-
-
-def _wait(
-    services: ProduceServices,
-    request: ProduceRequest,
-    response: ProduceResponse,
-    waiting: list[_WaitingPartition],
-) -> HandlerResult:
-    deferred: Deferred[Message] = Deferred()
-    operation = _DelayedProduce(response, waiting, deferred)
-    deadline = services.moment().after(request.timeout_ms)
-    # Kept when the client disconnects: the entry ends with the high watermark or the deadline.
-    services.waiting.produces.watch(operation, [each.key for each in waiting], deadline)
-    return deferred

@@ -77,7 +77,8 @@ def _producers(services: ProducerServices, topic: str, number: int) -> Partition
                 producer_epoch=entry.epoch,
                 last_sequence=entry.last_sequence,
                 last_timestamp=entry.last_timestamp,
-                coordinator_epoch=-1,
+                coordinator_epoch=entry.coordinator_epoch,
+                current_txn_start_offset=entry.current_txn_first_offset,
             )
             for entry in partition.log.producers
         ],

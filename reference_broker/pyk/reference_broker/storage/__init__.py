@@ -17,6 +17,7 @@ from pyk.reference_broker.storage.errors import (
     RecordTooLargeError,
     SegmentTooSmallError,
     StorageError,
+    TransactionCoordinatorFencedError,
     UnknownLeaderEpochError,
     UnsupportedCompressionTypeError,
 )
@@ -27,11 +28,14 @@ from pyk.reference_broker.storage.log import Log, LogAppendResult
 from pyk.reference_broker.storage.log_manager import LogManager
 from pyk.reference_broker.storage.maintenance import Task
 from pyk.reference_broker.storage.offset_lookup import OffsetAndTimestamp
+from pyk.reference_broker.storage.transaction_marker import TransactionMarker
+from pyk.reference_broker.storage.unstable_transactions import EndedTransaction
 
 __all__ = [
     "NO_RECORDS",
     "AppendOrigin",
     "CorruptRecordsError",
+    "EndedTransaction",
     "EpochEntry",
     "FencedLeaderEpochError",
     "FileRecords",
@@ -54,6 +58,8 @@ __all__ = [
     "SegmentTooSmallError",
     "StorageError",
     "Task",
+    "TransactionCoordinatorFencedError",
+    "TransactionMarker",
     "UnknownLeaderEpochError",
     "UnsupportedCompressionTypeError",
 ]

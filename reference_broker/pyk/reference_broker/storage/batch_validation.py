@@ -51,7 +51,6 @@ from pyk.reference_broker.storage.errors import (
     CorruptRecordsError,
     InvalidRecordError,
     InvalidTimestampError,
-    InvalidTransactionStateError,
     LogError,
     OffsetOutOfRangeError,
     RecordError,
@@ -211,10 +210,6 @@ def _check_client_batch(batch: RecordBatch, partition: TopicPartition) -> None:
         reason = f"producer {batch.producer_id} gave it epoch {batch.producer_epoch}"
     if reason:
         raise InvalidRecordError(f"batch for {partition} refused: {reason}")
-    if batch.is_transactional:
-        raise InvalidTransactionStateError(
-            f"batch for {partition} refused: producer {batch.producer_id} has no open transaction"
-        )
 
 
 def _check_timestamps(
@@ -266,7 +261,7 @@ def _as_stored(
     if append_time_ms >= 0:
         attributes |= LOG_APPEND_TIME
     records: Buffer = batch.data[HEADER_BYTES:]
-    target = _target_compression(config, batch.compression_type)
+    target = _target_compression(config, batch)
     if target is not batch.compression_type:
         records = compress(target, _decompressed(batch, block), _level_of(target, config))
         attributes = attributes & ~COMPRESSION_MASK | target.codec
@@ -294,9 +289,9 @@ def _new_header(
     return header[_PLACEMENT_BYTES:]
 
 
-def _target_compression(config: LogConfig, source: Compression) -> Compression:
-    if config.compression_type == "producer":
-        return source
+def _target_compression(config: LogConfig, batch: RecordBatch) -> Compression:
+    if config.compression_type == "producer" or batch.is_control:
+        return batch.compression_type
     if config.compression_type == "uncompressed":
         return Compression.NONE
     return Compression(config.compression_type)

@@ -10,7 +10,8 @@ LogError
 ├── OffsetOutOfRangeError      not between log start and log end
 ├── OutOfOrderSequenceError    a gap in the sequence numbers of a producer
 ├── InvalidProducerEpochError  a newer producer with the same id has written
-├── InvalidTransactionStateError
+├── InvalidTransactionStateError   a batch that does not belong to the open transaction
+├── TransactionCoordinatorFencedError  a newer coordinator has ended transactions
 ├── NotLeaderError             another broker, or none, leads the partition
 ├── FencedLeaderEpochError     the client knows an older leader epoch
 ├── UnknownLeaderEpochError    the client knows a newer leader epoch
@@ -82,6 +83,10 @@ class InvalidProducerEpochError(LogError):
 
 class InvalidTransactionStateError(LogError):
     code = ErrorCode.INVALID_TXN_STATE
+
+
+class TransactionCoordinatorFencedError(LogError):
+    code = ErrorCode.TRANSACTION_COORDINATOR_FENCED
 
 
 class NotLeaderError(LogError):

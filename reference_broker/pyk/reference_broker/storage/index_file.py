@@ -1,4 +1,4 @@
-"""Entries of a fixed size in a file that only grows: the base of both indexes of a segment.
+"""Entries of a fixed size in a file that only grows: the base of all indexes of a segment.
 
 New entries stay in memory until ``write``, so an append costs no system call. A process that dies
 before loses them, and the recovery of its log makes them again from the records.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import Any
 
 from pyk.runtime.filesystem.interface import File, FileSystem
@@ -18,10 +19,20 @@ from pyk.runtime.filesystem.interface import File, FileSystem
 class IndexFile:
     """The entries of one index: those in the file, and after them those not yet written.
 
-    ``was_whole`` tells whether the file was there, and ended with a whole entry, when it was found.
+    ``was_missing`` tells whether there was no file at first, ``was_whole`` whether there was one
+    that ended with a whole entry.
     """
 
-    __slots__ = ("_entry", "_filesystem", "_is_stale", "_stored", "_unwritten", "path", "was_whole")
+    __slots__ = (
+        "_entry",
+        "_filesystem",
+        "_is_stale",
+        "_stored",
+        "_unwritten",
+        "path",
+        "was_missing",
+        "was_whole",
+    )
 
     def __init__(self, filesystem: FileSystem, path: str, entry: struct.Struct) -> None:
         self.path = path
@@ -32,8 +43,9 @@ class IndexFile:
         try:
             size = filesystem.size(path)
         except FileNotFoundError:
-            self._stored, self.was_whole = 0, False
+            self._stored, self.was_missing, self.was_whole = 0, True, False
         else:
+            self.was_missing = False
             self._stored, self.was_whole = size // entry.size, size % entry.size == 0
 
     def __len__(self) -> int:
@@ -57,6 +69,12 @@ class IndexFile:
         return bisect_right(
             range(len(self)), value, key=lambda index: self._read(file, index)[field]
         )
+
+    def from_index(self, start: int) -> Iterator[tuple[Any, ...]]:
+        """Yield the entries from the one numbered ``start`` on."""
+        file = self._open() if start < self._stored else None
+        for index in range(start, len(self)):
+            yield self._read(file, index)
 
     def append(self, *values: int) -> None:
         self._unwritten += self._entry.pack(*values)

@@ -1,17 +1,19 @@
-"""The two indexes of a segment, filled as batches are appended to it."""
+"""The indexes of a segment, filled as batches are appended to it."""
 
 from __future__ import annotations
 
 from pyk.reference_broker.storage.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
 from pyk.reference_broker.storage.time_index import NO_TIMESTAMP, TimeIndex
+from pyk.reference_broker.storage.transaction_index import TransactionIndex
 from pyk.runtime.filesystem.interface import File, FileSystem
 
 INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
+TRANSACTION_INDEX_SUFFIX = ".txnindex"
 
 
 class SegmentIndexes:
-    """The offset index and the time index of one segment.
+    """The offset index, the time index and the transaction index of one segment.
 
     ``newest`` is what the time index says next: the largest timestamp of all batches.
     """
@@ -20,6 +22,9 @@ class SegmentIndexes:
         """``path`` is that of the segment's files, without a suffix."""
         self.offsets = OffsetIndex(filesystem, path + INDEX_SUFFIX, base_offset)
         self.times = TimeIndex(filesystem, path + TIME_INDEX_SUFFIX, base_offset)
+        self.transactions = TransactionIndex(
+            filesystem, path + TRANSACTION_INDEX_SUFFIX, base_offset
+        )
         self._base_offset = base_offset
         self._newest: tuple[int, int] | None = None
         self._bytes_since_entry = 0
@@ -33,11 +38,12 @@ class SegmentIndexes:
 
     @property
     def is_written(self) -> bool:
-        """Whether the files of both hold all entries."""
-        return self.offsets.entries.is_written and self.times.entries.is_written
+        """Whether the files hold all entries."""
+        indexes = (self.offsets, self.times, self.transactions)
+        return all(index.entries.is_written for index in indexes)
 
     def has_room_for(self, last_offset: int, max_index_bytes: int) -> bool:
-        """Whether both can take another entry, one with ``last_offset``."""
+        """Whether a batch with ``last_offset`` can have an entry in the first two."""
         return (
             last_offset - self._base_offset <= MAX_RELATIVE_OFFSET
             and self.offsets.entries.size_in_bytes <= max_index_bytes - self.offsets.entry.size
@@ -68,21 +74,24 @@ class SegmentIndexes:
         """Keep the entries below ``offset``; batches behind the last one are to be noted again."""
         self.offsets.truncate_to(offset)
         self.times.truncate_to(offset)
+        self.transactions.truncate_to(offset)
         self._newest = None
         self._bytes_since_entry = 0
 
     def clear(self) -> None:
-        """Empty both, to be filled again."""
+        """Empty all, to be filled again."""
         self.offsets.clear()
         self.times.clear()
+        self.transactions.entries.clear()
         self._newest = (NO_TIMESTAMP, self._base_offset)
         self._bytes_since_entry = 0
 
     def save(self) -> bool:
         """Write all entries into the files; return whether that changed a file."""
         changed = [index.entries.save() for index in (self.offsets, self.times)]
-        return any(changed)
+        return self.transactions.save() or any(changed)
 
     def write(self) -> list[File]:
         """Write all entries; return the files, for their owner to flush."""
-        return [self.offsets.entries.write(), self.times.entries.write()]
+        files = [self.offsets.entries.write(), self.times.entries.write()]
+        return files + self.transactions.write()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 
 from pyk.protocol.records import RecordBatch, RecordBatchError, UnsupportedMagicError, parse_batch
@@ -29,12 +29,13 @@ from pyk.reference_broker.storage.producer_state import ProducerStates
 from pyk.reference_broker.storage.segment import (
     DELETED_SUFFIX,
     LOG_SUFFIX,
-    MAX_OFFSET,
     SUFFIXES,
     BatchExtent,
     LogSegment,
 )
 from pyk.reference_broker.storage.segments import LogSegments
+from pyk.reference_broker.storage.stored_batches import read_batch
+from pyk.reference_broker.storage.transaction_marker import TransactionMarker
 from pyk.runtime import slotted
 from pyk.runtime.filesystem.atomic_write import TEMPORARY_SUFFIX
 from pyk.runtime.filesystem.interface import FileSystem
@@ -75,29 +76,31 @@ def load_log(
     segments.load(names)
     leader_epochs = LeaderEpochs(filesystem, f"{directory}/{LEADER_EPOCH_FILE}")
     log_end_offset = log_start_offset
+    rescanned: set[LogSegment] = set()
     if len(segments):
         repair = _Repair(segments, leader_epochs, config)
         log_end_offset = repair.run(recovery_point, log_start_offset, was_shut_down_cleanly)
-        recovery_point = min(recovery_point, repair.first_changed)
+        rescanned = repair.rescanned.intersection(segments)
     if not len(segments):
         _begin(segments, log_start_offset, now_ms, config)
     log_start_offset = max(log_start_offset, segments.first.base_offset)
     leader_epochs.truncate_from_end(log_end_offset)
     leader_epochs.truncate_from_start(log_start_offset)
-    loaded = LoadedLog(
+    producers, snapshots = ProducerStates(), ProducerSnapshots(filesystem, directory, names)
+    restore_producers(
+        producers, snapshots, segments, log_start_offset, log_end_offset, rescanned=rescanned
+    )
+    snapshots.keep(segments.base_offsets)
+    changed = [segment.base_offset for segment in rescanned if segment.finish()]
+    return LoadedLog(
         segments,
-        ProducerStates(),
-        ProducerSnapshots(filesystem, directory, names),
+        producers,
+        snapshots,
         leader_epochs,
         log_start_offset,
         log_end_offset,
-        recovery_point=min(recovery_point, log_end_offset),
+        recovery_point=min(recovery_point, log_end_offset, *changed),
     )
-    restore_producers(
-        loaded.producers, loaded.snapshots, segments, log_start_offset, log_end_offset
-    )
-    loaded.snapshots.keep(segments.base_offsets)
-    return loaded
 
 
 def _begin(segments: LogSegments, offset: int, now_ms: int, config: LogConfig) -> None:
@@ -112,15 +115,29 @@ def restore_producers(
     segments: LogSegments,
     log_start_offset: int,
     log_end_offset: int,
+    *,
+    rescanned: Collection[LogSegment] = (),
 ) -> None:
-    """Restore the producers of a log from a snapshot and from the batches after it."""
-    snapshots.load_latest(producers, log_start_offset, log_end_offset)
+    """Restore the producers of a log from a snapshot and from the batches after it.
+
+    The transaction indexes of ``rescanned`` segments are filled again on the way: so the producers
+    must be known as they were where the first of these begins.
+    """
+    up_to = min((segment.base_offset for segment in rescanned), default=log_end_offset)
+    snapshots.load_latest(producers, log_start_offset, up_to)
     known_to = producers.map_end_offset
     for segment in segments.from_offset(known_to) if known_to < log_end_offset else ():
         for batch in segment.batches(known_to):
-            is_new = batch.last_offset >= known_to
-            if is_new and batch.producer_id >= 0 and batch.base_sequence >= 0:
+            if batch.producer_id < 0 or batch.last_offset < known_to:
+                continue
+            if not batch.is_control:
                 producers.add(batch, batch.last_offset, batch.max_timestamp)
+                continue
+            marker = TransactionMarker.decode(read_batch(segment.file, batch))
+            if marker is not None:
+                aborted = producers.end_transaction(marker, batch.base_offset, batch.max_timestamp)
+                if aborted is not None and segment in rescanned:
+                    segment.indexes.transactions.append(aborted)
     producers.map_end_offset = log_end_offset
 
 
@@ -133,8 +150,8 @@ class _Repair:
         self._segments = segments
         self._leader_epochs = leader_epochs
         self._config = config
-        self.first_changed = MAX_OFFSET
-        """Where the first segment begins whose indexes were changed, and are to be flushed."""
+        self.rescanned: set[LogSegment] = set()
+        """The segments whose indexes were filled again: they are to be finished."""
 
     def run(self, recovery_point: int, log_start_offset: int, was_shut_down_cleanly: bool) -> int:
         """Repair what needs it and return the log end offset.
@@ -216,6 +233,7 @@ class _Repair:
 
     def _scan(self, segment: LogSegment, recovery_point: int) -> tuple[int, int]:
         """Rebuild one segment; return the offset after it, and how many bytes were cut off."""
+        self.rescanned.add(segment)
         file_size = segment.size
         segment.size = 0
         segment.indexes.clear()
@@ -232,8 +250,6 @@ class _Repair:
         lost_bytes = file_size - segment.size
         if lost_bytes:
             segment.cut(segment.size)
-        if segment.finish():
-            self.first_changed = min(self.first_changed, segment.base_offset)
         return next_offset, lost_bytes
 
 

@@ -11,7 +11,6 @@ from pyk.reference_broker.config import LogConfig
 from pyk.reference_broker.storage.batch_validation import (
     NO_TIMESTAMP,
     AppendOrigin,
-    ValidatedBatch,
     check_header,
     parse_replicated_batches,
     parse_single_batch,
@@ -27,10 +26,12 @@ from pyk.reference_broker.storage.flushing import FlushQueue, LogFlusher
 from pyk.reference_broker.storage.leader_epochs import LeaderEpochs
 from pyk.reference_broker.storage.loading import LoadedLog, load_log, restore_producers
 from pyk.reference_broker.storage.log_reader import LogReader
-from pyk.reference_broker.storage.producer_state import BatchMetadata, ProducerStates
+from pyk.reference_broker.storage.producer_entry import BatchMetadata
+from pyk.reference_broker.storage.producer_state import ProducerStates
 from pyk.reference_broker.storage.retention import count_deletable
 from pyk.reference_broker.storage.rolling import must_roll
 from pyk.reference_broker.storage.segment import BatchExtent
+from pyk.reference_broker.storage.transaction_marker import TransactionMarker
 from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.filesystem.interface import Buffer
@@ -154,6 +155,20 @@ class Log:
         return self.flusher.safe_offset
 
     @property
+    def last_stable_offset(self) -> int:
+        """The offset up to which readers of committed records may read.
+
+        All transactions below it have ended, and the high watermark has passed their markers.
+        """
+        transactions = self.producers.transactions
+        if not transactions:
+            return self.high_watermark
+        first_offset = transactions.first_offset(self.high_watermark)
+        if first_offset < 0:
+            return self.high_watermark
+        return min(self.high_watermark, max(first_offset, self.log_start_offset))
+
+    @property
     def failure(self) -> StorageError | None:
         """Why the log is out of use until it is opened again, None if it is not."""
         return self.flusher.failure
@@ -179,16 +194,42 @@ class Log:
         batch = parse_single_batch(records, self.topic_partition)
         check_header(batch, self.topic_partition, self.config, origin)
         if batch.producer_id >= 0:
-            duplicate = self.producers.check(batch, self.topic_partition)
+            is_from_client = origin is AppendOrigin.CLIENT
+            duplicate = self.producers.check(
+                batch, self.topic_partition, has_sequence=is_from_client
+            )
             if duplicate is not None:
                 return self._duplicate_result(duplicate)
+        return self._append(batch, leader_epoch, self._clock.time_ms())
+
+    def end_transaction(
+        self, marker: TransactionMarker, leader_epoch: int, transaction_version: int = 0
+    ) -> LogAppendResult:
+        """Append a marker of a transaction coordinator.
+
+        ``transaction_version`` says how the marker's epoch is to be checked, see
+        ``producer_state``. Raises ``InvalidProducerEpochError`` or
+        ``TransactionCoordinatorFencedError`` if the marker is late, and what ``append_as_leader``
+        does.
+        """
+        self._require_open()
+        self.producers.check_marker(marker, transaction_version, self.topic_partition)
         now_ms = self._clock.time_ms()
+        batch = parse_single_batch(marker.encode(now_ms), self.topic_partition)
+        check_header(batch, self.topic_partition, self.config, AppendOrigin.COORDINATOR)
+        self.producers.transactions.first_offset(self.high_watermark)  # forgets what is settled
+        return self._append(batch, leader_epoch, now_ms)
+
+    def _append(self, batch: RecordBatch, leader_epoch: int, now_ms: int) -> LogAppendResult:
+        """Append a batch whose header and producer are checked."""
         validated = validate_records(batch, self.topic_partition, self.config, now_ms)
         base_offset = self.log_end_offset
         last_offset = base_offset + batch.last_offset_delta
         extent = BatchExtent(validated.size, last_offset, validated.max_timestamp)
         self._write(validated.parts_at(base_offset, leader_epoch), [extent], base_offset, now_ms)
-        self._remember(batch, validated, leader_epoch, base_offset)
+        self.leader_epochs.assign(leader_epoch, base_offset)
+        if batch.producer_id >= 0:
+            self._remember_producer(batch, last_offset, validated.max_timestamp)
         self.flusher.appended(self.log_end_offset, self.config.flush_messages)
         return LogAppendResult(
             base_offset, last_offset, validated.log_append_time_ms, self.log_start_offset
@@ -209,8 +250,8 @@ class Log:
         self._write([b.data for b in batches], extents, first.base_offset, self._clock.time_ms())
         for batch in batches:
             self.leader_epochs.assign(batch.partition_leader_epoch, batch.base_offset)
-            if batch.producer_id >= 0 and not batch.is_control:
-                self.producers.add(batch, batch.last_offset, batch.max_timestamp)
+            if batch.producer_id >= 0:
+                self._remember_producer(batch, batch.last_offset, batch.max_timestamp)
         self.flusher.appended(self.log_end_offset, self.config.flush_messages)
         return LogAppendResult(
             first.base_offset, last.last_offset, NO_TIMESTAMP, self.log_start_offset
@@ -239,13 +280,15 @@ class Log:
         except OSError as error:
             raise StorageError(f"cannot append to {self.topic_partition}: {error}") from error
 
-    def _remember(
-        self, batch: RecordBatch, validated: ValidatedBatch, leader_epoch: int, base_offset: int
-    ) -> None:
-        self.leader_epochs.assign(leader_epoch, base_offset)
-        if batch.producer_id >= 0:
-            last_offset = base_offset + batch.last_offset_delta
-            self.producers.add(batch, last_offset, validated.max_timestamp)
+    def _remember_producer(self, batch: RecordBatch, last_offset: int, timestamp: int) -> None:
+        if not batch.is_control:
+            self.producers.add(batch, last_offset, timestamp)
+            return
+        marker = TransactionMarker.decode(batch)
+        if marker is not None:
+            aborted = self.producers.end_transaction(marker, last_offset, timestamp)
+            if aborted is not None:
+                self.segments.active.indexes.transactions.append(aborted)
 
     def _duplicate_result(self, known: BatchMetadata) -> LogAppendResult:
         uses_append_time = self.config.message_timestamp_type == "LogAppendTime"

@@ -14,6 +14,7 @@ from pyk.reference_broker.storage.offset_lookup import (
     find_timestamp,
 )
 from pyk.reference_broker.storage.segments import LogSegments
+from pyk.reference_broker.storage.unstable_transactions import EndedTransaction
 
 
 class OffsetRange(Protocol):
@@ -69,6 +70,18 @@ class LogReader:
         try:
             limit = end_offset if end_offset < log_end_offset else None
             return self._segments.records(offset, max_bytes, limit, min_one_batch)
+        except OSError as error:
+            raise self._read_error(error) from error
+
+    def aborted_transactions(
+        self, offset: int, records: FileRecords, end_offset: int
+    ) -> list[EndedTransaction]:
+        """Return the aborted transactions that ``records`` may be of.
+
+        They were read from ``offset`` on, below ``end_offset``.
+        """
+        try:
+            return self._segments.aborted_transactions(offset, records, end_offset)
         except OSError as error:
             raise self._read_error(error) from error
 

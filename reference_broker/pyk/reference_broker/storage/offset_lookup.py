@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pyk.protocol.records import RecordBatch, RecordBatchError, parse_batch
-from pyk.reference_broker.storage.errors import CorruptRecordsError
 from pyk.reference_broker.storage.segment import LogSegment
 from pyk.reference_broker.storage.segments import LogSegments
-from pyk.reference_broker.storage.stored_batches import StoredBatch
+from pyk.reference_broker.storage.stored_batches import StoredBatch, read_batch
 
 
 class OffsetAndTimestamp(NamedTuple):
@@ -48,19 +46,7 @@ def find_newest_record(segments: LogSegments, log_start_offset: int) -> OffsetAn
 def _first_not_older(
     segment: LogSegment, stored: StoredBatch, timestamp_ms: int, log_start_offset: int
 ) -> OffsetAndTimestamp | None:
-    for record in _read_batch(segment, stored):
+    for record in read_batch(segment.file, stored):
         if record.timestamp >= timestamp_ms and record.offset >= log_start_offset:
             return OffsetAndTimestamp(record.offset, record.timestamp, stored.leader_epoch)
     return None
-
-
-def _read_batch(segment: LogSegment, stored: StoredBatch) -> RecordBatch:
-    data = memoryview(segment.file.read_at(stored.position, stored.size))
-    try:
-        batch = parse_batch(data)
-        if batch is None:
-            raise CorruptRecordsError(f"{segment.path}: the batch at {stored.position} is cut off")
-        batch.check()
-    except RecordBatchError as error:
-        raise CorruptRecordsError(f"{segment.path}: {error}") from error
-    return batch

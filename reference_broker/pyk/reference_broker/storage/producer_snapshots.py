@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING
 
 from pyk.protocol.errors import ProtocolError
 from pyk.protocol.records.checksum import crc32c
-from pyk.reference_broker.storage.producer_state import (
-    BatchMetadata,
-    ProducerEntry,
-    ProducerStates,
-)
+from pyk.reference_broker.storage.producer_entry import BatchMetadata, ProducerEntry
+from pyk.reference_broker.storage.producer_state import ProducerStates
 from pyk.reference_broker.storage.segment import offsets_of_files
 from pyk.runtime.filesystem.atomic_write import read_if_exists, write_atomically
 from pyk.runtime.filesystem.interface import FileSystem
@@ -134,7 +131,7 @@ def _from_stored(stored: StoredEntry) -> ProducerEntry:
         coordinator_epoch=stored.coordinator_epoch,
         current_txn_first_offset=stored.current_txn_first_offset,
     )
-    if stored.last_sequence >= 0:
+    if stored.last_offset >= 0:
         entry.batches.append(
             BatchMetadata(
                 stored.last_sequence, stored.last_offset, stored.offset_delta, stored.timestamp

@@ -1,4 +1,4 @@
-"""The state of a log's idempotent producers: sequences, epochs, and the last few batches.
+"""The state of a log's producers: sequences, epochs, the last few batches, open transactions.
 
 A producer numbers its records. A batch is appended only if it continues where the producer's last
 one ended, so nothing is missing and nothing is there twice. A batch that is one of the last five is
@@ -8,95 +8,41 @@ a retry: it is answered with the offsets it got the first time.
 2. A newer epoch begins again at sequence 0.
 3. The same epoch goes on at the next sequence; behind 2147483647 comes 0.
 4. A producer the log does not know may begin anywhere: its records may be deleted or expired.
+
+The first transactional batch of a producer opens a transaction in this log, and a marker of the
+transaction coordinator ends it. Only one may be open at a time, and only transactional batches of
+the producer are appended meanwhile. Coordinators append batches of producers without sequence
+numbers, so only the epochs of those are checked.
+
+5. A marker of an older producer epoch is refused, and so is one of an older coordinator.
+6. With transaction version 2 the coordinator raises the epoch for each marker (KIP-890). A marker
+   of the same epoch is refused while a transaction is open: it belongs to the one before. When none
+   is open, it is a repetition and changes nothing (KAFKA-19999).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
 
 from pyk.reference_broker.storage.errors import (
     InvalidProducerEpochError,
+    InvalidTransactionStateError,
     OutOfOrderSequenceError,
+    TransactionCoordinatorFencedError,
 )
-from pyk.runtime import slotted
-
-BATCHES_TO_RETAIN = 5
-NO_PRODUCER_EPOCH = -1
-NO_SEQUENCE = -1
-NO_OFFSET = -1
-MAX_SEQUENCE = (1 << 31) - 1
-
-
-class ProducedBatch(Protocol):
-    """The fields of a batch that count here; both batches to append and stored ones have them."""
-
-    @property
-    def producer_id(self) -> int: ...
-    @property
-    def producer_epoch(self) -> int: ...
-    @property
-    def base_sequence(self) -> int: ...
-    @property
-    def last_offset_delta(self) -> int: ...
-
-
-class BatchMetadata(NamedTuple):
-    """What is remembered of an appended batch."""
-
-    last_sequence: int
-    last_offset: int
-    offset_delta: int
-    timestamp: int
-
-    @property
-    def base_sequence(self) -> int:
-        return (self.last_sequence - self.offset_delta) & MAX_SEQUENCE
-
-    @property
-    def base_offset(self) -> int:
-        return self.last_offset - self.offset_delta
-
-
-@slotted.define
-class ProducerEntry:
-    """What is remembered of one producer; ``batches`` are its last ones, oldest first."""
-
-    producer_id: int
-    epoch: int = NO_PRODUCER_EPOCH
-    batches: list[BatchMetadata] = slotted.field(factory=list)
-    last_timestamp: int = -1
-    coordinator_epoch: int = -1
-    current_txn_first_offset: int = NO_OFFSET
-
-    @property
-    def last_sequence(self) -> int:
-        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
-
-    @property
-    def last_offset(self) -> int:
-        return self.batches[-1].last_offset if self.batches else NO_OFFSET
-
-    def find_duplicate(self, batch: ProducedBatch) -> BatchMetadata | None:
-        """Return the remembered batch that ``batch`` repeats."""
-        if batch.producer_epoch != self.epoch:
-            return None
-        last_sequence = _last_sequence(batch)
-        for known in self.batches:
-            if known.last_sequence == last_sequence and known.base_sequence == batch.base_sequence:
-                return known
-        return None
-
-    def add(self, batch: ProducedBatch, last_offset: int, timestamp: int) -> None:
-        """Remember a batch that was appended up to ``last_offset``."""
-        if batch.producer_epoch != self.epoch:
-            self.epoch = batch.producer_epoch
-            self.batches.clear()
-        elif len(self.batches) == BATCHES_TO_RETAIN:
-            del self.batches[0]
-        last_sequence, delta = _last_sequence(batch), batch.last_offset_delta
-        self.batches.append(BatchMetadata(last_sequence, last_offset, delta, timestamp))
-        self.last_timestamp = timestamp
+from pyk.reference_broker.storage.producer_entry import (
+    MAX_SEQUENCE,
+    NO_OFFSET,
+    NO_PRODUCER_EPOCH,
+    BatchMetadata,
+    ProducedBatch,
+    ProducerEntry,
+)
+from pyk.reference_broker.storage.transaction_marker import TransactionMarker
+from pyk.reference_broker.storage.unstable_transactions import (
+    EndedTransaction,
+    UnstableTransactions,
+)
 
 
 class ProducerStates:
@@ -104,6 +50,7 @@ class ProducerStates:
 
     def __init__(self, map_end_offset: int = 0) -> None:
         self.map_end_offset = map_end_offset
+        self.transactions = UnstableTransactions()
         self._producers: dict[int, ProducerEntry] = {}
 
     def __len__(self) -> int:
@@ -115,34 +62,98 @@ class ProducerStates:
     def get(self, producer_id: int) -> ProducerEntry | None:
         return self._producers.get(producer_id)
 
-    def check(self, batch: ProducedBatch, partition: object) -> BatchMetadata | None:
+    def check(
+        self, batch: ProducedBatch, partition: object, *, has_sequence: bool = True
+    ) -> BatchMetadata | None:
         """Return the batch that ``batch`` repeats, None if it is to be appended.
 
-        Raises ``OutOfOrderSequenceError`` or ``InvalidProducerEpochError``, naming ``partition``.
+        Only the batches of clients have sequence numbers, and are repeated. Raises
+        ``OutOfOrderSequenceError``, ``InvalidProducerEpochError`` or
+        ``InvalidTransactionStateError``, naming ``partition``.
         """
         entry = self._producers.get(batch.producer_id)
         if entry is None:
             return None
-        duplicate = entry.find_duplicate(batch)
-        if duplicate is None:
-            _check_epoch(entry, batch, partition)
+        if has_sequence:
+            duplicate = entry.find_duplicate(batch)
+            if duplicate is not None:
+                return duplicate
+        _check_epoch(entry, batch, partition)
+        if has_sequence:
             _check_sequence(entry, batch, partition)
-        return duplicate
+        if entry.current_txn_first_offset != NO_OFFSET and not batch.is_transactional:
+            raise InvalidTransactionStateError(
+                f"producer {batch.producer_id} writes to {partition} outside of its transaction, "
+                f"which is open since offset {entry.current_txn_first_offset}"
+            )
+        return None
 
     def add(self, batch: ProducedBatch, last_offset: int, timestamp: int) -> None:
         """Remember a batch of a producer that was appended up to ``last_offset``.
 
         ``timestamp`` is its largest; the producer expires some time after it.
         """
-        entry = self._producers.get(batch.producer_id)
-        if entry is None:
-            entry = self._producers[batch.producer_id] = ProducerEntry(batch.producer_id)
+        entry = self._entry(batch.producer_id)
         entry.add(batch, last_offset, timestamp)
+        if batch.is_transactional and entry.current_txn_first_offset == NO_OFFSET:
+            entry.current_txn_first_offset = last_offset - batch.last_offset_delta
+            self.transactions.begin(entry)
+
+    def check_marker(
+        self, marker: TransactionMarker, transaction_version: int, partition: object
+    ) -> None:
+        """Raise unless ``marker`` may be appended, naming ``partition``.
+
+        Raises ``InvalidProducerEpochError`` or ``TransactionCoordinatorFencedError``.
+        """
+        entry = self._producers.get(marker.producer_id)
+        if entry is None:
+            return
+        is_stale = marker.producer_epoch < entry.epoch
+        if transaction_version >= 2 and marker.producer_epoch == entry.epoch:
+            is_stale = entry.has_open_transaction
+        if is_stale:
+            raise InvalidProducerEpochError(
+                f"a marker ends the transaction of producer {marker.producer_id} in {partition} "
+                f"with epoch {marker.producer_epoch}, but the last epoch is {entry.epoch}"
+            )
+        if marker.coordinator_epoch < entry.coordinator_epoch:
+            raise TransactionCoordinatorFencedError(
+                f"a coordinator of epoch {marker.coordinator_epoch} ends the transaction of "
+                f"producer {marker.producer_id} in {partition}, but one of epoch "
+                f"{entry.coordinator_epoch} has taken over"
+            )
+
+    def end_transaction(
+        self, marker: TransactionMarker, offset: int, timestamp: int
+    ) -> EndedTransaction | None:
+        """Remember a marker that was appended at ``offset``.
+
+        Returns the transaction that it aborts, None if it commits or if none was open.
+        """
+        entry = self._entry(marker.producer_id)
+        entry.take_epoch(marker.producer_epoch)
+        entry.coordinator_epoch = marker.coordinator_epoch
+        entry.last_timestamp = timestamp
+        if not entry.has_open_transaction:
+            return None
+        ended = self.transactions.end(entry, offset)
+        entry.current_txn_first_offset = NO_OFFSET
+        return None if marker.is_commit else ended
+
+    def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Return whether a producer has written in a transaction of this epoch that is open."""
+        entry = self._producers.get(producer_id)
+        return entry is not None and entry.has_open_transaction and entry.epoch == producer_epoch
 
     def restore(self, entries: Iterable[ProducerEntry], map_end_offset: int) -> None:
         """Replace everything that is known."""
         self._producers = {entry.producer_id: entry for entry in entries}
         self.map_end_offset = map_end_offset
+        self.transactions = UnstableTransactions()
+        for entry in sorted(self, key=lambda entry: entry.current_txn_first_offset):
+            if entry.has_open_transaction:
+                self.transactions.begin(entry)
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Forget producers that wrote nothing for that long (``producer.id.expiration.ms``).
@@ -152,16 +163,17 @@ class ProducerStates:
         expired = [
             producer_id
             for producer_id, entry in self._producers.items()
-            if entry.current_txn_first_offset == NO_OFFSET
-            and now_ms - entry.last_timestamp >= expiration_ms
+            if not entry.has_open_transaction and now_ms - entry.last_timestamp >= expiration_ms
         ]
         for producer_id in expired:
             del self._producers[producer_id]
         return len(expired)
 
-
-def _last_sequence(batch: ProducedBatch) -> int:
-    return (batch.base_sequence + batch.last_offset_delta) & MAX_SEQUENCE
+    def _entry(self, producer_id: int) -> ProducerEntry:
+        entry = self._producers.get(producer_id)
+        if entry is None:
+            entry = self._producers[producer_id] = ProducerEntry(producer_id)
+        return entry
 
 
 def _check_epoch(entry: ProducerEntry, batch: ProducedBatch, partition: object) -> None:

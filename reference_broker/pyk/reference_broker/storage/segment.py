@@ -1,4 +1,4 @@
-"""One segment of a log: a ``.log`` file with its offset index and time index."""
+"""One segment of a log: a ``.log`` file with its indexes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pyk.reference_broker.storage.errors import StorageError
-from pyk.reference_broker.storage.indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX, SegmentIndexes
+from pyk.reference_broker.storage.indexes import (
+    INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    SegmentIndexes,
+)
 from pyk.reference_broker.storage.stored_batches import StoredBatch, find_batch, walk_batches
 from pyk.reference_broker.storage.time_index import NO_TIMESTAMP
 from pyk.runtime.filesystem.interface import Buffer, File
@@ -16,7 +21,7 @@ from pyk.runtime.filesystem.open_files import OpenFiles
 LOG_SUFFIX = ".log"
 DELETED_SUFFIX = ".deleted"
 MAX_OFFSET = (1 << 63) - 1
-SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
+SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 
 class BatchExtent(NamedTuple):
@@ -97,9 +102,11 @@ class LogSegment:
 
     @property
     def has_sound_indexes(self) -> bool:
-        """Whether the files of both indexes can be those of this segment."""
+        """Whether the files of the indexes can be those of this segment."""
         offsets, times = self.indexes.offsets, self.indexes.times
         if not (offsets.is_sound(self.size) and times.is_sound()):
+            return False
+        if not self.indexes.transactions.is_sound():
             return False
         newest_timestamp, _ = times.last_entry()
         # A disk may know how long a file is and not what is in it: no entries, or zeros.

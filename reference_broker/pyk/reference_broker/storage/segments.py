@@ -9,6 +9,7 @@ from operator import attrgetter
 from pyk.reference_broker.storage.file_records import NO_RECORDS, FileRecords
 from pyk.reference_broker.storage.retention import SegmentFacts
 from pyk.reference_broker.storage.segment import LOG_SUFFIX, LogSegment, offsets_of_files
+from pyk.reference_broker.storage.unstable_transactions import EndedTransaction
 from pyk.runtime.filesystem.open_files import OpenFiles
 
 _base_offset = attrgetter("base_offset")
@@ -78,6 +79,38 @@ class LogSegments:
                 is_whole = size >= first.size
                 return FileRecords(segment.file, first.position, size) if is_whole else NO_RECORDS
         return NO_RECORDS
+
+    def aborted_transactions(
+        self, offset: int, records: FileRecords, end_offset: int
+    ) -> list[EndedTransaction]:
+        """Return the aborted transactions that ``records``, read from ``offset`` on, may be of.
+
+        ``end_offset`` is the limit that they were read with. Raises ``OSError``.
+        """
+        segments = self.from_offset(offset)
+        if not any(len(segment.indexes.transactions) for segment in segments):
+            return []
+        end_offset = self._offset_behind(offset, records, end_offset)
+        found = []
+        for segment in segments:
+            aborted, is_complete = segment.indexes.transactions.overlapping(offset, end_offset)
+            found += aborted
+            if is_complete:
+                break
+        return found
+
+    def _offset_behind(self, offset: int, records: FileRecords, end_offset: int) -> int:
+        """Return an offset above all of ``records``, and not much above, at most ``end_offset``."""
+        for segment in self.from_offset(offset):
+            if segment.locate(offset) is not None:
+                behind = segment.indexes.offsets.offset_at_or_behind(
+                    records.position + records.size
+                )
+                later = self.above(segment.base_offset)
+                if behind is None and later:
+                    behind = later[0].base_offset
+                return end_offset if behind is None else min(behind, end_offset)
+        return end_offset
 
     def facts(self, log_end_offset: int) -> Iterator[SegmentFacts]:
         """Yield what retention needs to know of each segment."""

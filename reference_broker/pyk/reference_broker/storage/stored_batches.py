@@ -1,18 +1,21 @@
-"""Batches as they lie in a segment: their headers, read without their records."""
+"""Batches as they lie in a segment: their headers without their records, or one batch whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from pyk.protocol.records import RecordBatch, RecordBatchError, parse_batch
 from pyk.protocol.records.layout import (
+    CONTROL,
     HEADER_AS_STORED,
     HEADER_BYTES,
     HEADER_EXTENT,
     LENGTH_END,
     MAGIC,
+    TRANSACTIONAL,
 )
-from pyk.reference_broker.storage.errors import StorageError
+from pyk.reference_broker.storage.errors import CorruptRecordsError, StorageError
 from pyk.runtime.filesystem.interface import File
 
 WINDOW_BYTES = 8 * 1024
@@ -40,6 +43,14 @@ class StoredBatch(NamedTuple):
     @property
     def last_offset_delta(self) -> int:
         return self.last_offset - self.base_offset
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL)
+
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & CONTROL)
 
 
 def find_batch(file: File, position: int, end: int, offset: int) -> StoredBatch | None:
@@ -86,6 +97,19 @@ def walk_batches(
             raise StorageError(f"{file.path}: no batch of format 2 at position {position}")
         yield batch
         position = batch.end
+
+
+def read_batch(file: File, stored: StoredBatch) -> RecordBatch:
+    """Return a batch with its records, checked; raise ``CorruptRecordsError``."""
+    data = memoryview(file.read_at(stored.position, stored.size))
+    try:
+        batch = parse_batch(data)
+        if batch is None:
+            raise CorruptRecordsError(f"{file.path}: the batch at {stored.position} is cut off")
+        batch.check()
+    except RecordBatchError as error:
+        raise CorruptRecordsError(f"{file.path}: {error}") from error
+    return batch
 
 
 def parse_header(window: bytes | memoryview, at: int, position: int) -> StoredBatch | None:

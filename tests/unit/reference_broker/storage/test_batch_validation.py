@@ -12,7 +12,6 @@ from pyk.reference_broker.storage import (
     CorruptRecordsError,
     InvalidRecordError,
     InvalidTimestampError,
-    InvalidTransactionStateError,
     LogError,
     RecordTooLargeError,
 )
@@ -190,14 +189,6 @@ def test_error_lists_a_bounded_number_of_records():
     error = refuse(sent, InvalidRecordError, "500 records", cleanup_policy=("compact",))
 
     assert len(error.record_errors) == 100
-
-
-def test_transactional_batch_has_no_transaction_to_belong_to():
-    sent = batch(b"x", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
-
-    error = refuse(sent, InvalidTransactionStateError, "no open transaction")
-
-    assert error.code is ErrorCode.INVALID_TXN_STATE
 
 
 def test_coordinator_may_write_control_batches():

@@ -1,0 +1,64 @@
+"""The transactions of a log that hold back its last stable offset. Pure.
+
+A transaction is *unstable* from its first batch on until the high watermark has passed its marker:
+before that the marker may be lost, and with it the outcome. Readers of committed records read up to
+the first offset of the oldest one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from pyk.reference_broker.storage.producer_entry import NO_OFFSET, ProducerEntry
+
+
+class EndedTransaction(NamedTuple):
+    """A transaction that a marker ended."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    """The offset of the marker."""
+    last_stable_offset: int
+    """Where the oldest transaction begins that is still open; behind the marker without any."""
+
+
+class UnstableTransactions:
+    """The open transactions of a log, and those that have ended above the high watermark."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, ProducerEntry] = {}  # in the order of their first offsets
+        self._ended: deque[EndedTransaction] = deque()  # in the order of their markers
+
+    def __bool__(self) -> bool:
+        return bool(self._open or self._ended)
+
+    def begin(self, entry: ProducerEntry) -> None:
+        """Note that a producer opens a transaction, at the end of the log."""
+        self._open[entry.producer_id] = entry
+
+    def end(self, entry: ProducerEntry, marker_offset: int) -> EndedTransaction:
+        """Note that a marker ends the open transaction of a producer."""
+        del self._open[entry.producer_id]
+        stable = next(iter(self._open.values())).current_txn_first_offset if self._open else None
+        ended = EndedTransaction(
+            entry.producer_id,
+            entry.current_txn_first_offset,
+            marker_offset,
+            marker_offset + 1 if stable is None else stable,
+        )
+        self._ended.append(ended)
+        return ended
+
+    def first_offset(self, high_watermark: int) -> int:
+        """Return the first offset of all unstable transactions, -1 without any.
+
+        Transactions whose markers are below the high watermark are forgotten.
+        """
+        while self._ended and self._ended[0].last_offset < high_watermark:
+            self._ended.popleft()
+        first_offsets = [ended.first_offset for ended in self._ended]
+        if self._open:
+            first_offsets.append(next(iter(self._open.values())).current_txn_first_offset)
+        return min(first_offsets, default=NO_OFFSET)
