@@ -133,7 +133,7 @@ class Assign(Operation):
 
 @dataclass(slots=True, kw_only=True)
 class EndOffsets(Operation):
-    """The ends of partitions are read, after all else has ended."""
+    """The ends of partitions are read, after readers have read all that they can."""
 
     offsets: dict[str, int] = field(default_factory=dict)
 

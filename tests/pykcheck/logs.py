@@ -21,8 +21,8 @@ class Log:
     """The offsets that any readers were handed."""
     read_to: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
     """How far readers read: those of ``read_committed`` (True), and all (False)."""
-    ends: list[tuple[float, int]] = field(default_factory=list)
-    """When its end was asked for, and the answer."""
+    audited: float = -1.0
+    """When its end was last asked for, which is after readers have read all that they can."""
 
     @cached_property
     def visible_in_order(self) -> list[int]:
@@ -48,8 +48,8 @@ class Logs:
             elif isinstance(operation, Poll):
                 self._add_poll(operation)
             elif isinstance(operation, EndOffsets) and operation.is_ok:
-                for partition, end in operation.offsets.items():
-                    self.by_partition[partition].ends.append((operation.invoked, end))
+                for partition in operation.offsets:
+                    self.by_partition[partition].audited = operation.invoked
 
     def place(self, send: Send) -> tuple[str, int] | None:
         """Return the partition and offset of a value, None if nobody saw it."""
@@ -62,15 +62,13 @@ class Logs:
         return send.value in (self._committed_values if send.transaction else self._read_values)
 
     def is_missing(self, send: Send) -> bool:
-        """Return whether a value is certainly not in the log, though readers read past it."""
+        """Return whether no reader got a value, although they read past it, or all there is."""
         if self.is_visible(send) or send.partition is None:
             return False
         log = self.by_partition[send.partition]
-        read_to = log.read_to[send.transaction is not None]
-        ends = [end for asked, end in log.ends if asked >= send.completed]
-        if send.offset is None:
-            return any(end <= read_to for end in ends)
-        return send.offset < read_to or any(end <= send.offset for end in ends)
+        if send.offset is not None and send.offset < log.read_to[send.transaction is not None]:
+            return True
+        return log.audited >= send.completed
 
     def _add_send(self, send: Send) -> None:
         if send.is_ok and send.offset is not None and send.partition is not None:

@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import accumulate
 
 from .history import (
     NEVER,
@@ -99,14 +100,14 @@ def transactions_of(history: History) -> dict[str, Transaction]:
             transaction.commits.append(operation)
         elif isinstance(operation, Abort):
             transaction.aborts.append(operation)
-    inits = _inits(history)
+    take_overs = _TakeOvers(history)
     for transaction in transactions.values():
-        _judge(transaction, inits[transaction.begin.transactional_id])
+        _judge(transaction, take_overs.first_after(transaction.begin))
     _believe_readers(history, transactions)
     return transactions
 
 
-def _judge(transaction: Transaction, inits: list[float]) -> None:
+def _judge(transaction: Transaction, taken_over: float) -> None:
     transaction.is_acknowledged = any(commit.is_ok for commit in transaction.commits)
     if transaction.is_acknowledged:
         transaction.status = Status.COMMITTED
@@ -116,22 +117,35 @@ def _judge(transaction: Transaction, inits: list[float]) -> None:
         transaction.status = Status.UNKNOWN
     else:
         transaction.status = Status.ABORTED
-    begin = transaction.begin
     ends = [end.invoked for end in (*transaction.commits, *transaction.aborts)]
-    taken_over = bisect_right(inits, begin.invoked)
-    ends += inits[taken_over : taken_over + 1]
+    begin = transaction.begin
     # After its timeout the coordinator aborts it.
-    transaction.undecided_until = min([begin.invoked + begin.timeout, *ends])
+    ends += [begin.invoked + begin.timeout, taken_over]
+    transaction.undecided_until = min(ends)
 
 
-def _inits(history: History) -> dict[str, list[float]]:
-    """Return when each transactional id was taken over."""
-    inits: dict[str, list[float]] = defaultdict(list)
-    for init in history.of(Init):
-        inits[init.transactional_id].append(init.invoked)
-    for moments in inits.values():
-        moments.sort()
-    return inits
+class _TakeOvers:
+    """The times at which transactional ids are taken over, which aborts what is open."""
+
+    def __init__(self, history: History) -> None:
+        inits: dict[str, list[Init]] = defaultdict(list)
+        for init in history.of(Init):
+            inits[init.transactional_id].append(init)
+        self._invoked: dict[str, list[float]] = {}
+        self._completed: dict[str, list[float]] = {}
+        """For each init when it and all before it were completed."""
+        for name, each in inits.items():
+            each.sort(key=lambda init: init.invoked)
+            self._invoked[name] = [init.invoked for init in each]
+            self._completed[name] = list(accumulate((init.completed for init in each), max))
+
+    def first_after(self, begin: Begin) -> float:
+        """Return when a transaction may first have been aborted by another instance."""
+        invoked = self._invoked.get(begin.transactional_id, [])
+        later = bisect_right(invoked, begin.invoked)
+        if later and self._completed[begin.transactional_id][later - 1] > begin.invoked:
+            return begin.invoked
+        return invoked[later] if later < len(invoked) else NEVER
 
 
 def _believe_readers(history: History, transactions: dict[str, Transaction]) -> None:

@@ -35,7 +35,9 @@ class Story:
         operation = self.start(process, "send", value=value, **fields)
         return self.end(operation, outcome, offset=int(offset) if offset else None)
 
-    def begin(self, process: str, transaction: str, transactional_id: str = "id", **fields: Any) -> Self:
+    def begin(
+        self, process: str, transaction: str, transactional_id: str = "id", **fields: Any
+    ) -> Self:
         fields |= {"transaction": transaction, "transactional_id": transactional_id}
         return self._do(process, "begin", **fields)
 

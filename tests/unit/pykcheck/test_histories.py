@@ -278,6 +278,13 @@ def a_read_behind_a_fenced_transaction() -> Story:
     return story.init("q").send("q", "b", "t-0@2").poll("r", "b=t-0@2")
 
 
+def a_read_behind_a_transaction_that_begins_while_it_is_fenced() -> Story:
+    story = Story().init("p")
+    takes_over = story.start("q", "init", transactional_id="id")
+    story.begin("p", "x").send("p", "a", "t-0@0", transaction="x")
+    return story.end(takes_over).send("q", "b", "t-0@2").poll("r", "b=t-0@2")
+
+
 def three_sent() -> Story:
     return Story().send("p", "a", "t-0@0").send("p", "b", "t-0@1").send("p", "c", "t-0@2")
 
@@ -420,6 +427,7 @@ SOUND: list[Write] = [
     an_uncommitted_read_behind_an_open_transaction,
     a_read_behind_a_transaction_that_timed_out,
     a_read_behind_a_fenced_transaction,
+    a_read_behind_a_transaction_that_begins_while_it_is_fenced,
     a_reader_that_seeks,
     a_hole_where_a_marker_is,
     a_reader_that_goes_back_after_an_abort,
