@@ -131,7 +131,7 @@ def modules(part: str) -> list[str]:
 def entries(part: str) -> tuple[set[str], set[str]]:
     """Return the names in the maps of a part: all that are in code, and those of the first column.
 
-    A folder with a colon behind it only says where the names after it are.
+    A folder with a colon after it only says where the names after it are.
     """
     rows = "".join(MAP.findall((ROOT / part / "DESIGN.md").read_text())).splitlines()
     assert rows, f"{part}/DESIGN.md has no table with a column 'module'"

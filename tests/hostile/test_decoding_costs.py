@@ -134,8 +134,8 @@ def _with_elements(sample: Sample, elements: int) -> Iterator[bytes]:
         if piece.role in ("classic count", "compact count"):
             is_compact = piece.role == "compact count"
             count = varint(elements + 1) if is_compact else elements.to_bytes(4)
-            element = b"".join(part.data for part in sample.pieces[number + 1 : piece.behind])
-            yield spliced(sample.pieces, number, piece.behind, count + element * elements)
+            element = b"".join(part.data for part in sample.pieces[number + 1 : piece.end])
+            yield spliced(sample.pieces, number, piece.end, count + element * elements)
 
 
 def decode_or_refuse(cls: type[Message], version: int, data: bytes) -> Any:

@@ -68,7 +68,7 @@ BAD_FIELDS = {
     "a key over the value's length": (struct.pack(">i", 2) + sized(b""), "key length"),
     "a value length below -1": (sized(b"k") + struct.pack(">i", -2), "value length"),
     "a value beyond the message": (sized(b"k") + struct.pack(">i", 1), "value length"),
-    "bytes behind the value": (sized(b"k") + sized(b"v") + b"?", "fields end before"),
+    "bytes after the value": (sized(b"k") + sized(b"v") + b"?", "fields end before"),
 }
 
 

@@ -104,7 +104,7 @@ REFUSED = {
         "010101010101" + "ffffffff" + "01" + "01" + "0001" + "ff",
         "marker 255",
     ),
-    "null tagged struct with more behind it": (
+    "null tagged struct with more after it": (
         "ConsumerGroupMemberMetadataValue",
         0,
         "010101010101" + "ffffffff" + "01" + "01" + "0002" + "0000",

@@ -204,7 +204,7 @@ MALFORMED_CLIENT_FIRST: MalformedTokens = {
     ),
     "an empty authorization id": (b"n,a=,n=user,r=abc", "other than an authorization"),
     "a mandatory extension, which Kafka ignores": (b"n,,m=must,n=user,r=abc", "none is supported"),
-    "a mandatory extension behind the username": (b"n,,n=user,m=must,r=abc", "none is supported"),
+    "a mandatory extension after the username": (b"n,,n=user,m=must,r=abc", "none is supported"),
     "a mandatory extension at the end, which Kafka ignores": (
         b"n,,n=user,r=abc,m=must",
         "has a reserved name",
@@ -327,13 +327,13 @@ MALFORMED_CLIENT_FINAL: MalformedTokens = {
     "no proof": (UNPROVEN, "p= is not where"),
     "an empty proof, which Kafka refuses later": (UNPROVEN + b",p=", "proof is empty"),
     "a proof that is not base64": (UNPROVEN + b",p=123", "proof is not canonical base64"),
-    "an extension behind the proof": (UNPROVEN + b",p=AAAA,ext=value", "p= is not where"),
+    "an extension after the proof": (UNPROVEN + b",p=AAAA,ext=value", "p= is not where"),
     "two proofs, of which Kafka uses the last": (
         UNPROVEN + b",p=AAAA,p=BBBB",
         "has a reserved name",
     ),
     "a mandatory extension": (b"m=must," + UNPROVEN + b",p=AAAA", "none is supported"),
-    "a mandatory extension behind the nonce, which Kafka ignores": (
+    "a mandatory extension after the nonce, which Kafka ignores": (
         UNPROVEN + b",m=must,p=AAAA",
         "has a reserved name",
     ),
@@ -403,7 +403,7 @@ MALFORMED_OAUTHBEARER_RESPONSE: MalformedTokens = {
     "no token": (b"n,,\x01auth=Bearer \x01\x01", "auth is missing"),
     "no scheme": (b"n,,\x01auth=abc\x01\x01", "auth is missing"),
     "another scheme": (b"n,,\x01auth=Basic abc\x01\x01", "auth is missing"),
-    "a tab behind the scheme": (b"n,,\x01auth=Bearer\tabc\x01\x01", "auth is missing"),
+    "a tab after the scheme": (b"n,,\x01auth=Bearer\tabc\x01\x01", "auth is missing"),
     "a token with a space": (b"n,,\x01auth=Bearer a bc\x01\x01", "auth is missing"),
     "a token that is not ASCII": ("n,,\x01auth=Bearer \u00fc\x01\x01".encode(), "ASCII"),
     "the auth key in capitals": (b"n,,\x01AUTH=Bearer abc\x01\x01", "auth is missing"),

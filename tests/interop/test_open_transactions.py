@@ -54,15 +54,15 @@ def test_a_read_committed_consumer_is_healthy_while_it_waits_for_a_transaction_t
             values.extend(record.value for record in consumer.poll(0.5))
             return values == expected
 
-        assert producer.send_and_wait(topic, b"behind it").offset == 1
+        assert producer.send_and_wait(topic, b"after it").offset == 1
         for _ in range(8):
             assert reads([])
             assert consumer.health().is_healthy
 
         if is_committed:
             open_transaction.commit_transaction(30)
-            eventually(lambda: reads([b"in the transaction", b"behind it"]))
+            eventually(lambda: reads([b"in the transaction", b"after it"]))
         else:
             open_transaction.abort_transaction(30)
-            eventually(lambda: reads([b"behind it"]))
+            eventually(lambda: reads([b"after it"]))
         assert consumer.health().is_healthy

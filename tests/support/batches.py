@@ -36,7 +36,7 @@ def batch(
 
 
 def batches(base_offset: int, *counts: int) -> bytearray:
-    """Return batches one behind the other; the value of each record is its offset as text."""
+    """Return batches one after the other; the value of each record is its offset as text."""
     data = bytearray()
     for count in counts:
         data += batch(base_offset, [b"%d" % (base_offset + n) for n in range(count)])

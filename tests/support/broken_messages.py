@@ -54,7 +54,7 @@ class Change(NamedTuple):
     data: bytes
     words: str = ""
     end: int = 0
-    """The number behind the last piece that ``data`` replaces; 0: it replaces one piece."""
+    """The number after the last piece that ``data`` replaces; 0: it replaces one piece."""
 
 
 Changes: TypeAlias = Iterator[Change]
@@ -94,8 +94,8 @@ def spliced(pieces: Sequence[Piece], start: int, end: int, data: bytes) -> bytes
     parts[start:end] = [data]
     for around in range(start - 1, -1, -1) if grown else ():
         piece = pieces[around]
-        if piece.role == "tag size" and piece.behind > start:
-            size = varint(_size(pieces, around + 1, piece.behind) + grown)
+        if piece.role == "tag size" and piece.end > start:
+            size = varint(_size(pieces, around + 1, piece.end) + grown)
             grown += len(size) - len(piece.data)
             parts[around] = size
     return b"".join(parts)
@@ -150,14 +150,14 @@ def _compact_length(pieces: Sequence[Piece], number: int) -> Changes:
         yield Change(BEYOND, varint(length + 1), _too_long(piece, length, left))
     if pieces[number + 1].role == "text":
         data = varint(32769) + b"x" * 32768
-        yield Change("long", data, "a string of 32768 bytes, more than 32767", piece.behind)
+        yield Change("long", data, "a string of 32768 bytes, more than 32767", piece.end)
         data = varint(32768) + b"x" * 32767
-        yield Change("as long as may be", data, end=piece.behind)
+        yield Change("as long as may be", data, end=piece.end)
 
 
 def _null(piece: Piece, null: bytes) -> Change:
     words = "" if piece.is_nullable else f"{_name(piece)} is null, which this version"
-    return Change("null", null, words, piece.behind)
+    return Change("null", null, words, piece.end)
 
 
 def _too_long(piece: Piece, length: int, left: int) -> str:
@@ -173,13 +173,13 @@ def _name(piece: Piece) -> str:
 
 
 def _marker(pieces: Sequence[Piece], number: int) -> Changes:
-    yield Change("null", b"\xff", end=pieces[number].behind)
+    yield Change("null", b"\xff", end=pieces[number].end)
     for marker in (0, 2, 127, -2, -128):
         yield Change(str(marker), marker.to_bytes(1, signed=True), f"marker {marker}, neither")
 
 
 def _tagged_marker(pieces: Sequence[Piece], number: int) -> Changes:
-    yield Change("null", b"\0", end=pieces[number].behind)
+    yield Change("null", b"\0", end=pieces[number].end)
     for marker in (2, 127, 128, 255):
         yield Change(str(marker), bytes((marker,)), f"marker {marker}, neither")
 
@@ -190,8 +190,8 @@ def _tag_count(pieces: Sequence[Piece], number: int) -> Changes:
     yield from _bad_varint(piece)
     yield Change(BEYOND, varint(2**32 - 1), "ends early|must rise|are left|varint")
     count, start = varint(piece.data[0] + 1), number + 1
-    while start < piece.behind:
-        end = pieces[start].behind
+    while start < piece.end:
+        end = pieces[start].end
         entry = b"".join(part.data for part in pieces[start:end])
         before = b"".join(part.data for part in pieces[number + 1 : start])
         yield Change("tag twice", count + before + entry * 2, "tags must rise", end)
@@ -210,7 +210,7 @@ def _tag_size(pieces: Sequence[Piece], number: int) -> Changes:
     for size in (left + 1, 2**32 - 1):
         yield Change(BEYOND, varint(size), f"of {size} bytes, but {left}")
     if pieces[number + 1].role != "unknown tag":
-        size = _size(pieces, number + 1, piece.behind)
+        size = _size(pieces, number + 1, piece.end)
         yield Change("one too few", varint(size - 1), "after its declared size")
         yield Change("none", b"\0", "after its declared size")
         yield Change("one too many", varint(size + 1), "before its declared size")

@@ -85,7 +85,7 @@ class Reader:
 
 
 def end_of(data: bytearray) -> int:
-    """Return the offset behind the last batch."""
+    """Return the offset after the last batch."""
     position = end = 0
     while position < len(data):
         delta = int.from_bytes(data[position + 23 : position + 27], "big")

@@ -175,8 +175,8 @@ class FetchingCluster(ScriptedCluster):
         if refusal is not None:
             return refusal
         records = b""
-        for _, behind, data in self.logs[topic, number]:
-            is_readable = offset < behind <= readable_end
+        for _, following, data in self.logs[topic, number]:
+            is_readable = offset < following <= readable_end
             if is_readable and (
                 len(records) + len(data) <= max_bytes or (is_first and not records)
             ):

@@ -34,7 +34,7 @@ def legacy_of(
     attributes: int = 0,
     length: int | None = None,
 ) -> bytes:
-    """Return a message with any bytes behind its attributes."""
+    """Return a message with any bytes after its attributes."""
     body = struct.pack(">bb", magic, attributes) + fields
     size = len(body) + 4 if length is None else length
     return struct.pack(">qiI", offset, size, crc32(body)) + body

@@ -31,8 +31,8 @@ class Piece(NamedTuple):
     """``classic length``, ``compact count``, ``marker``, ``tag size``, ``text``, ``number`` …"""
     field: str
     data: bytes
-    behind: int
-    """The number of the first piece behind what this one tells about: a length about its value."""
+    end: int
+    """The number of the first piece after what this one tells about: a length about its value."""
     is_nullable: bool = False
 
 
@@ -129,7 +129,7 @@ class Writer:
             announced = self.put("tag", "", varint(tag))
             size = self.put("tag size", "", varint(len(inner.written())))
             base = len(self.pieces)
-            self.pieces += [piece._replace(behind=base + piece.behind) for piece in inner.pieces]
+            self.pieces += [piece._replace(end=base + piece.end) for piece in inner.pieces]
             self.ends(announced, size)
         self.ends(count)
 
@@ -193,7 +193,7 @@ class Writer:
     def ends(self, *numbers: int) -> None:
         """Record that the value that these pieces describe ends here."""
         for number in numbers:
-            self.pieces[number] = self.pieces[number]._replace(behind=len(self.pieces))
+            self.pieces[number] = self.pieces[number]._replace(end=len(self.pieces))
 
 
 def varint(value: int) -> bytes:

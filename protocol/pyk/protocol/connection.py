@@ -31,7 +31,7 @@ from .wire_numbers import bytearray_of, get_int32, has_bytes, put_int32
 _SIZE_BYTES = 4
 _ERROR_CODE = Struct(">h")
 _API_KEY_AND_VERSION = Struct(">hh")
-# In a request, behind the size of the frame, the API key and the version.
+# In a request, after the size of the frame, the API key and the version.
 _CORRELATION_ID_AT = 8
 _CORRELATION_ID_BYTES = 4
 _NO_TAGS = b"\0"
@@ -291,7 +291,7 @@ class ServerConnection:
 
     @property
     def in_flight_count(self) -> int:
-        """How many requests have not been responded to, or wait behind one that has not."""
+        """How many requests have not been responded to, or wait for one that has not."""
         return len(self._unanswered)
 
     def receive(self, frame: bytes | memoryview) -> Request:
@@ -311,7 +311,7 @@ class ServerConnection:
             )
         try:
             # What may follow is ignored, as Kafka does: librdkafka 2.16 puts bytes of fields that
-            # are gone behind a Metadata request for all topics.
+            # are gone after a Metadata request for all topics.
             body, _ = request_class(api_key).decode_prefix(frame, version, position)
         except MalformedMessageError as error:
             request = self._unread(header, api_key, version)

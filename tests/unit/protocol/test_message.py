@@ -373,7 +373,7 @@ def test_generated_source_can_be_printed() -> None:
 def test_a_decoder_that_would_drop_unpacked_values_is_not_generated(
     monkeypatch: pytest.MonkeyPatch, cls: type[Message], version: int, reason: str
 ) -> None:
-    def ahead(shape: Shape, behind: object) -> list[tuple[str, str]]:
+    def ahead(shape: Shape, rest: object) -> list[tuple[str, str]]:
         return [("i", "message.elsewhere")] if shape.is_nullable else []
 
     monkeypatch.setattr(decoder, "_run_ahead", ahead)

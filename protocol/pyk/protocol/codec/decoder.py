@@ -3,7 +3,7 @@
 The source follows the wire from front to back. Values of fixed size that stand side by side,
 together with the length prefix that ends such a run, are unpacked by one ``struct.Struct``; structs
 and loops are written inline, and objects are filled without ``__init__``, since every field is set.
-What may be null is null or empty more often than not, so the run goes on behind it as if it were;
+What may be null is null or empty more often than not, so the run goes on after it as if it were;
 where it is not, the rest of the run is unpacked once more.
 """
 
@@ -82,7 +82,7 @@ class _DecoderWriter:
         self._source = Source(_LOCALS)
         self._run: Run = []
         self._after_run: list[str] = []  # lines that need those values
-        self._ahead: Run = []  # what the run behind a null has unpacked already
+        self._ahead: Run = []  # what the run after a null has unpacked already
 
     def write(self) -> Source:
         source = self._source
@@ -126,8 +126,8 @@ class _DecoderWriter:
             else:
                 source.line(f"{target}.{field.name} = {self._default(field)}")
         for number, (shape, place, its_path) in enumerate(wire_fields, 1):
-            behind = [(shape, place) for shape, place, _ in wire_fields[number:]]
-            self._value(shape, place, its_path, _run_ahead(shape, behind))
+            following = [(shape, place) for shape, place, _ in wire_fields[number:]]
+            self._value(shape, place, its_path, _run_ahead(shape, following))
         assert not self._ahead, f"unpacked and not read: {self._ahead}"
         if self._is_flexible:
             tagged = [field for field in cls.fields if self._version in field.tagged]
@@ -195,7 +195,7 @@ class _DecoderWriter:
             self._sized_body(shape, target, path)
 
     def _sized_or_null(self, shape: Shape, target: str, path: str, ahead: Run) -> None:
-        """Write the reading of a value together with what stands behind it if it is null."""
+        """Write the reading of a value together with what follows it if it is null."""
         back = self._unpack_with(shape, ahead)
         with self._source.block(f"if prefix == {shape.null_prefix}"):
             self._source.line(f"{target} = None")
@@ -392,7 +392,7 @@ class _DecoderWriter:
             self._run.append((number_format, target))
 
     def _flush(self, stay: int = 0) -> None:
-        """Write the unpacking of the run that has been collected, and the step behind it.
+        """Write the unpacking of the run that has been collected, and the step after it.
 
         The step ends ``stay`` bytes before.
         """
@@ -414,7 +414,7 @@ class _DecoderWriter:
         self._run, self._after_run = [], []
 
 
-def _run_ahead(shape: Shape, behind: list[tuple[Shape, str]]) -> Run:
+def _run_ahead(shape: Shape, rest: list[tuple[Shape, str]]) -> Run:
     """Return what can be unpacked together with the prefix of a value, taking it for null.
 
     That is never more than there is: a value that is not null only adds bytes.
@@ -422,7 +422,7 @@ def _run_ahead(shape: Shape, behind: list[tuple[Shape, str]]) -> Run:
     ahead: Run = []
     if not _is_often_null(shape):
         return ahead
-    for following, target in behind:
+    for following, target in rest:
         kind = following.kind
         if isinstance(kind, StructKind) or kind.name == "uuid" or _is_often_null(following):
             break

@@ -16,7 +16,7 @@ cdef inline uint64_t read_uint64(const uint8_t *at) noexcept nogil:
 
 
 cdef inline uint8_t *write_uint16(uint8_t *at, uint16_t value) noexcept nogil:
-    """Write a number, or one with a sign as its two's complement; return the position behind."""
+    """Write a number, or one with a sign as its two's complement; return the position after it."""
     at[0] = <uint8_t>(value >> 8)
     at[1] = <uint8_t>value
     return at + 2

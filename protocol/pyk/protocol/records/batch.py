@@ -82,7 +82,7 @@ class RecordBatch(BatchHeader):
 
     @property
     def next_offset(self) -> int:
-        """The offset behind the batch: compaction may have removed the records at its end."""
+        """The offset after the batch: compaction may have removed the records at its end."""
         return _sum(self.base_offset, self.last_offset_delta) + 1
 
     @property
@@ -154,7 +154,7 @@ class RecordBatch(BatchHeader):
         return decompress(self.compression_type, records, self.max_decompressed_bytes)
 
     def _error(self, error: RecordBatchError) -> RecordBatchError:
-        """Return ``error`` with the place of this batch, so that a reader can go on behind it."""
+        """Return ``error`` with the place of this batch, so that a reader can go on after it."""
         next_offset = self.next_offset if 0 < self.next_offset <= MAX_INT64 else None
         return error.in_batch(self.base_offset, next_offset)
 

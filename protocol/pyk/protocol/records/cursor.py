@@ -85,7 +85,7 @@ class FetchedRecords:
         """Return at most ``max_records`` (at least 1) of the records that follow, None after the
         last.
 
-        ``next_offset`` is then the offset behind them. Raises a ``RecordBatchError`` when the
+        ``next_offset`` is then the offset after them. Raises a ``RecordBatchError`` when the
         next batch cannot be read, again at every call: the position stays before that batch.
         """
         if max_records < 1:

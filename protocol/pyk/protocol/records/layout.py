@@ -6,7 +6,7 @@ from struct import Struct
 
 MAGIC = 2
 HEADER_BYTES = 61
-LENGTH_END = 12  # the batch length counts the bytes behind itself
+LENGTH_END = 12  # the batch length counts the bytes after itself
 START_BYTES = 17  # up to the magic, which every format has at the same place
 MIN_LENGTH = HEADER_BYTES - LENGTH_END
 """The batch length of a batch without records."""

@@ -151,7 +151,7 @@ class RecordSpan:
     """Records that stand together in one batch, not yet made into objects. Iterating gives
     ``ConsumerRecord`` s.
 
-    ``next_offset`` is where reading goes on after them: behind the batch if the span reaches its
+    ``next_offset`` is where reading goes on after them: after the batch if the span reaches its
     end, whatever records compaction left there.
     """
 

@@ -1,4 +1,4 @@
-"""Records of one batch, encoded one behind the other into a buffer that grows.
+"""Records of one batch, encoded one after the other into a buffer that grows.
 
 The buffer has room for the batch header from the start, so what is appended is never moved again.
 

@@ -134,12 +134,12 @@ def gs2_header(authzid: str) -> str:
 
 def split_gs2_header(text: str) -> tuple[str, str]:
     """Return the authorization id, which may be empty, and what follows the header."""
-    flag, _, behind_flag = text.partition(",")
+    flag, _, after_flag = text.partition(",")
     if flag == "y" or flag.startswith("p="):
         raise MalformedTokenError("the client wants channel binding, which Kafka does not support")
     if flag != "n":
         raise MalformedTokenError("it does not begin with 'n,'")
-    attribute, comma, rest = behind_flag.partition(",")
+    attribute, comma, rest = after_flag.partition(",")
     if not comma:
         raise MalformedTokenError("it ends inside the header")
     if not attribute:

@@ -243,7 +243,7 @@ def test_a_consumer_may_seek_past_an_unreadable_batch() -> None:
         records.next_span(10)
 
     assert caught.value.next_offset == 2
-    # A broker answers a fetch from there with the batches behind.
+    # A broker answers a fetch from there with the batches after it.
     assert drain(fetched(data[len(sealed(b"a")) + len(bad) :], 2)) == [b"c"]
 
 

@@ -286,7 +286,7 @@ async def test_connecting_takes_the_latency() -> None:
 
 
 @virtual_time
-async def test_what_arrives_when_reading_is_resumed_comes_behind_what_waited() -> None:
+async def test_what_arrives_when_reading_is_resumed_comes_after_what_waited() -> None:
     client, server = await connected(MemoryNetwork())
     server.transport.pause_reading()
     send(client, b"first")

@@ -36,7 +36,7 @@ def offsets_to_commit(given: CommitArgument) -> OffsetsToCommit:
     A record stands for the offset after it; of several in one partition the last counts.
     """
     if isinstance(given, ConsumerRecord):
-        return _behind((given,))
+        return _offsets_after((given,))
     if isinstance(given, ConsumerRecords):
         return OffsetsToCommit(
             {
@@ -54,10 +54,10 @@ def offsets_to_commit(given: CommitArgument) -> OffsetsToCommit:
         )
     if not isinstance(given, Iterable):
         raise _no_offsets(given)
-    return _behind(given)
+    return _offsets_after(given)
 
 
-def _behind(records: Iterable[ConsumerRecord[Any, Any]]) -> OffsetsToCommit:
+def _offsets_after(records: Iterable[ConsumerRecord[Any, Any]]) -> OffsetsToCommit:
     offsets: dict[TopicPartition, OffsetAndMetadata] = {}
     owners: dict[TopicPartition, object] = {}
     for record in records:

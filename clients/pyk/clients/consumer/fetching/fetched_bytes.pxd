@@ -12,7 +12,7 @@ cdef class FetchedEnd:
 
 @cython.locals(
     position=Py_ssize_t, size=Py_ssize_t, end="long long", next_offset="long long",
-    behind="long long", offset="long long", header=BatchHeader, delta=long,
+    following="long long", offset="long long", header=BatchHeader, delta=long,
     epoch=long, batch_epoch=long,
 )
 cpdef FetchedEnd find_end(object data, long long fetch_offset)

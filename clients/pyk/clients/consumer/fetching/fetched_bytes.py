@@ -42,10 +42,10 @@ def find_end(data: memoryview, fetch_offset: int) -> FetchedEnd:
         offset = header.base_offset
         if delta < 0 or offset < 0 or delta >= LAST_OFFSET - offset:
             return FetchedEnd(-1, NO_EPOCH, True)
-        behind = offset + delta + 1
-        if behind < next_offset:
+        following = offset + delta + 1
+        if following < next_offset:
             return FetchedEnd(-1, NO_EPOCH, True)
-        position, next_offset, epoch = end, behind, batch_epoch
+        position, next_offset, epoch = end, following, batch_epoch
     if position == 0:
         return FetchedEnd(-1, NO_EPOCH, False)
     return FetchedEnd(next_offset, epoch, True)

@@ -37,9 +37,9 @@ def unreadable_records_error(
 ) -> BrokerError:
     """Return the error for a batch that cannot be read; the position stays before it."""
     kind = next(kind for cause, kind in KINDS if isinstance(error, cause))
-    behind = error.next_offset if error.next_offset is not None else position + 1
+    following = error.next_offset if error.next_offset is not None else position + 1
     what = f"cannot read {topic_partition} at offset {position}: {error}"
-    return _to_pass_over(kind, what, topic_partition, position, max(behind, position + 1))
+    return _to_pass_over(kind, what, topic_partition, position, max(following, position + 1))
 
 
 def cut_short_error(topic_partition: TopicPartition, offset: int, size: int) -> CorruptRecordError:
@@ -70,10 +70,10 @@ def deserialization_error(record: ConsumerRecord | None, cause: Exception) -> De
 
 
 def _to_pass_over(
-    kind: type[E], what: str, topic_partition: TopicPartition, offset: int, behind: int
+    kind: type[E], what: str, topic_partition: TopicPartition, offset: int, next_offset: int
 ) -> E:
     return kind(
-        f"{what}; seek to offset {behind} to pass over it",
+        f"{what}; seek to offset {next_offset} to pass over it",
         topic=topic_partition.topic,
         partition=topic_partition.partition,
         offset=offset,

@@ -292,7 +292,7 @@ cdef object _read(_Cursor *at, _Field field, view):
 
 
 cdef object _read_nested(_Cursor *at, _Field field, view):
-    """Read a struct, behind a marker if it may be null: -1 (0 where it is tagged) or 1."""
+    """Read a struct, after a marker if it may be null: -1 (0 where it is tagged) or 1."""
     cdef int marker
     if field.is_nullable:
         marker = _take(at, 1)[0]
@@ -306,7 +306,7 @@ cdef object _read_nested(_Cursor *at, _Field field, view):
 
 
 cdef object _read_sized(_Cursor *at, _Field field, view):
-    """Read a string, bytes or record data behind its length."""
+    """Read a string, bytes or record data after its length."""
     cdef int64_t length
     cdef Py_ssize_t start
     cdef const char *data
@@ -360,7 +360,7 @@ cdef object _read_array(_Cursor *at, _Field field, view):
 
 
 cdef inline const uint8_t *_take(_Cursor *at, Py_ssize_t size) except NULL:
-    """Return where the next ``size`` bytes are, and step behind them."""
+    """Return where the next ``size`` bytes are, and step over them."""
     cdef const uint8_t *data = at.data + at.position
     if size > at.size - at.position:
         raise IndexError("the data ends early")

@@ -334,7 +334,7 @@ cdef bytearray _int64_buffer(int64_t **numbers, Py_ssize_t count):
 
 
 cdef bytearray _bitmap(Py_ssize_t count):
-    """Return a bitmap with every row valid, and the bits behind the last one clear."""
+    """Return a bitmap with every row valid, and the bits after the last one clear."""
     cdef bytearray validity = _buffer((count + 7) // 8)
     memset(PyByteArray_AS_STRING(validity), 0xFF, len(validity))
     if count & 7:

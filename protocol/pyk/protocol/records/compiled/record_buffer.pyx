@@ -1,4 +1,4 @@
-"""Records of one batch, encoded one behind the other into a buffer that grows.
+"""Records of one batch, encoded one after the other into a buffer that grows.
 
 The compiled form of ``record_buffer.py``, which says what each method promises.
 """
@@ -63,7 +63,7 @@ cdef class RecordBuffer:
         self._data = <uint8_t *>PyByteArray_AS_STRING(self._buffer)
 
     cpdef Py_ssize_t append(self, long long timestamp_ms, key, value, headers=()) except -2:
-        """Append a record and return its offset delta, -1 if it does not fit behind others."""
+        """Append a record and return its offset delta, -1 if it does not fit after others."""
         return self._append(self.next_offset_delta, timestamp_ms, key, value, headers)
 
     def append_at(self, offset_delta, long long timestamp_ms, key, value, *, headers=()):

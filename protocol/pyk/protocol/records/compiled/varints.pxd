@@ -1,4 +1,4 @@
-# The C functions behind records: they take a pointer and an end, and never look beyond it.
+# The C functions for records: they take a pointer and an end, and never look beyond it.
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -10,7 +10,7 @@ cdef enum:
 
 
 cdef inline int read_varint(const uint8_t **position, const uint8_t *end, int32_t *value) noexcept nogil:
-    """Read an int32 and move ``position`` behind it; return 0 or the number of the problem."""
+    """Read an int32 and move ``position`` past it; return 0 or the number of the problem."""
     cdef const uint8_t *at = position[0]
     cdef uint64_t bits = 0
     cdef uint8_t byte
@@ -36,7 +36,7 @@ cdef inline int read_varint(const uint8_t **position, const uint8_t *end, int32_
 
 
 cdef inline int read_varlong(const uint8_t **position, const uint8_t *end, int64_t *value) noexcept nogil:
-    """Read an int64 and move ``position`` behind it; return 0 or the number of the problem."""
+    """Read an int64 and move ``position`` past it; return 0 or the number of the problem."""
     cdef const uint8_t *at = position[0]
     cdef uint64_t bits = 0
     cdef uint8_t byte
@@ -78,7 +78,7 @@ cdef inline Py_ssize_t size_of_varint(uint64_t bits) noexcept nogil:
 
 
 cdef inline uint8_t *write_varint(uint8_t *at, uint64_t bits) noexcept nogil:
-    """Write zig-zag ``bits`` and return the position behind them."""
+    """Write zig-zag ``bits`` and return the position after them."""
     while bits >= 0x80:
         at[0] = <uint8_t>(bits | 0x80)
         bits >>= 7

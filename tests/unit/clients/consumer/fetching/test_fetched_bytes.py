@@ -7,7 +7,7 @@ from support.batches import batch, batches
 from support.legacy_batches import legacy
 
 
-def test_the_end_is_behind_the_last_whole_batch() -> None:
+def test_the_end_is_after_the_last_whole_batch() -> None:
     data = batches(10, 3, 2)
 
     assert find_end(memoryview(data), 10).next_offset == 15
