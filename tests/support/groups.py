@@ -19,13 +19,20 @@ from pyk.protocol.messages.sync_group import (
     SyncGroupResponse,
 )
 from pyk.protocol.persisted import encode_versioned
+from pyk.reference_broker.coordinator.decision import TransactionalProducer
 from pyk.reference_broker.coordinator.group.kind import group_write_error
 from pyk.reference_broker.coordinator.group.membership import Join
 from pyk.reference_broker.coordinator.group.offsets import OffsetConfig, OffsetToCommit
 from pyk.reference_broker.coordinator.group.rebalance import GroupConfig
 from pyk.reference_broker.coordinator.group.shard import GroupShard
 from pyk.reference_broker.coordinator.runtime import ShardRuntime
-from pyk.reference_broker.coordinator.shard_log import KeyValue
+from pyk.reference_broker.coordinator.shard_log import (
+    NO_PRODUCER_ID,
+    KeyValue,
+    LogEntry,
+    LoggedMarker,
+    LoggedRecords,
+)
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime.timers import Moment, TimerQueue
@@ -35,14 +42,14 @@ GROUP = "readers"
 
 
 class MemoryShardLog:
-    """A log of keys and values.
+    """A log of records and markers; a marker counts as one record.
 
     ``fails_with`` refuses appends, ``is_held`` keeps them unsafe, ``failure`` says that they stay
     so, ``has_bug`` makes appends fail as they never should.
     """
 
     def __init__(self) -> None:
-        self.batches: list[list[KeyValue]] = []
+        self.entries: list[LogEntry] = []
         self.fails_with: ErrorCode | None = None
         self.failure: ErrorCode | None = None
         self.is_held = False
@@ -52,7 +59,12 @@ class MemoryShardLog:
         self._fails_after: tuple[int, ErrorCode] | None = None
 
     def __len__(self) -> int:
-        return sum(map(len, self.batches))
+        return sum(len(getattr(entry, "records", "1")) for entry in self.entries)
+
+    @property
+    def batches(self) -> list[list[KeyValue]]:
+        """The records of each batch, without the markers."""
+        return [list(entry.records) for entry in self.entries if isinstance(entry, LoggedRecords)]
 
     @property
     def high_watermark(self) -> int:
@@ -69,18 +81,28 @@ class MemoryShardLog:
         """Refuse appends once there are so many batches."""
         self._fails_after = (batches, error)
 
-    def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
+    def append(
+        self,
+        records: Iterable[KeyValue],
+        time_ms: int,
+        producer: TransactionalProducer | None = None,
+    ) -> int:
         if self._fails_after is not None and len(self.batches) >= self._fails_after[0]:
             raise ApiError(self._fails_after[1])
         if self.fails_with is not None:
             raise ApiError(self.fails_with)
         if self.has_bug:
             raise RuntimeError("a bug")
-        self.batches.append(list(records))
+        producer_id = NO_PRODUCER_ID if producer is None else producer.producer_id
+        self.entries.append(LoggedRecords(list(records), producer_id))
         return len(self)
 
-    def read_all(self) -> Iterator[list[KeyValue]]:
-        yield from self.batches
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        """Append a marker, as the partition under a shard does."""
+        self.entries.append(LoggedMarker(producer_id, is_commit))
+
+    def read_all(self) -> Iterator[list[LogEntry]]:
+        yield from ([entry] for entry in self.entries)
 
 
 class Waiting:
@@ -273,6 +295,31 @@ class Groups:
                 lambda code: code,
             )
         ).response
+
+    def commit_in_transaction(
+        self,
+        producer_id: int,
+        *offsets: OffsetToCommit,
+        member: tuple[str, str | None, int] = ("", None, -1),
+    ) -> Any:
+        """Commit for a producer, and return the result by partition, or the error of all."""
+        return Waiting(
+            self.runtime.ask(
+                lambda shard, moment: shard.commit_transactional_offsets(
+                    GROUP, member, offsets, TransactionalProducer(producer_id, 0), moment
+                ),
+                lambda code: code,
+            )
+        ).response
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        """Append a marker, and tell the coordinator, as a partition does."""
+        self.log.end_transaction(producer_id, is_commit=is_commit)
+        self.runtime.transaction_ended(producer_id, is_commit=is_commit)
+        self.runtime.high_watermark_moved()
+
+    def unstable(self) -> set[tuple[str, int]]:
+        return set(self.shard.unstable_partitions(GROUP))
 
     def committed(self, topic: str = "orders", partition: int = 0) -> int | None:
         found = self.shard.committed_offsets(GROUP).get(topic, {}).get(partition)

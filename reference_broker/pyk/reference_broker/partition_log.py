@@ -5,13 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.records import Compression, RecordBatchBuilder, RecordBatchError, read_batches
+from pyk.protocol.records import (
+    Compression,
+    RecordBatch,
+    RecordBatchBuilder,
+    RecordBatchError,
+    read_batches,
+)
 from pyk.protocol.records.compression import check_available
-from pyk.reference_broker.coordinator.shard_log import KeyValue
+from pyk.protocol.records.cursor import control_type_of
+from pyk.protocol.records.legacy import LegacyBatch
+from pyk.reference_broker.coordinator.decision import TransactionalProducer
+from pyk.reference_broker.coordinator.shard_log import (
+    NO_PRODUCER_ID,
+    KeyValue,
+    LogEntry,
+    LoggedMarker,
+    LoggedRecords,
+)
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.storage import AppendOrigin, LogError, StorageError
 
+ABORT_MARKER = 0
+COMMIT_MARKER = 1
 READ_BYTES = 1 << 20
 MAX_BATCH_BYTES = 64 << 20
 """How large a batch can be built; max.message.bytes of the topic counts after compression."""
@@ -43,7 +60,12 @@ class PartitionLog:
         failure = self._partition.failure
         return None if failure is None else failure.code
 
-    def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
+    def append(
+        self,
+        records: Iterable[KeyValue],
+        time_ms: int,
+        producer: TransactionalProducer | None = None,
+    ) -> int:
         builder = RecordBatchBuilder(self._compression, max_bytes=MAX_BATCH_BYTES)
         for key, value in records:
             if builder.append(time_ms, key, value) < 0:
@@ -54,23 +76,23 @@ class PartitionLog:
                 )
         try:
             appended = self._partition.append(
-                builder.seal(), origin=AppendOrigin.COORDINATOR, needs_all_replicas=True
+                _sealed(builder, producer), origin=AppendOrigin.COORDINATOR, needs_all_replicas=True
             )
         except LogError as error:
             raise ApiError(error.code, error.message) from error
         return appended.last_offset + 1
 
-    def read_all(self) -> Iterator[list[KeyValue]]:
+    def read_all(self) -> Iterator[list[LogEntry]]:
         log = self._partition.log
         offset = log.log_start_offset
         while offset < log.log_end_offset:
-            found: list[KeyValue] = []
+            found: list[LogEntry] = []
             before = offset
             try:
                 for batch in read_batches(log.reader.read(offset, READ_BYTES).read()):
                     offset = batch.next_offset
-                    if not batch.is_control:
-                        found += [(record.key, record.value) for record in batch]
+                    if (entry := _entry(batch)) is not None:
+                        found.append(entry)
             except (RecordBatchError, LogError, OSError) as error:
                 raise self._unreadable(offset, error) from error
             if offset == before:
@@ -83,3 +105,21 @@ class PartitionLog:
             f"cannot read {self._partition.topic_partition} at offset {offset} in {log.directory}: "
             f"{why}; restore its files, or stop the broker and cut the log off there"
         )
+
+
+def _sealed(builder: RecordBatchBuilder, producer: TransactionalProducer | None) -> memoryview:
+    if producer is None:
+        return builder.seal()
+    # No base sequence: nothing can be a duplicate that a coordinator has decided itself.
+    return builder.seal(producer.producer_id, producer.producer_epoch, is_transactional=True)
+
+
+def _entry(batch: RecordBatch | LegacyBatch) -> LogEntry | None:
+    """Return what a shard replays of a batch, None if there is nothing."""
+    if isinstance(batch, RecordBatch) and batch.is_control:
+        control_type = control_type_of(batch)
+        if control_type not in (ABORT_MARKER, COMMIT_MARKER):
+            return None
+        return LoggedMarker(batch.producer_id, control_type == COMMIT_MARKER)
+    producer_id = batch.producer_id if batch.is_transactional else NO_PRODUCER_ID
+    return LoggedRecords([(record.key, record.value) for record in batch], producer_id)

@@ -9,6 +9,7 @@ import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.records import Compression, UnsupportedCompressionError
+from pyk.reference_broker.coordinator.shard_log import LoggedRecords
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.partition_log import MAX_BATCH_BYTES, PartitionLog
@@ -30,7 +31,7 @@ def test_records_are_read_as_they_were_appended() -> None:
     next_offset = log.append([(b"a", b"1"), (b"b", None)], NOW_MS)
 
     assert next_offset == 2
-    assert list(log.read_all()) == [[(b"a", b"1"), (b"b", None)]]
+    assert list(log.read_all()) == [[LoggedRecords([(b"a", b"1"), (b"b", None)])]]
 
 
 def test_records_that_do_not_fit_into_one_batch_are_refused_and_none_is_appended() -> None:

@@ -38,6 +38,14 @@ class Action:
 
 
 @slotted.frozen
+class TransactionalProducer:
+    """The producer whose transaction the records of a decision belong to."""
+
+    producer_id: int
+    producer_epoch: int
+
+
+@slotted.frozen
 class Decision:
     """Records to append; ``when_written`` is told how that went.
 
@@ -46,6 +54,8 @@ class Decision:
     With ``replays`` the shard's state changes by replaying the records once they are in the log.
     Without, the shard has changed already (a classic group's members are soft state), and the
     records only let a successor catch up. ``actions`` begin when the records are committed.
+    Records with a ``producer`` belong to its transaction: the shard replays them as pending, and
+    they count when the transaction's marker says so.
     """
 
     records: Sequence[ShardRecord] = ()
@@ -53,6 +63,7 @@ class Decision:
     replays: bool = True
     is_atomic: bool = True
     actions: Sequence[Action] = ()
+    producer: TransactionalProducer | None = None
 
 
 NOTHING = Decision()

@@ -15,6 +15,9 @@ older state instead.
 
 Loading is the same replay from the start of the log. Replaying changes the shard and does nothing
 else, so that it cannot fail halfway.
+
+Records of a transaction are replayed as pending. The marker that ends it is written to the log by
+the partition, not by the shard; the runtime is told, and replays it like a record.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import logging
 import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from pyk.protocol.errors import ErrorCode, ProtocolError
 from pyk.reference_broker.deferred import Deferred
@@ -32,7 +35,8 @@ from pyk.runtime import slotted
 from pyk.runtime.timers import Moment, TimerQueue
 
 from .decision import NOTHING, Action, Decision, ShardRecord
-from .shard_log import ShardLog, in_batches
+from .latest_records import LatestRecords
+from .shard_log import NO_PRODUCER_ID, KeyValue, LoggedRecords, ShardLog, in_batches
 from .shard_timers import ShardTimers
 
 log = logging.getLogger(__name__)
@@ -54,6 +58,17 @@ class Shard(Protocol):
 
     def unloaded(self) -> None:
         """Answer everything that waits with NOT_COORDINATOR: the shard is led elsewhere."""
+
+
+@runtime_checkable
+class TransactionalShard(Protocol):
+    """What else a shard has whose records may belong to transactions."""
+
+    def replay_pending(self, record: Any, producer_id: int) -> None:
+        """Remember one record of an open transaction, and do nothing else."""
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        """Apply the pending records of a producer, or drop them, and do nothing else."""
 
 
 S = TypeVar("S", bound=Shard)
@@ -119,32 +134,46 @@ class ShardRuntime(Generic[S]):
     def load(self) -> Iterator[int]:
         """Replay the log; yield now and then how many records were read, so that others can run."""
         count = 0
-        latest: dict[bytes, bytes | None] = {}
-        for records in self._log.read_all():
-            for key, value in records:
-                if key is None:
-                    self._replay(key, value)
-                else:
-                    # Only the last value of a key counts: compaction, done while reading.
-                    latest.pop(key, None)
-                    latest[key] = value
-            count += len(records)
+        latest = LatestRecords()
+        for entries in self._log.read_all():
+            for entry in entries:
+                if isinstance(entry, LoggedRecords):
+                    count += len(entry.records)
+                    self._replay_those_without_key(entry.records)
+                latest.add(entry)
             yield count
-        for key, value in latest.items():
-            if value is not None:
-                self._replay(key, value)
+        for _, producer_id, key, value in latest:
+            self._replay_logged(key, value, producer_id)
         for decision in self._shard.loaded(self._moment()):
             self.carry_out(decision)
 
-    def _replay(self, key: bytes | None, value: bytes | None) -> None:
+    def _replay_those_without_key(self, records: Sequence[KeyValue]) -> None:
+        for key, value in records:
+            if key is None:
+                self._replay_logged(key, value, NO_PRODUCER_ID)
+
+    def _replay_logged(self, key: bytes | None, value: bytes | None, producer_id: int) -> None:
         try:
             record = self._shard.decode(key, value)
         except ProtocolError as error:
             # A type or version of a newer broker: after a downgrade Kafka skips these, too.
             log.warning("Skipped a record of %s while loading: %s", self._name, error)
             return
-        self._shard.replay(record)
+        self._replay(record, producer_id)
         self._publish((record,))
+
+    def _replay(self, record: ShardRecord, producer_id: int) -> None:
+        if producer_id == NO_PRODUCER_ID:
+            self._shard.replay(record)
+        else:
+            self._transactional_shard.replay_pending(record, producer_id)
+
+    @property
+    def _transactional_shard(self) -> TransactionalShard:
+        shard: object = self._shard
+        if not isinstance(shard, TransactionalShard):
+            raise AssertionError(f"the records of {self._name} cannot belong to transactions")
+        return shard
 
     def unload(self) -> None:
         """Stop serving for good, and send all waiters to the next leader."""
@@ -227,6 +256,8 @@ class ShardRuntime(Generic[S]):
 
     def _write(self, decision: Decision, when_written: Callable[[ErrorCode], object]) -> None:
         """Append and replay batch after batch; what follows waits for the last of them."""
+        producer = decision.producer
+        producer_id = NO_PRODUCER_ID if producer is None else producer.producer_id
         max_bytes = sys.maxsize if decision.is_atomic else self._log.max_batch_bytes
         batches = list(in_batches(decision.records, max_bytes))
         if not batches:
@@ -234,16 +265,24 @@ class ShardRuntime(Generic[S]):
             self._waiting.append(_Written(end_offset, (), when_written, decision.actions))
         for number, batch in enumerate(batches, 1):
             key_values = [(key, value) for _, key, value in batch]
-            next_offset = self._log.append(key_values, self._moment().time_ms)
+            next_offset = self._log.append(key_values, self._moment().time_ms, producer)
             records = [record for record, _, _ in batch]
             if decision.replays:
                 for record in records:
-                    self._shard.replay(record)
+                    self._replay(record, producer_id)
             if number < len(batches):
                 self._waiting.append(_Written(next_offset, records, _ignore))
             else:
                 written = _Written(next_offset, records, when_written, decision.actions)
                 self._waiting.append(written)
+
+    def transaction_ended(self, producer_id: int, *, is_commit: bool) -> None:
+        """Replay a marker that the partition has appended to the log.
+
+        Like a record it changes the shard at once, and others see that when it is committed.
+        """
+        if not self._is_unloaded:
+            self._transactional_shard.end_transaction(producer_id, is_commit=is_commit)
 
     def high_watermark_moved(self) -> None:
         """Publish and answer what is below the high watermark; fail the rest if the log failed."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from pyk.protocol.errors import ErrorCode
+from pyk.runtime import slotted
 
-from .decision import ShardRecord
+from .decision import ShardRecord, TransactionalProducer
 
 KeyValue = tuple[bytes | None, bytes | None]
 EncodedRecord = tuple[ShardRecord, bytes | None, bytes | None]
@@ -15,6 +16,29 @@ EncodedRecord = tuple[ShardRecord, bytes | None, bytes | None]
 BATCH_HEAD_BYTES = 61
 RECORD_HEAD_BYTES = 32
 """At most: eight fields of variable length, besides key and value."""
+
+
+NO_PRODUCER_ID = -1
+
+
+@slotted.frozen
+class LoggedRecords:
+    """Records that follow each other in a log, all of one transaction or of none."""
+
+    records: Sequence[KeyValue]
+    producer_id: int = NO_PRODUCER_ID
+    """The producer whose transaction they belong to."""
+
+
+@slotted.frozen
+class LoggedMarker:
+    """The marker that ends a transaction."""
+
+    producer_id: int
+    is_commit: bool
+
+
+LogEntry = LoggedRecords | LoggedMarker
 
 
 class ShardLog(Protocol):
@@ -28,10 +52,16 @@ class ShardLog(Protocol):
     def end_offset(self) -> int:
         """Return the offset after the last record, committed or not."""
 
-    def append(self, records: Iterable[KeyValue], time_ms: int) -> int:
+    def append(
+        self,
+        records: Iterable[KeyValue],
+        time_ms: int,
+        producer: TransactionalProducer | None = None,
+    ) -> int:
         """Append records as one batch; return the offset after them; raise :class:`ApiError`.
 
-        They are committed when the high watermark has passed them.
+        They are committed when the high watermark has passed them; those of a ``producer`` count
+        when its transaction is committed.
         """
 
     @property
@@ -42,8 +72,8 @@ class ShardLog(Protocol):
     def failure(self) -> ErrorCode | None:
         """Return why the high watermark will never move again, None if it may."""
 
-    def read_all(self) -> Iterator[list[KeyValue]]:
-        """Yield the keys and values of the log, some at a time."""
+    def read_all(self) -> Iterator[list[LogEntry]]:
+        """Yield the records and markers of the log in their order, some at a time."""
 
 
 def in_batches(records: Iterable[ShardRecord], max_bytes: int) -> Iterator[list[EncodedRecord]]:

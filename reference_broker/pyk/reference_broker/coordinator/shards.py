@@ -118,6 +118,15 @@ class Shards:
         if runtime is not None:
             runtime.high_watermark_moved()
 
+    def transaction_ended(self, name: TopicPartition, producer_id: int, *, is_commit: bool) -> None:
+        """Replay a marker that was appended to the log of a partition.
+
+        A shard that is not loaded yet finds it in its log.
+        """
+        runtime = self._runtimes.get(name)
+        if runtime is not None:
+            runtime.transaction_ended(producer_id, is_commit=is_commit)
+
     def forget_deleted_topics(self, topic_id_of: TopicIdOf) -> None:
         """Let all shards forget what belongs to topics that exist no longer.
 

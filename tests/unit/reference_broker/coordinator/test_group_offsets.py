@@ -8,6 +8,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from pyk.reference_broker.coordinator.group.shard import GroupShard
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
+from pyk.reference_broker.coordinator.shard_log import LoggedRecords
 from support.groups import GROUP, Groups, offset
 
 DAY = 24 * 3600
@@ -276,7 +277,7 @@ def test_records_are_kafkas() -> None:
 def test_records_of_a_kind_that_is_not_known_are_skipped() -> None:
     groups = Groups()
     groups.commit(offset(1))
-    groups.log.batches.insert(0, [(b"\x00\x63unknown", b"\x00\x00")])
+    groups.log.entries.insert(0, LoggedRecords([(b"\x00\x63unknown", b"\x00\x00")]))
 
     groups.restart()
 

@@ -8,13 +8,20 @@ from typing import Any
 import pytest
 
 from pyk.protocol.errors import ErrorCode
-from pyk.reference_broker.coordinator.decision import NOTHING, Action, Decision
+from pyk.reference_broker.coordinator.decision import (
+    NOTHING,
+    Action,
+    Decision,
+    TransactionalProducer,
+)
 from pyk.reference_broker.coordinator.runtime import ShardRuntime
 from pyk.reference_broker.coordinator.shard_timers import ShardTimers
 from pyk.reference_broker.deferred import Deferred
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment, TimerQueue
 from support.groups import MemoryShardLog
+
+PRODUCER = TransactionalProducer(7, 0)
 
 
 @slotted.frozen
@@ -26,11 +33,15 @@ class Word:
 
 
 class Words:
-    """A shard that remembers words, and writes down what happens to it."""
+    """A shard that remembers words, and writes down what happens to it.
+
+    It knows one transaction at a time.
+    """
 
     def __init__(self, timers: ShardTimers, events: list[str], at_load: Sequence[Decision]) -> None:
         self.timers = timers
         self.words: list[str] = []
+        self.pending: list[str] = []
         self._events = events
         self._at_load = at_load
 
@@ -44,6 +55,16 @@ class Words:
     def replay(self, record: Word) -> None:
         self._events.append(f"replay {record.text}")
         self.words.append(record.text)
+
+    def replay_pending(self, record: Word, producer_id: int) -> None:
+        self._events.append(f"pending {record.text} of {producer_id}")
+        self.pending.append(record.text)
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        self._events.append(f"{'commit' if is_commit else 'abort'} {producer_id}")
+        if is_commit:
+            self.words += self.pending
+        self.pending.clear()
 
     def loaded(self, moment: Moment) -> list[Decision]:
         return list(self._at_load)
@@ -88,6 +109,12 @@ class Running:
         answer = self.runtime.ask(lambda shard, _: shard.add(*words, **more), lambda code: code)
         answer.when_done(lambda value: (self.events.append("answer"), answers.append(value)))
         return answers
+
+    def end_transaction(self, *, is_commit: bool) -> None:
+        """Append a marker, and tell the runtime, as a partition does."""
+        self.log.end_transaction(PRODUCER.producer_id, is_commit=is_commit)
+        self.runtime.transaction_ended(PRODUCER.producer_id, is_commit=is_commit)
+        self.runtime.high_watermark_moved()
 
     def look(self) -> list[Any]:
         seen: list[Any] = []
@@ -366,3 +393,74 @@ def test_what_a_shard_decides_when_it_is_loaded_is_written() -> None:
 
     assert running.look() == [["again"]]
     assert len(running.log) == 1
+
+
+def test_records_of_a_transaction_are_replayed_as_pending_and_answered_when_committed() -> None:
+    running = Running()
+    running.log.hold()
+
+    answers = running.add("one", producer=PRODUCER)
+    assert answers == []
+    running.commit_all()
+
+    assert answers == ["added"]
+    assert running.events == ["decide", "pending one of 7", "publish one", "answer"]
+    assert running.look() == [[]]
+
+
+@pytest.mark.parametrize(("is_commit", "words"), [(True, ["one"]), (False, [])])
+def test_a_marker_in_the_log_ends_a_transaction(is_commit: bool, words: list[str]) -> None:
+    running = Running()
+    running.add("one", producer=PRODUCER)
+
+    running.end_transaction(is_commit=is_commit)
+
+    assert running.look() == [words]
+
+
+def test_a_look_waits_until_the_marker_that_it_sees_is_committed() -> None:
+    running = Running()
+    running.add("one", producer=PRODUCER)
+    running.log.hold()
+    running.end_transaction(is_commit=True)
+
+    seen = running.look()
+    assert seen == []
+
+    running.commit_all()
+    assert seen == [["one"]]
+
+
+def test_a_marker_after_the_end_of_its_shard_changes_nothing() -> None:
+    running = Running()
+    running.add("one", producer=PRODUCER)
+    running.runtime.unload()
+
+    running.end_transaction(is_commit=True)
+
+    assert "commit 7" not in running.events
+
+
+def test_records_of_an_open_transaction_are_loaded_as_pending() -> None:
+    log = MemoryShardLog()
+    log.append([(b"a", b"one")], 0, PRODUCER)
+    running = Running(log)
+    running.load()
+    assert running.events == ["pending one of 7", "publish one"]
+
+    running.end_transaction(is_commit=True)
+
+    assert running.look() == [["one"]]
+
+
+def test_an_ended_transaction_is_loaded_like_other_records() -> None:
+    log = MemoryShardLog()
+    log.append([(b"a", b"one")], 0, PRODUCER)
+    log.end_transaction(7, is_commit=True)
+    log.append([(b"b", b"two")], 0, PRODUCER)
+    log.end_transaction(7, is_commit=False)
+    running = Running(log)
+
+    running.load()
+
+    assert running.events == ["replay one", "publish one"]

@@ -13,7 +13,7 @@ from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfig
 from pyk.reference_broker.coordinator.decision import Decision
 from pyk.reference_broker.coordinator.shard_kind import InternalTopic, ShardKind, TopicIdOf
-from pyk.reference_broker.coordinator.shard_log import KeyValue
+from pyk.reference_broker.coordinator.shard_log import KeyValue, LogEntry, LoggedRecords
 from pyk.reference_broker.coordinator.shards import Shards
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.storage import StorageError
@@ -124,8 +124,8 @@ def test_a_shard_is_found_once_it_is_loaded_and_not_before(shards: Shards) -> No
 class BrokenLog(MemoryShardLog):
     """A log that cannot be read."""
 
-    def read_all(self) -> Iterator[list[KeyValue]]:
-        yield [(None, b"orders")]
+    def read_all(self) -> Iterator[list[LogEntry]]:
+        yield [LoggedRecords([(None, b"orders")])]
         raise StorageError("the disk is gone")
 
 
