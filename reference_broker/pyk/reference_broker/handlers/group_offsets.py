@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
@@ -134,7 +134,10 @@ def offset_fetch(
     """Return committed offsets, -1 for partitions without one."""
     if context.version >= FIRST_VERSION_WITH_GROUPS:
         uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
-        groups = [_fetch_group(services, g, uses_topic_ids=uses_topic_ids) for g in request.groups]
+        groups = [
+            _fetch_group(services, group, request, uses_topic_ids=uses_topic_ids)
+            for group in request.groups
+        ]
         return gather(groups).then(lambda found: OffsetFetchResponse(groups=found))
     topics = request.topics
     group = OffsetFetchRequestGroup(
@@ -146,20 +149,25 @@ def offset_fetch(
             for each in topics
         ],
     )
-    return _fetch_group(services, group, uses_topic_ids=False).then(
+    return _fetch_group(services, group, request, uses_topic_ids=False).then(
         lambda found: _single_group(found, request, context)
     )
 
 
 def _fetch_group(
-    services: GroupServices, group: OffsetFetchRequestGroup, *, uses_topic_ids: bool
+    services: GroupServices,
+    group: OffsetFetchRequestGroup,
+    request: OffsetFetchRequest,
+    *,
+    uses_topic_ids: bool,
 ) -> Deferred[OffsetFetchResponseGroup]:
     def view(shard: GroupShard) -> list[OffsetFetchResponseTopics]:
         offsets = shard.committed_offsets(group.group_id)
+        unstable = shard.unstable_partitions(group.group_id) if request.require_stable else ()
         if group.topics is None:
-            return list(_all_offsets(services, offsets, uses_topic_ids=uses_topic_ids))
+            return list(_all_offsets(services, offsets, unstable, uses_topic_ids=uses_topic_ids))
         return [
-            _topic_offsets(services, offsets, topic, uses_topic_ids=uses_topic_ids)
+            _topic_offsets(services, offsets, unstable, topic, uses_topic_ids=uses_topic_ids)
             for topic in group.topics
         ]
 
@@ -174,6 +182,7 @@ def _fetch_group(
 def _topic_offsets(
     services: GroupServices,
     offsets: GroupOffsets,
+    unstable: Collection[tuple[str, int]],
     topic: OffsetFetchRequestTopics,
     *,
     uses_topic_ids: bool,
@@ -188,7 +197,9 @@ def _topic_offsets(
         name=topic.name,
         topic_id=topic.topic_id,
         partitions=[
-            _fetched(number, known.get(number, NO_OFFSET), code)
+            _unstable(number)
+            if (name, number) in unstable
+            else _fetched(number, known.get(number, NO_OFFSET), code)
             for number in topic.partition_indexes
         ],
     )
@@ -206,7 +217,11 @@ def _of_topic(
 
 
 def _all_offsets(
-    services: GroupServices, offsets: GroupOffsets, *, uses_topic_ids: bool
+    services: GroupServices,
+    offsets: GroupOffsets,
+    unstable: Collection[tuple[str, int]],
+    *,
+    uses_topic_ids: bool,
 ) -> Iterator[OffsetFetchResponseTopics]:
     for name in offsets:
         topic = services.image.topics.get(name)
@@ -214,11 +229,20 @@ def _all_offsets(
         if not partitions or (topic is None and uses_topic_ids):
             continue
         answered = OffsetFetchResponseTopics(
-            name=name, partitions=[_fetched(number, o) for number, o in partitions.items()]
+            name=name,
+            partitions=[
+                _unstable(number) if (name, number) in unstable else _fetched(number, committed)
+                for number, committed in partitions.items()
+            ],
         )
         if topic is not None:
             answered.topic_id = topic.topic_id
         yield answered
+
+
+def _unstable(number: int) -> OffsetFetchResponsePartitions:
+    """Return what a client that requires stable offsets gets until the transaction ends."""
+    return _fetched(number, NO_OFFSET, ErrorCode.UNSTABLE_OFFSET_COMMIT)
 
 
 def _fetched(

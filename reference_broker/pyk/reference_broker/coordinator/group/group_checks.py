@@ -25,14 +25,27 @@ def check_offset_commit(
     """Raise unless this member, or an administrator of an empty group, may commit now."""
     if generation_id < 0 and group.state is GroupState.EMPTY:
         return
+    if generation_id < 0 and not member_id and group_instance_id is None:
+        raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
+    check_transactional_commit(group, member_id, group_instance_id, generation_id)
+    if group.state is GroupState.COMPLETING_REBALANCE:
+        raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+def check_transactional_commit(
+    group: ClassicGroup, member_id: str, group_instance_id: str | None, generation_id: int
+) -> None:
+    """Raise if this member may not commit in a transaction (KIP-447).
+
+    A producer that names no member is not checked: before KIP-447 its transactional id fenced it.
+    The state of the group does not matter, as in Kafka.
+    """
+    if generation_id < 0 and group.state is GroupState.EMPTY:
+        return
     if generation_id >= 0 or member_id or group_instance_id is not None:
         group.check_member(member_id, group_instance_id)
         if generation_id != group.generation_id:
             raise ApiError(ErrorCode.ILLEGAL_GENERATION)
-    elif group.state is not GroupState.EMPTY:
-        raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
-    if group.state is GroupState.COMPLETING_REBALANCE:
-        raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
 def check_offset_delete(group: ClassicGroup) -> None:

@@ -14,6 +14,7 @@ from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
 
 from .classic_group import ClassicGroup, GroupState
+from .pending_offsets import PendingOffsets
 from .records import UNKNOWN_TOPIC_ID, CommittedOffset, offset_record, offset_tombstone
 
 GroupOffsets = Mapping[str, Mapping[int, CommittedOffset]]
@@ -42,11 +43,12 @@ class OffsetToCommit:
 
 
 class OffsetStore:
-    """Committed offsets by group, topic and partition."""
+    """Committed offsets by group, topic and partition, and those that transactions have pending."""
 
     def __init__(self, config: OffsetConfig) -> None:
         self._config = config
         self._groups: dict[str, dict[str, dict[int, CommittedOffset]]] = {}
+        self.pending = PendingOffsets()
 
     def of_group(self, group_id: str) -> GroupOffsets:
         return self._groups.get(group_id, {})
@@ -78,27 +80,32 @@ class OffsetStore:
     def delete(
         self, group: ClassicGroup, partitions: Iterable[tuple[str, int]]
     ) -> tuple[dict[tuple[str, int], ErrorCode], list[CoordinatorRecord]]:
-        """Return the result for each partition, and the tombstones of those that were committed."""
+        """Return the result for each partition, and the tombstones of those with an offset.
+
+        One that a transaction has pending counts.
+        """
         results: dict[tuple[str, int], ErrorCode] = {}
         records = []
+        pending = self.pending.of_group(group.group_id)
         for topic, partition in partitions:
             results[topic, partition] = ErrorCode.NONE
             if group.is_subscribed_to(topic):
                 results[topic, partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
-            elif partition in self.of_group(group.group_id).get(topic, ()):
+            elif (topic, partition) in pending or partition in self.of_group(group.group_id).get(
+                topic, ()
+            ):
                 records.append(offset_tombstone(group.group_id, topic, partition))
         return results, records
 
-    def tombstones(
-        self, group_id: str, is_gone: Callable[[str, CommittedOffset], bool] = lambda _, __: True
-    ) -> list[CoordinatorRecord]:
-        """Return tombstones for the offsets of a group that ``is_gone`` picks, by default all."""
-        return [
-            offset_tombstone(group_id, topic, partition)
+    def tombstones(self, group_id: str) -> list[CoordinatorRecord]:
+        """Return tombstones for all offsets of a group, also for those that are pending."""
+        committed = {
+            (topic, partition): None
             for topic, partitions in self.of_group(group_id).items()
-            for partition, committed in partitions.items()
-            if is_gone(topic, committed)
-        ]
+            for partition in partitions
+        }
+        partitions = committed | dict.fromkeys(self.pending.of_group(group_id))
+        return [offset_tombstone(group_id, *partition) for partition in partitions]
 
     def tombstones_of_deleted_topics(
         self, topic_id_of: Callable[[str], UUID | None]
@@ -112,9 +119,19 @@ class OffsetStore:
             topic_id = topic_id_of(topic)
             return topic_id is None or not committed.belongs_to(topic_id)
 
-        return [
-            record for group_id in self._groups for record in self.tombstones(group_id, is_gone)
-        ]
+        gone = {
+            (group_id, topic, partition): None
+            for group_id, topics in self._groups.items()
+            for topic, partitions in topics.items()
+            for partition, committed in partitions.items()
+            if is_gone(topic, committed)
+        }
+        gone |= {
+            (each.group_id, each.topic, each.partition): None
+            for each in self.pending
+            if is_gone(each.topic, each.committed)
+        }
+        return [offset_tombstone(*each) for each in gone]
 
     def expired(self, group: ClassicGroup, moment: Moment) -> list[CoordinatorRecord]:
         """Return tombstones for a group's offsets that have outlived their retention (KIP-211).
@@ -123,15 +140,16 @@ class OffsetStore:
            when the last left.
         2. A group of consumers forgets even then what it no longer subscribes to.
         3. Without any members ever, each offset counts from its commit.
+        4. Where a transaction has an offset pending, none expires.
         """
         if group.protocol_type is None:
-            return self.tombstones(
+            return self._expired(
                 group.group_id,
                 lambda _, offset: self._is_expired(offset, offset.commit_timestamp_ms, moment),
             )
         if group.is_in(GroupState.EMPTY):
             since_ms = group.state_since_ms
-            return self.tombstones(
+            return self._expired(
                 group.group_id,
                 lambda _, offset: self._is_expired(
                     offset, offset.commit_timestamp_ms if since_ms < 0 else since_ms, moment
@@ -142,7 +160,7 @@ class OffsetStore:
             and group.is_in(GroupState.STABLE)
             and group.topics is not None
         ):
-            return self.tombstones(
+            return self._expired(
                 group.group_id,
                 lambda topic, offset: (
                     not group.is_subscribed_to(topic)
@@ -150,6 +168,17 @@ class OffsetStore:
                 ),
             )
         return []
+
+    def _expired(
+        self, group_id: str, is_expired: Callable[[str, CommittedOffset], bool]
+    ) -> list[CoordinatorRecord]:
+        pending = self.pending.of_group(group_id)
+        return [
+            offset_tombstone(group_id, topic, partition)
+            for topic, partitions in self.of_group(group_id).items()
+            for partition, committed in partitions.items()
+            if (topic, partition) not in pending and is_expired(topic, committed)
+        ]
 
     def _is_expired(self, committed: CommittedOffset, since_ms: int, moment: Moment) -> bool:
         if committed.expire_timestamp_ms is not None:
@@ -159,9 +188,20 @@ class OffsetStore:
     # -- replay ----------------------------------------------------------------------------------
 
     def put(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
+        if self.pending:
+            self.pending.supersede(group_id, (topic, partition))
+        self._put(group_id, topic, partition, committed)
+
+    def _put(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
         self._groups.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
 
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        """Apply the pending offsets of a producer, or drop them."""
+        for each in self.pending.end(producer_id, is_commit=is_commit):
+            self._put(each.group_id, each.topic, each.partition, each.committed)
+
     def remove(self, group_id: str, topic: str, partition: int) -> None:
+        self.pending.remove(group_id, (topic, partition))
         topics = self._groups.get(group_id, {})
         partitions = topics.get(topic, {})
         partitions.pop(partition, None)

@@ -7,7 +7,7 @@ replaying its log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
@@ -19,14 +19,19 @@ from pyk.protocol.messages.group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from pyk.reference_broker.coordinator.decision import Decision
+from pyk.reference_broker.coordinator.decision import Decision, TransactionalProducer
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.coordinator.shard_timers import ShardTimers
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime.timers import Moment
 
 from .classic_group import NO_GENERATION, ClassicGroup, GroupState
-from .group_checks import check_delete, check_offset_commit, check_offset_delete
+from .group_checks import (
+    check_delete,
+    check_offset_commit,
+    check_offset_delete,
+    check_transactional_commit,
+)
 from .membership import GroupMembership
 from .offsets import GroupOffsets, OffsetConfig, OffsetStore, OffsetToCommit
 from .rebalance import GroupConfig
@@ -85,8 +90,33 @@ class GroupShard:
         results, records = self.offsets.commit(group_id, offsets, retention_ms, moment)
         return results, Decision(tuple(records))
 
+    def commit_transactional_offsets(
+        self,
+        group_id: str,
+        member: tuple[str, str | None, int],
+        offsets: Iterable[OffsetToCommit],
+        producer: TransactionalProducer,
+        moment: Moment,
+    ) -> tuple[OffsetResults, Decision]:
+        """Commit offsets as part of a producer's transaction: they count once that is committed.
+
+        ``member`` is the consumer's id, instance id and generation (KIP-447), or ``"", None, -1``.
+        """
+        member_id, instance_id, generation_id = member
+        group = self.groups.get(group_id)
+        if group is not None:
+            check_transactional_commit(group, member_id, instance_id, generation_id)
+        elif generation_id > NO_GENERATION:
+            raise ApiError(ErrorCode.ILLEGAL_GENERATION)
+        results, records = self.offsets.commit(group_id, offsets, -1, moment)
+        return results, Decision(tuple(records), producer=producer)
+
     def committed_offsets(self, group_id: str) -> GroupOffsets:
         return self.offsets.of_group(group_id)
+
+    def unstable_partitions(self, group_id: str) -> Collection[tuple[str, int]]:
+        """Return the partitions for which open transactions have offsets pending."""
+        return self.offsets.pending.of_group(group_id)
 
     def delete_offsets(
         self, group_id: str, partitions: Iterable[tuple[str, int]]
@@ -107,6 +137,7 @@ class GroupShard:
             if (
                 group.is_in(GroupState.EMPTY)
                 and not group.pending_join
+                and not self.offsets.pending.of_group(group_id)
                 and len(expired) == offset_count
             ):
                 records.append(group_tombstone(group_id))
@@ -167,6 +198,22 @@ class GroupShard:
                 self.offsets.put(key.group, key.topic, key.partition, committed_offset(value))
             else:
                 self.offsets.remove(key.group, key.topic, key.partition)
+
+    def replay_pending(self, record: CoordinatorRecord, producer_id: int) -> None:
+        """Remember an offset of an open transaction."""
+        key, value = record.key, record.value
+        if isinstance(key, OffsetCommitKey | LegacyOffsetCommitKey) and isinstance(
+            value, OffsetCommitValue | LegacyOffsetCommitValue
+        ):
+            self.groups.setdefault(key.group, ClassicGroup(group_id=key.group))
+            partition = (key.topic, key.partition)
+            self.offsets.pending.put(producer_id, key.group, partition, committed_offset(value))
+        else:
+            self.replay(record)
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        """Apply the pending offsets of a producer, or drop them."""
+        self.offsets.end_transaction(producer_id, is_commit=is_commit)
 
     def _replay_group(self, group_id: str, value: GroupMetadataValue | None) -> None:
         replaced = self.groups.pop(group_id, None)
