@@ -42,6 +42,7 @@ from .partition import Partition
 from .partition_log import PartitionLog
 from .replicas import Replicas
 from .retried_steps import RetriedSteps
+from .storage import TransactionMarker
 
 CHANGES_IN_A_TURN = 64
 PARTITIONS_IN_A_TURN = 64
@@ -177,7 +178,11 @@ class MetadataFollower:
             if name.topic in self._shards.kinds and now_held is not held:
                 self._shards.unload(name)
                 if now_held is not None:
+                    now_held.add_marker_listener(partial(self._transaction_ended, name))
                     self._steps.carry_out(f"loading {name}", lambda: self._load_shard(now_held))
+
+    def _transaction_ended(self, name: TopicPartition, marker: TransactionMarker, _: int) -> None:
+        self._shards.transaction_ended(name, marker.producer_id, is_commit=marker.is_commit)
 
     def _name_freed(self, name: TopicPartition) -> None:
         self._waiting_for_names.discard(name)

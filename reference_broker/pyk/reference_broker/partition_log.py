@@ -13,7 +13,6 @@ from pyk.protocol.records import (
     read_batches,
 )
 from pyk.protocol.records.compression import check_available
-from pyk.protocol.records.cursor import control_type_of
 from pyk.protocol.records.legacy import LegacyBatch
 from pyk.reference_broker.coordinator.decision import TransactionalProducer
 from pyk.reference_broker.coordinator.shard_log import (
@@ -25,10 +24,13 @@ from pyk.reference_broker.coordinator.shard_log import (
 )
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
-from pyk.reference_broker.storage import AppendOrigin, LogError, StorageError
+from pyk.reference_broker.storage import (
+    AppendOrigin,
+    LogError,
+    StorageError,
+    TransactionMarker,
+)
 
-ABORT_MARKER = 0
-COMMIT_MARKER = 1
 READ_BYTES = 1 << 20
 MAX_BATCH_BYTES = 64 << 20
 """How large a batch can be built; max.message.bytes of the topic counts after compression."""
@@ -117,9 +119,7 @@ def _sealed(builder: RecordBatchBuilder, producer: TransactionalProducer | None)
 def _entry(batch: RecordBatch | LegacyBatch) -> LogEntry | None:
     """Return what a shard replays of a batch, None if there is nothing."""
     if isinstance(batch, RecordBatch) and batch.is_control:
-        control_type = control_type_of(batch)
-        if control_type not in (ABORT_MARKER, COMMIT_MARKER):
-            return None
-        return LoggedMarker(batch.producer_id, control_type == COMMIT_MARKER)
+        marker = TransactionMarker.decode(batch)
+        return None if marker is None else LoggedMarker(marker.producer_id, marker.is_commit)
     producer_id = batch.producer_id if batch.is_transactional else NO_PRODUCER_ID
     return LoggedRecords([(record.key, record.value) for record in batch], producer_id)

@@ -9,7 +9,8 @@ import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.records import Compression, UnsupportedCompressionError
-from pyk.reference_broker.coordinator.shard_log import LoggedRecords
+from pyk.reference_broker.coordinator.decision import TransactionalProducer
+from pyk.reference_broker.coordinator.shard_log import LoggedMarker, LoggedRecords
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.partition_log import MAX_BATCH_BYTES, PartitionLog
@@ -32,6 +33,36 @@ def test_records_are_read_as_they_were_appended() -> None:
 
     assert next_offset == 2
     assert list(log.read_all()) == [[LoggedRecords([(b"a", b"1"), (b"b", None)])]]
+
+
+def test_records_of_transactions_are_read_with_their_producer_and_with_the_markers() -> None:
+    log = shard_log()
+
+    log.append([(b"a", b"1")], NOW_MS, TransactionalProducer(7, 3))
+    log.append([(b"b", b"2")], NOW_MS)
+    log.append([(b"c", b"3")], NOW_MS, TransactionalProducer(8, 0))
+    log._partition.end_transaction(7, 3, 0, True)
+    log._partition.end_transaction(8, 0, 0, False)
+
+    assert list(log.read_all()) == [
+        [
+            LoggedRecords([(b"a", b"1")], 7),
+            LoggedRecords([(b"b", b"2")]),
+            LoggedRecords([(b"c", b"3")], 8),
+            LoggedMarker(7, True),
+            LoggedMarker(8, False),
+        ]
+    ]
+
+
+def test_records_of_a_fenced_producer_are_refused() -> None:
+    log = shard_log()
+    log.append([(b"a", b"1")], NOW_MS, TransactionalProducer(7, 3))
+
+    with pytest.raises(ApiError) as refused:
+        log.append([(b"a", b"2")], NOW_MS, TransactionalProducer(7, 2))
+
+    assert refused.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
 
 
 def test_records_that_do_not_fit_into_one_batch_are_refused_and_none_is_appended() -> None:

@@ -57,6 +57,9 @@ SHAPES: dict[ApiKey, Shape] = {
     ApiKey.OFFSET_COMMIT: _shape(
         "topics name partitions partition_index", "topics name partitions partition_index"
     ),
+    ApiKey.TXN_OFFSET_COMMIT: _shape(
+        "topics name partitions partition_index", "topics name partitions partition_index"
+    ),
     ApiKey.OFFSET_DELETE: _shape(
         "topics name partitions partition_index", "topics name partitions partition_index"
     ),

@@ -53,6 +53,7 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.INIT_PRODUCER_ID: _api("0-5", "producers.init_producer_id"),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _api("2-4", "offsets.offset_for_leader_epoch"),
     ApiKey.WRITE_TXN_MARKERS: _api("1-2", "transaction_markers.write_txn_markers"),
+    ApiKey.TXN_OFFSET_COMMIT: _api("0-5", "transactional_offsets.txn_offset_commit"),
     ApiKey.DESCRIBE_CONFIGS: _api("1-4", "configs.describe_configs"),
     ApiKey.ALTER_CONFIGS: _api("0-2", "forwarding.forward"),
     ApiKey.CREATE_PARTITIONS: _api("0-3", "forwarding.forward"),

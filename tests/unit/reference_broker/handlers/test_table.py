@@ -42,7 +42,7 @@ def test_advertised_versions_are_those_served_except_for_old_produces() -> None:
 
 
 def test_no_transactions_are_advertised() -> None:
-    transactional = {ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.END_TXN, ApiKey.TXN_OFFSET_COMMIT}
+    transactional = {ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.END_TXN}
 
     assert not transactional & set(SERVED)
 
