@@ -117,3 +117,30 @@ class AutoCommit:
         """Forget what is committed, because other members commit these partitions now."""
         for partition in partitions:
             self._committed.pop(partition, None)
+
+
+# Seconds until a wait for a transaction is worth a warning, and between two warnings.
+LONG_WAIT = 10.0
+WARNING_INTERVAL = 60.0
+
+
+class UnstableOffsets:
+    """Decides when to warn that committed offsets wait for the end of a transaction."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+        self._warn_at = 0.0
+
+    def waited(self, now: float, *, is_unstable: bool) -> float | None:
+        """Record an answer; return for how many seconds offsets have been unstable if that is worth
+        a warning now."""
+        if not is_unstable:
+            self._since = None
+            return None
+        if self._since is None:
+            self._since = now
+            self._warn_at = now + LONG_WAIT
+        if now < self._warn_at:
+            return None
+        self._warn_at = now + WARNING_INTERVAL
+        return now - self._since

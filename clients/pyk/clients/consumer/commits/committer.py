@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from pyk.clients.consumer.commits.commits import (
     CommitErrorAction,
     Offsets,
+    UnstableOffsets,
     action_after,
     commit_error,
     worst,
@@ -23,6 +24,7 @@ from pyk.clients.errors import (
     KafkaTimeoutError,
     RebalanceInProgressError,
     UnknownTopicOrPartitionError,
+    UnstableOffsetCommitError,
     error_for,
 )
 from pyk.clients.offsets import (
@@ -42,6 +44,10 @@ from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 
 log = logging.getLogger(__name__)
+
+FetchOffsets = Callable[
+    [list[TopicPartition]], Awaitable[dict[TopicPartition, OffsetAndMetadata | None]]
+]
 
 # A broker that has just started knows no partition for a moment; a partition that is still unknown
 # after so many tries (about two seconds) does not exist.
@@ -71,6 +77,7 @@ class Committer:
         self._is_rebalancing = is_rebalancing
         self._require_stable = require_stable
         self._turn = asyncio.Lock()
+        self._unstable = UnstableOffsets()
 
     async def commit(
         self,
@@ -158,19 +165,40 @@ class Committer:
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Return what the group has committed, None where it has not, retrying until the
         deadline."""
+
+        async def ask(
+            wanted: list[TopicPartition],
+        ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+            return without_errors(await self._fetch_once(wanted, deadline))
+
+        return await self._fetch_with(ask, partitions, deadline)
+
+    async def fetch_stable(
+        self, partitions: Collection[TopicPartition], deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return what :meth:`fetch` does, without the partitions whose offset an open transaction
+        may still change (KIP-447)."""
+
+        async def ask(
+            wanted: list[TopicPartition],
+        ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+            answers = await self._fetch_once(wanted, deadline)
+            return without_errors({p: a for p, a in answers.items() if not _is_unstable(a)})
+
+        return await self._fetch_with(ask, partitions, deadline)
+
+    async def _fetch_with(
+        self, ask: FetchOffsets, partitions: Collection[TopicPartition], deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         wanted = sorted(partitions)
         if not wanted:
             return {}
-
-        async def ask() -> dict[TopicPartition, OffsetAndMetadata | None]:
-            return await self._fetch_once(wanted, deadline)
-
         what = f"read the committed offsets of group {self._group_id!r}"
-        return await self._client.retry(ask, deadline, what)
+        return await self._client.retry(lambda: ask(wanted), deadline, what)
 
     async def _fetch_once(
         self, partitions: list[TopicPartition], deadline: float
-    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+    ) -> dict[TopicPartition, OffsetAndMetadata | KafkaError | None]:
         request = VersionedRequest(
             OffsetFetchRequest,
             lambda version: offset_fetch_request(
@@ -186,12 +214,35 @@ class Committer:
             self._forget_coordinator_after(error)
             raise
         try:
-            answers = fetched_offsets(response, self._group_id)
-            return without_errors(result_for_each(partitions, answers, node_id))
+            answers = result_for_each(
+                partitions, fetched_offsets(response, self._group_id), node_id
+            )
         except KafkaError as error:
-            if action_after(error) is CommitErrorAction.FIND_COORDINATOR:
-                self._client.coordinators.forget(CoordinatorType.GROUP, self._group_id)
+            self._forget_moved_coordinator(error)
             raise
+        for answer in answers.values():
+            if isinstance(answer, KafkaError):
+                self._forget_moved_coordinator(answer)
+        self._warn_of_unstable([p for p, answer in answers.items() if _is_unstable(answer)])
+        return answers
+
+    def _forget_moved_coordinator(self, error: KafkaError) -> None:
+        if action_after(error) is CommitErrorAction.FIND_COORDINATOR:
+            self._client.coordinators.forget(CoordinatorType.GROUP, self._group_id)
+
+    def _warn_of_unstable(self, partitions: list[TopicPartition]) -> None:
+        """Log what waits for a transaction, if it has waited for long."""
+        now = self._client.clock.now()
+        seconds = self._unstable.waited(now, is_unstable=bool(partitions))
+        if seconds is not None:
+            log.warning(
+                "Group %s waits for %.0f s for the committed offset of %s: a transaction that "
+                "commits it is still open; it ends with its producer's transaction.timeout.ms at "
+                "the latest",
+                self._group_id,
+                seconds,
+                ", ".join(map(str, partitions[:5])),
+            )
 
     async def _coordinator(self, deadline: float) -> int:
         return await self._client.coordinators.find(CoordinatorType.GROUP, self._group_id, deadline)
@@ -215,6 +266,10 @@ class Committer:
             f"within the timeout{reason}",
             group_id=self._group_id,
         )
+
+
+def _is_unstable(answer: object) -> bool:
+    return isinstance(answer, UnstableOffsetCommitError)
 
 
 def is_ours_by(

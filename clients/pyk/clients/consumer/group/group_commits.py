@@ -226,10 +226,11 @@ class GroupCommits:
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Return the committed offsets from which partitions are read on.
 
-        They need not be committed again, unless the application has called ``seek`` meanwhile.
+        Partitions whose offset an open transaction may still change are left out. The others need
+        not be committed again, unless the application has called ``seek`` meanwhile.
         """
         versions = {p: self._partitions[p].version for p in partitions if p in self._partitions}
-        found = await self._committer.fetch(partitions, deadline)
+        found = await self._committer.fetch_stable(partitions, deadline)
         known = {p: offset for p, offset in found.items() if offset is not None}
         self._stored(known, {p: version for p, version in versions.items() if p in known})
         return found

@@ -34,7 +34,8 @@ FetchCommitted = Callable[
 class PositionResolver:
     """Asks the group, or the leaders, for unknown positions.
 
-    ``fetch_committed`` asks the group; it is None without a group. Each kind of question to each
+    ``fetch_committed`` asks the group, and leaves out partitions whose committed offset an open
+    transaction may still change; it is None without a group. Each kind of question to each
     node has a task of its own, so that none waits for another. ``on_answer`` is called after each
     answer.
     """
@@ -128,9 +129,11 @@ class PositionResolver:
         now = self._client.clock.now()
         for assigned in partitions:
             partition = assigned.topic_partition
-            self._positions.found_committed(
-                assigned, versions[partition], committed[partition], now
-            )
+            version = versions[partition]
+            if partition in committed:
+                self._positions.found_committed(assigned, version, committed[partition], now)
+            else:
+                self._positions.found_unstable(assigned, version, now)
 
     async def _ask_group_for_others(
         self, partitions: list[AssignedPartition], error: TopicAuthorizationFailedError

@@ -146,6 +146,16 @@ class Positions:
             assigned, NoOffsetForPartitionError, "the group has no committed offset"
         )
 
+    def found_unstable(self, assigned: AssignedPartition, version: int, now: float) -> None:
+        """Ask again after a while, because an open transaction may still commit an offset.
+
+        That is no failure, however long it takes (KIP-447).
+        """
+        if self._is_current(assigned, version, PositionState.COMMITTED):
+            assigned.recovered()
+            assigned.failures += 1
+            assigned.retry_at = now + self._backoff.delay(assigned.failures, self._chance())
+
     def found_offset(
         self, assigned: AssignedPartition, version: int, found: FoundOffset, now: float
     ) -> None:

@@ -6,6 +6,7 @@ from pyk.clients.consumer.commits.commits import (
     AutoCommit,
     CommitErrorAction,
     Finished,
+    UnstableOffsets,
     action_after,
     commit_error,
     worst,
@@ -92,3 +93,26 @@ def test_commits_are_due_an_interval_apart() -> None:
     auto.began(106.0)
 
     assert auto.due_at == 111.0
+
+
+class TestUnstableOffsets:
+    def test_a_short_wait_is_no_warning(self) -> None:
+        unstable = UnstableOffsets()
+
+        assert unstable.waited(0.0, is_unstable=True) is None
+        assert unstable.waited(9.9, is_unstable=True) is None
+
+    def test_a_long_wait_is_one_warning_a_minute(self) -> None:
+        unstable = UnstableOffsets()
+        unstable.waited(0.0, is_unstable=True)
+
+        assert unstable.waited(10.0, is_unstable=True) == 10.0
+        assert unstable.waited(69.9, is_unstable=True) is None
+        assert unstable.waited(70.0, is_unstable=True) == 70.0
+
+    def test_a_wait_ends_with_stable_offsets(self) -> None:
+        unstable = UnstableOffsets()
+        unstable.waited(0.0, is_unstable=True)
+        unstable.waited(5.0, is_unstable=False)
+
+        assert unstable.waited(11.0, is_unstable=True) is None
