@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from pyk.command_line.main import main
 from support.apache_kafka import ApacheKafka
+from support.groups import write_transactional_offsets
 from support.kafka_tools import dump_log_segments, run_tool
 from support.logs import write_log_on_disk
 from support.record_batches import control_batch
@@ -56,6 +57,15 @@ def test_transaction_markers_are_printed_as_kafka_prints_them(tmp_path: Path) ->
     ours = printed_by_us([path], "--deep-iteration")
 
     assert ours == printed_by_kafka([path], "--deep-iteration")
+
+
+def test_offsets_of_a_transaction_are_printed_as_kafka_prints_them(tmp_path: Path) -> None:
+    path = write_transactional_offsets(tmp_path / "__consumer_offsets-7")
+
+    ours = printed_by_us([path], "--offsets-decoder")
+
+    assert any("endTxnMarker: COMMIT" in line for line in ours)
+    assert ours == printed_by_kafka([path], "--offsets-decoder")
 
 
 def test_internal_topics_are_printed_as_kafka_prints_them() -> None:

@@ -4,54 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
 from support.groups import GROUP, Groups, offset
+from support.offset_models import OffsetModel
 
 PARTITIONS = st.integers(0, 1)
 PRODUCERS = st.integers(7, 9)
-
-Value = tuple[int, int]
-"""When an offset was committed, and the offset."""
-
-
-@attrs.define
-class Model:
-    """The rule of Kafka, word by word: a marker applies an offset unless a later one counts."""
-
-    committed: dict[int, Value] = attrs.field(factory=dict)
-    pending: dict[int, dict[int, Value]] = attrs.field(factory=dict)
-    time: int = 0
-
-    def commit(self, partition: int, value: int) -> None:
-        self.time += 1
-        self.committed[partition] = self.time, value
-
-    def commit_in_transaction(self, producer_id: int, partition: int, value: int) -> None:
-        self.time += 1
-        self.pending.setdefault(producer_id, {})[partition] = self.time, value
-
-    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        for partition, value in self.pending.pop(producer_id, {}).items():
-            if is_commit and value > self.committed.get(partition, (0, 0)):
-                self.committed[partition] = value
-
-    def delete(self, *partitions: int) -> None:
-        for partition in partitions:
-            self.committed.pop(partition, None)
-            for values in self.pending.values():
-                values.pop(partition, None)
-
-    @property
-    def offsets(self) -> dict[int, int]:
-        return {partition: value for partition, (_, value) in self.committed.items()}
-
-    @property
-    def unstable(self) -> set[int]:
-        return {partition for values in self.pending.values() for partition in values}
-
 
 OPERATIONS = st.one_of(
     st.tuples(st.just("commit"), PARTITIONS),
@@ -62,7 +22,7 @@ OPERATIONS = st.one_of(
 )
 
 
-def carry_out(operation: tuple[Any, ...], value: int, groups: Groups, model: Model) -> None:
+def carry_out(operation: tuple[Any, ...], value: int, groups: Groups, model: OffsetModel) -> None:
     match operation:
         case ("commit", partition):
             groups.commit(offset(value, partition=partition))
@@ -85,7 +45,7 @@ def carry_out(operation: tuple[Any, ...], value: int, groups: Groups, model: Mod
             pass
 
 
-def has_offsets(groups: Groups, model: Model) -> bool:
+def has_offsets(groups: Groups, model: OffsetModel) -> bool:
     committed = groups.shard.committed_offsets(GROUP).get("orders", {})
     offsets = {partition: each.offset for partition, each in committed.items()}
     unstable = {partition for _, partition in groups.unstable()}
@@ -96,7 +56,7 @@ def has_offsets(groups: Groups, model: Model) -> bool:
 def test_a_group_has_the_offsets_of_the_model_before_and_after_every_restart(
     operations: list[tuple[Any, ...]], restarts: set[int]
 ) -> None:
-    groups, model = Groups(), Model()
+    groups, model = Groups(), OffsetModel()
 
     for number, operation in enumerate(operations):
         carry_out(operation, number, groups, model)

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.offset_fetch import (
@@ -32,12 +34,15 @@ from pyk.reference_broker.handlers.group_offsets import offset_fetch
 from pyk.reference_broker.handlers.transaction_markers import write_txn_markers
 from pyk.reference_broker.handlers.transactional_offsets import txn_offset_commit
 from pyk.runtime.filesystem.memory import MemoryFileSystem
-from pyk.runtime.virtual_time import virtual_time
+from pyk.runtime.virtual_time import run_virtual, virtual_time
 from support.groups import offset
 from support.nodes import GROUP, Node, now, running
+from support.offset_models import OffsetModel
 from support.running_brokers import context
 
 PRODUCER = 7
+PRODUCERS = st.integers(7, 9)
+PARTITIONS = st.integers(0, 1)
 OFFSETS_PARTITION = partition_for(GROUP, 2)
 
 
@@ -61,6 +66,7 @@ def commit_in_transaction(
     topic: str = "orders",
     partition: int = 0,
     version: int = 5,
+    producer_id: int = PRODUCER,
     producer_epoch: int = 0,
     **more: Any,
 ) -> ErrorCode:
@@ -69,7 +75,7 @@ def commit_in_transaction(
     )
     request = TxnOffsetCommitRequest(
         transactional_id="mover",
-        producer_id=PRODUCER,
+        producer_id=producer_id,
         producer_epoch=producer_epoch,
         topics=[TxnOffsetCommitRequestTopic(name=topic, partitions=[committed])],
         **{"group_id": GROUP, "member_id": "", **more},
@@ -79,10 +85,10 @@ def commit_in_transaction(
     return ErrorCode(result.error_code)
 
 
-def write_marker(node: Node, *, is_commit: bool) -> ErrorCode:
+def write_marker(node: Node, *, is_commit: bool, producer_id: int = PRODUCER) -> ErrorCode:
     topic = WritableTxnMarkerTopic(name=GROUP_METADATA_TOPIC, partition_indexes=[OFFSETS_PARTITION])
     marker = WritableTxnMarker(
-        producer_id=PRODUCER, producer_epoch=0, transaction_result=is_commit, topics=[topic]
+        producer_id=producer_id, producer_epoch=0, transaction_result=is_commit, topics=[topic]
     )
     request = WriteTxnMarkersRequest(markers=[marker])
     response = answer(write_txn_markers(node.broker.services, request, context(1)))
@@ -142,6 +148,52 @@ async def test_a_killed_broker_knows_open_and_ended_transactions_again(
 
     async with running_with_orders(filesystem) as node:
         assert node.committed("orders") == stable_offset(node) == expected
+
+
+OPERATIONS = st.one_of(
+    st.tuples(st.just("commit"), PARTITIONS),
+    st.tuples(st.just("commit in transaction"), PRODUCERS, PARTITIONS),
+    st.tuples(st.just("end"), PRODUCERS, st.booleans()),
+)
+
+
+def carry_out(node: Node, model: OffsetModel, operation: tuple[Any, ...], value: int) -> None:
+    match operation:
+        case ("commit", partition):
+            node.commit([offset(value, partition=partition)])
+            model.commit(partition, value)
+        case ("commit in transaction", producer_id, partition):
+            commit_in_transaction(node, value, partition=partition, producer_id=producer_id)
+            model.commit_in_transaction(producer_id, partition, value)
+        case ("end", producer_id, is_commit):
+            assert write_marker(node, is_commit=is_commit, producer_id=producer_id) == 0
+            model.end_transaction(producer_id, is_commit=is_commit)
+
+
+def check(node: Node, model: OffsetModel) -> None:
+    for partition in (0, 1):
+        committed = model.offsets.get(partition)
+        stable = -1 if committed is None else committed
+        if partition in model.unstable:
+            stable = ErrorCode.UNSTABLE_OFFSET_COMMIT
+        assert node.committed("orders", partition) == committed
+        assert stable_offset(node, partition) == stable
+
+
+@settings(max_examples=25)
+@given(operations=st.lists(OPERATIONS, min_size=3, max_size=12))
+def test_a_broker_that_is_killed_after_any_append_has_the_offsets_of_the_model(
+    operations: list[tuple[Any, ...]],
+) -> None:
+    async def scenario() -> None:
+        filesystem, model = MemoryFileSystem(), OffsetModel()
+        for value, operation in enumerate(operations):
+            async with running_with_orders(filesystem) as node:
+                check(node, model)
+                carry_out(node, model, operation, value)
+                check(node, model)
+
+    run_virtual(scenario())
 
 
 @virtual_time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from pyk.reference_broker.coordinator.group.kind import group_write_error
 from pyk.reference_broker.coordinator.group.membership import Join
 from pyk.reference_broker.coordinator.group.offsets import OffsetConfig, OffsetToCommit
 from pyk.reference_broker.coordinator.group.rebalance import GroupConfig
+from pyk.reference_broker.coordinator.group.records import CommittedOffset, offset_record
 from pyk.reference_broker.coordinator.group.shard import GroupShard
 from pyk.reference_broker.coordinator.runtime import ShardRuntime
 from pyk.reference_broker.coordinator.shard_log import (
@@ -35,7 +37,11 @@ from pyk.reference_broker.coordinator.shard_log import (
 )
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
+from pyk.reference_broker.partition import Partition
+from pyk.reference_broker.partition_log import PartitionLog
+from pyk.runtime.filesystem import OsFileSystem
 from pyk.runtime.timers import Moment, TimerQueue
+from support.logs import ORDERS, open_log
 
 START_MS = 1_700_000_000_000
 GROUP = "readers"
@@ -352,3 +358,22 @@ def subscription(topics: Iterable[str]) -> bytes:
 
 def offset(value: int, topic: str = "orders", partition: int = 0, **more: Any) -> OffsetToCommit:
     return OffsetToCommit(topic=topic, partition=partition, offset=value, **more)
+
+
+def write_transactional_offsets(directory: Path) -> Path:
+    """Write a segment of ``__consumer_offsets`` as a broker does, and return it.
+
+    It has an offset that was committed, and one that a transaction has committed, with its marker.
+    """
+    log = open_log(OsFileSystem(), directory=str(directory))
+    partition = Partition(ORDERS, UUID(int=1), 0, log)
+    partition.become_leader(0, (0,), (0,))
+    shard_log = PartitionLog(partition)
+    for producer in (None, TransactionalProducer(7, 3)):
+        committed = CommittedOffset(offset=5, commit_timestamp_ms=START_MS)
+        record = offset_record(GROUP, "orders", 0, committed)
+        shard_log.append([record.encode()], START_MS, producer)
+    partition.end_transaction(7, 3, 2, True)
+    log.close()
+    (segment,) = directory.glob("*.log")
+    return segment

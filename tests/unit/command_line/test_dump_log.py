@@ -27,6 +27,7 @@ from pyk.protocol.persisted import (
 )
 from pyk.protocol.records import Compression, RecordBatchBuilder
 from pyk.runtime.filesystem import OsFileSystem
+from support.groups import write_transactional_offsets
 from support.legacy_batches import compressed, legacy
 from support.logs import batch, open_log
 from support.record_batches import NOW_MS, control_batch, sealed
@@ -321,6 +322,25 @@ def test_commits_are_decoded_in_a_folder_of_the_offsets_topic(tmp_path: Path) ->
     assert shown[0]["payload"]["version"] == "3"
     assert shown[0]["payload"]["data"]["offset"] == 5
     assert shown[1]["payload"] == "<DELETE>"
+
+
+def test_offsets_of_a_transaction_are_shown_with_its_producer_and_its_marker(
+    tmp_path: Path,
+) -> None:
+    path = write_transactional_offsets(tmp_path / "__consumer_offsets-7")
+
+    shown = [json.loads(line) for line in lines(dump("--json", "--print-data-log", path))]
+
+    header, commit, marker_header, marker = shown[-4:]
+    assert (header["producerId"], header["baseSequence"], header["isTransactional"]) == (
+        7,
+        -1,
+        True,
+    )
+    assert commit["key"]["data"] == {"group": "readers", "topic": "orders", "partition": 0}
+    assert commit["payload"]["data"]["offset"] == 5
+    assert (marker_header["producerId"], marker_header["isControl"]) == (7, True)
+    assert marker["endTxnMarker"] == "COMMIT"
 
 
 def test_the_offsets_decoder_option_works_in_any_folder_and_raw_disables_it(tmp_path: Path) -> None:
