@@ -139,6 +139,22 @@ def test_reader_of_one_batch_is_told_only_what_may_concern_it():
     assert len(aborted(log)) == 50
 
 
+def test_older_transaction_that_was_aborted_later_is_found():
+    log = open_log()
+    append_in_transaction(log, b"0", producer_id=1)
+    append_in_transaction(log, b"1", producer_id=2)
+    end_transaction(log, producer_id=2, commit=False)
+    append_in_transaction(log, b"3", producer_id=2, base_sequence=1)
+    end_transaction(log, producer_id=1, commit=False)
+    end_transaction(log, producer_id=2, commit=False)
+    index = log.segments.active.indexes.transactions
+
+    found, is_complete = index.overlapping(0, 2)
+
+    assert [(each.producer_id, each.first_offset) for each in found] == [(2, 1), (1, 0)]
+    assert is_complete
+
+
 def test_aborted_transaction_is_found_in_the_segment_of_its_marker():
     log = open_log()
     append_in_transaction(log, b"0")
