@@ -1,4 +1,4 @@
-"""Where Spark looks for data sources: any top-level module named ``pyspark_*``."""
+"""Register the data source: Spark looks in every top-level module named ``pyspark_*``."""
 
 from pyk.spark_connector.data_source import PykDataSource as DefaultSource
 

@@ -1,1 +1,1 @@
-"""How much faster than real time a simulated cluster runs."""
+"""Measure how much faster than real time a simulated cluster runs."""

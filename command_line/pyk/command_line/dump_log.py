@@ -97,7 +97,7 @@ def dump_log(files: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
 
 @attrs.frozen(kw_only=True)
 class _Dump:
-    """Which parts of each file to show."""
+    """The options: which parts of each file to show."""
 
     print_data_log: bool
     deep_iteration: bool

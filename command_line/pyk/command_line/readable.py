@@ -50,7 +50,7 @@ _CODECS = {each.codec: str(each) for each in Compression}
 
 @attrs.frozen
 class Style:
-    """How much to show."""
+    """The options of a text: how much to show."""
 
     is_full: bool = False
     """Show all bytes and all records."""

@@ -10,7 +10,7 @@ from .versions import VersionRange
 
 
 class ApiFact(Flag):
-    """How an API is meant to be used."""
+    """The facts about the use of an API."""
 
     NOTHING = 0
     INTERNAL = auto()

@@ -7,7 +7,7 @@ from typing import Self
 
 
 class ErrorFact(Flag):
-    """What the holder of an error may conclude; Kafka's exception hierarchy, flattened."""
+    """The facts that an error code tells; Kafka's exception hierarchy, flattened."""
 
     NOTHING = 0
     RETRIABLE = auto()

@@ -1,4 +1,4 @@
-"""Which version of a request to send, and which headers go with it.
+"""Choose the version of a request, and of its headers.
 
 A broker says in its ApiVersions response what it speaks. A client uses the highest version that
 both know, within two limits: versions that pyk's clients do not use at all, and versions that mean

@@ -22,7 +22,7 @@ LONGEST_LIST = 10
 
 
 class MessageKind(enum.Enum):
-    """What a message class describes, in the words of Kafka's definitions."""
+    """The kind of a message class, in the words of Kafka's definitions."""
 
     REQUEST = "request"
     RESPONSE = "response"

@@ -1,4 +1,4 @@
-"""How domain code refuses a request, or a part of one."""
+"""Errors with which domain code refuses a request, or a part of one."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class RequestFacts:
 
 @slotted.define(kw_only=True)
 class Effect:
-    """What happens to one request."""
+    """The effect of faults on one request."""
 
     delay_ms: float = 0
     throttle_ms: int = 0
@@ -78,7 +78,7 @@ class Effect:
 
 @slotted.frozen(kw_only=True)
 class RequestFilter:
-    """Which requests a rule is for: those of an API with all the given facts."""
+    """Selects the requests that a rule is for: those of an API with all the given facts."""
 
     api_key: ApiKey
     facts: Mapping[str, object]
@@ -114,7 +114,7 @@ class RequestFilter:
 
 @slotted.define
 class Occurrences:
-    """How often a rule applies: to which of the requests that match it."""
+    """Counts the requests that match a rule, and decides to which of them it applies."""
 
     to_skip: int = 0
     remaining: int | None = None
@@ -160,12 +160,12 @@ class FaultRule:
 
     @property
     def seen(self) -> int:
-        """How many requests matched, those included that were let through."""
+        """The number of requests that matched, those included that were let through."""
         return self.occurrences.seen
 
     @property
     def hits(self) -> int:
-        """How many requests it was applied to."""
+        """The number of requests that it was applied to."""
         return self.occurrences.hits
 
     def remove(self) -> None:

@@ -45,7 +45,7 @@ class HostClock:
 
     @property
     def seconds_ahead(self) -> float:
-        """How far the wall clock is ahead of the true time; negative where it is behind."""
+        """The seconds that the wall clock is ahead of the true time, negative if behind."""
         if not self._drift:
             return self._seconds_ahead
         drifted_for = self._true_clock.now() - self._drifts_since

@@ -18,7 +18,7 @@ LONGEST_WAIT = 0.2
 
 @attrs.define
 class IdlePace:
-    """When the next request is due."""
+    """Decides when the next request is due."""
 
     _next_request: float = 0.0
 

@@ -60,7 +60,7 @@ SIMILARITY = 0.75
 
 
 class Role(Enum):
-    """What a query does with the topics."""
+    """The role of a query: what it does with the topics."""
 
     READ = "read"
     WRITE = "write"

@@ -59,7 +59,7 @@ TIME_UNITS_MS = {
 
 
 class NoMatch(Enum):
-    """What to do if no record is as new as a starting timestamp."""
+    """The choices for a starting timestamp that no record reaches."""
 
     ERROR = "error"
     LATEST = "latest"
@@ -67,7 +67,7 @@ class NoMatch(Enum):
 
 @attrs.frozen
 class OffsetLimit:
-    """Where reading starts or ends, in one of the four forms that options have for it."""
+    """The start or the end of reading, in one of the four forms that options have for it."""
 
     everywhere: int | None = None
     """``LATEST`` or ``EARLIEST``, for every partition."""

@@ -84,7 +84,7 @@ def plan_ranges(start: OffsetMap, end: OffsetMap, log_start: OffsetMap) -> Plan:
 
 @attrs.define
 class Admission:
-    """How far the next micro-batch goes, by ``min`` and ``maxOffsetsPerTrigger``."""
+    """Decides how far the next micro-batch goes, by ``min`` and ``maxOffsetsPerTrigger``."""
 
     min_offsets: int | None = None
     max_offsets: int | None = None

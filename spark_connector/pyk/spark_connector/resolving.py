@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class Cluster(Protocol):
-    """What planning needs from the cluster.
+    """The cluster, as planning sees it.
 
     Every call raises :class:`~pyk.spark_connector.errors.ReadError` if the cluster does not answer.
     """

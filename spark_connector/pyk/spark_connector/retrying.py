@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @attrs.frozen
 class RetryPolicy:
-    """How many attempts to make, and how many seconds to wait between two of them.
+    """The number of attempts to make, and the seconds to wait between two of them.
 
     An attempt is one call of a client, which has a timeout of its own (``default.api.timeout.ms``)
     and retries until then. So a client that knows the cluster survives an outage of ``attempts``

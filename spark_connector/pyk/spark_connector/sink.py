@@ -47,7 +47,7 @@ MAX_IN_FLIGHT = 64
 
 @attrs.frozen
 class TaskResult(WriterCommitMessage):
-    """What a task wrote; Spark passes it to the driver."""
+    """The records that a task wrote; Spark passes this to the driver."""
 
     rows: int
 

@@ -24,7 +24,7 @@ IDLE_CLIENTS = 2
 
 
 class Client(Protocol):
-    """What the pool needs of a client."""
+    """The client, as the pool sees it."""
 
     def close(self, timeout: float | None = None) -> None: ...
 

@@ -34,7 +34,7 @@ class ConfigResourceType(enum.IntEnum):
 
 
 class ConfigSource(enum.IntEnum):
-    """Where a value comes from, in order of precedence."""
+    """The source of a value, in order of precedence."""
 
     UNKNOWN = 0
     TOPIC = 1
@@ -52,7 +52,7 @@ class ConfigSource(enum.IntEnum):
 
 
 class AlterConfigOperation(enum.IntEnum):
-    """How a setting is changed."""
+    """The operation that changes a setting."""
 
     SET = 0
     DELETE = 1

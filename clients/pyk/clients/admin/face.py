@@ -17,7 +17,7 @@ from pyk.runtime.network import Network
 
 @with_options_of(AdminConfig, AdminOptions)
 class AdminFace:
-    """How an admin client is made."""
+    """The constructors that both admin clients share."""
 
     _core: AdminCore
 

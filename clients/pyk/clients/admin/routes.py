@@ -32,7 +32,7 @@ PATIENCE_WITH_METADATA = 1.0
 
 @attrs.define
 class Placement:
-    """Where the items of a call go: to a node, or nowhere because of an error."""
+    """The nodes that the items of a call go to, and errors of items that go nowhere."""
 
     by_node: dict[int, list[Any]] = attrs.Factory(dict)
     errors: dict[Any, KafkaError] = attrs.Factory(dict)
@@ -45,7 +45,7 @@ class Placement:
 
 
 class Route(Protocol):
-    """Where the items of a call go."""
+    """Finds the node that each item of a call goes to."""
 
     def using(self, items: Sequence[Any]) -> AbstractContextManager[None]:
         """Keep metadata of what the items are about, for as long as the call lasts."""

@@ -175,7 +175,7 @@ class PlaintextOnly:
 
 @attrs.frozen
 class Acks:
-    """How many replicas must have a batch before it counts as sent; ``"all"`` is kept as -1."""
+    """The number of replicas that must have a batch before it counts as sent; ``"all"`` is -1."""
 
     def parse(self, given: object) -> int:
         for name, value in (("all", -1), ("-1", -1), ("0", 0), ("1", 1)):

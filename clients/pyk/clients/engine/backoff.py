@@ -1,4 +1,4 @@
-"""How long to wait before a retry. Pure."""
+"""Compute how long to wait before a retry. Pure."""
 
 from __future__ import annotations
 

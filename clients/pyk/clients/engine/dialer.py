@@ -39,7 +39,7 @@ SOFTWARE_NAME = "pyk"
 
 @attrs.define
 class Progress:
-    """How far the attempt to reach a server has come."""
+    """The stage that the attempt to reach a server has come to."""
 
     server: str
     address: str | None = None

@@ -1,4 +1,4 @@
-"""When to request metadata again. Pure."""
+"""Decide when to request metadata again. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a node may be connected to again. Pure."""
+"""Decide when a node may be connected to again. Pure."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class MalformedResponseError(KafkaError):
 
 
 class Stage(enum.Enum):
-    """How far an attempt to reach a broker came: the step that failed."""
+    """The step at which an attempt to reach a broker failed."""
 
     DNS = "DNS"
     TCP = "TCP"

@@ -32,7 +32,7 @@ class FrameReader:
 
     @property
     def waiting_bytes(self) -> int:
-        """How many bytes of an unfinished frame wait for the rest."""
+        """The number of bytes of an unfinished frame."""
         return len(self._buffer)
 
     def feed(self, data: bytes) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""How one value lies on the wire in one version of a message."""
+"""Describe how one value lies on the wire in one version of a message."""
 
 from __future__ import annotations
 

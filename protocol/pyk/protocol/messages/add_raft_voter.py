@@ -23,7 +23,7 @@ from pyk.protocol.schema import (
 
 @struct
 class Listener(Struct):
-    """Where the other voters can reach the new one."""
+    """An address at which the other voters can reach the new one."""
 
     name: str = string()
     host: str = string()

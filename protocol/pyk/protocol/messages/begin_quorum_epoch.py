@@ -65,7 +65,7 @@ class BeginQuorumEpochRequest(Message):
 
 @struct
 class ResponsePartitionData(Struct):
-    """Whom the voter follows now."""
+    """The leader that the voter follows now."""
 
     partition_index: int = int32()
     error_code: int = int16()
@@ -76,7 +76,7 @@ class ResponsePartitionData(Struct):
 
 @struct
 class ResponseTopicData(Struct):
-    """Whom the voter follows now, for the topic of the quorum."""
+    """The leader that the voter follows now, for the topic of the quorum."""
 
     topic_name: str = string()
     partitions: list[ResponsePartitionData] = array(ResponsePartitionData)
@@ -84,7 +84,7 @@ class ResponseTopicData(Struct):
 
 @struct
 class NodeEndpoint(Struct):
-    """Where a node named in this response can be reached."""
+    """The address of a node named in this response."""
 
     node_id: int = int32()
     host: str = string()

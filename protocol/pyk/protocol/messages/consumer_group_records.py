@@ -50,7 +50,7 @@ class ConsumerGroupPartitionMetadataKey(Message):
 
 @struct
 class PartitionMetadata(Struct):
-    """Where the replicas of a partition are."""
+    """The racks of the replicas of a partition."""
 
     partition: int = int32()
     racks: list[str] = array(string)
@@ -94,7 +94,7 @@ class ClassicProtocol(Struct):
 
 @struct
 class ClassicMemberMetadata(Struct):
-    """What a member has said in JoinGroup that only the classic protocol knows."""
+    """The fields of a member's JoinGroup that only the classic protocol knows."""
 
     session_timeout_ms: int = int32()
     supported_protocols: list[ClassicProtocol] = array(ClassicProtocol)
@@ -172,7 +172,7 @@ class TopicPartition(Struct):
 
 @coordinator_value(7, versions="0", flexible="0+")
 class ConsumerGroupTargetAssignmentMemberValue(Message):
-    """What a member will have when all members have reconciled."""
+    """The partitions that a member will have when all members have reconciled."""
 
     topic_partitions: list[TopicPartition] = array(TopicPartition)
 
@@ -198,7 +198,7 @@ class TopicPartitions(Struct):
 
 @coordinator_value(8, versions="0", flexible="0+")
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
-    """How far a member is on the way to its target assignment."""
+    """The progress of a member towards its target assignment."""
 
     member_epoch: int = int32()
     previous_member_epoch: int = int32()

@@ -1,4 +1,4 @@
-"""What members of a classic consumer group tell each other; the coordinator only carries it."""
+"""Formats in which members of a classic consumer group talk; the coordinator only carries them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class TopicPartition(Struct):
 
 @data(versions="0-3")
 class ConsumerProtocolSubscription(Message):
-    """What a member wants: the metadata it joins with, which the leader's assignor reads."""
+    """The metadata that a member joins with, which the leader's assignor reads."""
 
     topics: list[str] = array(string)
     user_data: bytes | None = binary(nullable="0+", default=None)
@@ -29,7 +29,7 @@ class ConsumerProtocolSubscription(Message):
 
 @data(versions="0-3")
 class ConsumerProtocolAssignment(Message):
-    """What a member gets: the assignment that comes back from the leader."""
+    """The assignment of one member, computed by the leader."""
 
     assigned_partitions: list[TopicPartition] = array(TopicPartition)
     user_data: bytes | None = binary(nullable="0+", default=None)
@@ -45,7 +45,7 @@ class TopicAssignment(Struct):
 
 @data(versions="0-1")
 class StickyAssignorUserData(Message):
-    """What a member of an eager ``sticky`` group had before, so that it can keep it."""
+    """The partitions that a member of an eager ``sticky`` group had before, and may keep."""
 
     previous_assignment: list[TopicAssignment] = array(TopicAssignment)
     generation: int = int32(versions="1+", default=-1)

@@ -44,7 +44,7 @@ class DeleteRecordsRequest(Message):
 
 @struct
 class DeleteRecordsPartitionResult(Struct):
-    """Where one partition begins now."""
+    """The new start of one partition."""
 
     partition_index: int = int32()
     low_watermark: int = int64()
@@ -53,7 +53,7 @@ class DeleteRecordsPartitionResult(Struct):
 
 @struct
 class DeleteRecordsTopicResult(Struct):
-    """Where the partitions of one topic begin now."""
+    """The new starts of the partitions of one topic."""
 
     name: str = string()
     partitions: list[DeleteRecordsPartitionResult] = array(DeleteRecordsPartitionResult)

@@ -39,7 +39,7 @@ class DescribeAclsRequest(Message):
 
 @struct
 class AclDescription(Struct):
-    """Who may or may not do what."""
+    """One rule: who may or may not do what."""
 
     principal: str = string()
     """Such as ``User:alice``; ``User:*`` is everybody."""

@@ -21,7 +21,7 @@ from pyk.protocol.schema import (
 
 @struct
 class ComponentData(Struct):
-    """What an entity must have to be described."""
+    """A condition that an entity must meet to be described."""
 
     entity_type: str = string()
     """``user``, ``client-id`` or ``ip``."""

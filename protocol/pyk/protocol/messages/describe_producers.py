@@ -34,7 +34,7 @@ class DescribeProducersRequest(Message):
 
 @struct
 class ProducerState(Struct):
-    """What a leader knows of one producer."""
+    """The state of one producer, as its leader knows it."""
 
     producer_id: int = int64()
     producer_epoch: int = int32()

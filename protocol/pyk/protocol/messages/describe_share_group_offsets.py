@@ -50,7 +50,7 @@ class DescribeShareGroupOffsetsRequest(Message):
 
 @struct
 class DescribeShareGroupOffsetsResponsePartition(Struct):
-    """Where the group stands in one partition."""
+    """The progress of the group in one partition."""
 
     partition_index: int = int32()
     start_offset: int = int64()
@@ -64,7 +64,7 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
 
 @struct
 class DescribeShareGroupOffsetsResponseTopic(Struct):
-    """Where the group stands in one topic."""
+    """The progress of the group in one topic."""
 
     topic_name: str = string()
     topic_id: UUID = uuid()
@@ -75,7 +75,7 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
 
 @struct
 class DescribeShareGroupOffsetsResponseGroup(Struct):
-    """Where one group stands."""
+    """The progress of one group."""
 
     group_id: str = string()
     topics: list[DescribeShareGroupOffsetsResponseTopic] = array(

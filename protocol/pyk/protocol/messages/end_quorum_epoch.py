@@ -72,7 +72,7 @@ class EndQuorumEpochRequest(Message):
 
 @struct
 class ResponsePartitionData(Struct):
-    """Whom the voter knows as leader."""
+    """The leader that the voter knows."""
 
     partition_index: int = int32()
     error_code: int = int16()
@@ -83,7 +83,7 @@ class ResponsePartitionData(Struct):
 
 @struct
 class ResponseTopicData(Struct):
-    """Whom the voter knows as leader, for the topic of the quorum."""
+    """The leader that the voter knows, for the topic of the quorum."""
 
     topic_name: str = string()
     partitions: list[ResponsePartitionData] = array(ResponsePartitionData)
@@ -91,7 +91,7 @@ class ResponseTopicData(Struct):
 
 @struct
 class NodeEndpoint(Struct):
-    """Where a node named in this response can be reached."""
+    """The address of a node named in this response."""
 
     node_id: int = int32()
     host: str = string()

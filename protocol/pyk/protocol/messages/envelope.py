@@ -17,7 +17,7 @@ from pyk.protocol.schema import (
 
 @data(versions="0", flexible="0+")
 class DefaultPrincipalData(Message):
-    """Who a client is, as brokers write it that have no principal builder of their own.
+    """The principal of a client, as brokers without a principal builder of their own write it.
 
     An int16 version stands before it.
     """

@@ -26,7 +26,7 @@ from pyk.protocol.schema import (
 
 @struct
 class ReplicaState(Struct):
-    """Which replica fetches; consumers leave it alone."""
+    """The replica that fetches; consumers leave it alone."""
 
     replica_id: int = int32(default=-1)
     replica_epoch: int = int64(default=-1)

@@ -97,7 +97,7 @@ class ResponseTopicSnapshot(Struct):
 
 @struct
 class NodeEndpoint(Struct):
-    """Where a node named in this response can be reached."""
+    """The address of a node named in this response."""
 
     node_id: int = int32()
     host: str = string()

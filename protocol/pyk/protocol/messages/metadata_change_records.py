@@ -132,7 +132,7 @@ class AbortTransactionRecord(Message):
 
 @metadata_record(21, versions="0", flexible="0+")
 class ZkMigrationStateRecord(Message):
-    """How far the cluster's migration from ZooKeeper has come (KIP-866)."""
+    """The state of the cluster's migration from ZooKeeper (KIP-866)."""
 
     zk_migration_state: int = int8()
     """0 never was on ZooKeeper, 2 waits for brokers, 1 writes to both, 3 done."""

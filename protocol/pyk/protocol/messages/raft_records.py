@@ -76,7 +76,7 @@ class Voter(Struct):
 
 @data(versions="0", flexible="0+")
 class VotersRecord(Message):
-    """Who votes from this offset on, even before the record is committed (KIP-853)."""
+    """The voters from this offset on, even before the record is committed (KIP-853)."""
 
     version: int = int16()
     voters: list[Voter] = array(Voter)

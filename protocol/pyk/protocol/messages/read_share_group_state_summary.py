@@ -49,7 +49,7 @@ class ReadShareGroupStateSummaryRequest(Message):
 
 @struct
 class PartitionResult(Struct):
-    """Where the group stands in one partition."""
+    """The progress of the group in one partition."""
 
     partition: int = int32()
     error_code: int = int16()
@@ -65,7 +65,7 @@ class PartitionResult(Struct):
 
 @struct
 class ReadStateSummaryResult(Struct):
-    """Where the group stands in one topic."""
+    """The progress of the group in one topic."""
 
     topic_id: UUID = uuid()
     partitions: list[PartitionResult] = array(PartitionResult)

@@ -43,7 +43,7 @@ class RemoteLogSegmentIdEntry(Struct):
 
 @struct
 class SegmentLeaderEpochEntry(Struct):
-    """Where a leader epoch begins in the segment."""
+    """The first offset of a leader epoch in the segment."""
 
     leader_epoch: int = int32()
     offset: int = int64()

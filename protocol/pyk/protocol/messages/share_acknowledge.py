@@ -38,7 +38,7 @@ class AcknowledgementBatch(Struct):
 
 @struct
 class AcknowledgePartition(Struct):
-    """What to acknowledge in one partition."""
+    """The records to acknowledge in one partition."""
 
     partition_index: int = int32()
     acknowledgement_batches: list[AcknowledgementBatch] = array(AcknowledgementBatch)
@@ -46,7 +46,7 @@ class AcknowledgePartition(Struct):
 
 @struct
 class AcknowledgeTopic(Struct):
-    """What to acknowledge in one topic."""
+    """The records to acknowledge in one topic."""
 
     topic_id: UUID = uuid()
     partitions: list[AcknowledgePartition] = array(AcknowledgePartition)

@@ -91,7 +91,7 @@ class TopicPartition(Struct):
 
 @coordinator_value(13, versions="0", flexible="0+")
 class ShareGroupTargetAssignmentMemberValue(Message):
-    """What a member will have from its next heartbeat on."""
+    """The partitions that a member will have from its next heartbeat on."""
 
     topic_partitions: list[TopicPartition] = array(TopicPartition)
 
@@ -114,7 +114,7 @@ class TopicPartitions(Struct):
 
 @coordinator_value(14, versions="0", flexible="0+")
 class ShareGroupCurrentMemberAssignmentValue(Message):
-    """What a member has been told to fetch from."""
+    """The partitions that a member has been told to fetch from."""
 
     member_epoch: int = int32()
     previous_member_epoch: int = int32()

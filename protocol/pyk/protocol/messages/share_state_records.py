@@ -79,7 +79,7 @@ class ShareUpdateKey(Message):
 
 @coordinator_value(1, versions="0", flexible="0+")
 class ShareUpdateValue(Message):
-    """What has changed since the snapshot or the update before."""
+    """The changes since the snapshot or the update before."""
 
     snapshot_epoch: int = int32()
     """Of the snapshot that the update belongs to."""

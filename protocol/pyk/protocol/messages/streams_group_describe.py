@@ -68,7 +68,7 @@ class Subtopology(Struct):
 
 @struct
 class Topology(Struct):
-    """What the application reads, writes and keeps, as far as tasks and topics follow from it."""
+    """The topics and stores of the application, as far as tasks follow from them."""
 
     epoch: int = int32()
     """Raised by the application when its topology changes."""
@@ -78,7 +78,7 @@ class Topology(Struct):
 
 @struct
 class Endpoint(Struct):
-    """Where other instances of the application can ask for what this one has in its stores."""
+    """The address at which other instances of the application can query the stores of this one."""
 
     host: str = string()
     port: int = uint16()
@@ -86,7 +86,7 @@ class Endpoint(Struct):
 
 @struct
 class TaskOffset(Struct):
-    """How far a store of a task has been restored, or how far that could go."""
+    """The offset up to which a store of a task has been restored, or could be."""
 
     subtopology_id: str = string()
     partition: int = int32()
@@ -178,7 +178,7 @@ class TopologyDescriptionGlobalStore(Struct):
 
 @struct
 class TopologyDescription(Struct):
-    """What the application does with its records, for people to look at."""
+    """The topology of the application, for people to look at."""
 
     subtopologies: list[TopologyDescriptionSubtopology] = array(TopologyDescriptionSubtopology)
     global_stores: list[TopologyDescriptionGlobalStore] = array(TopologyDescriptionGlobalStore)

@@ -70,7 +70,7 @@ class Subtopology(Struct):
 
 @struct
 class Topology(Struct):
-    """What the application reads, writes and keeps, as far as tasks and topics follow from it."""
+    """The topics and stores of the application, as far as tasks follow from them."""
 
     epoch: int = int32()
     """Raised by the application when its topology changes."""
@@ -87,7 +87,7 @@ class TaskIds(Struct):
 
 @struct
 class Endpoint(Struct):
-    """Where other instances of the application can ask for what this one has in its stores."""
+    """The address at which other instances of the application can query the stores of this one."""
 
     host: str = string()
     port: int = uint16()
@@ -95,7 +95,7 @@ class Endpoint(Struct):
 
 @struct
 class TaskOffset(Struct):
-    """How far a store of a task has been restored, or how far that could go."""
+    """The offset up to which a store of a task has been restored, or could be."""
 
     subtopology_id: str = string()
     partition: int = int32()
@@ -166,7 +166,7 @@ class TopicPartition(Struct):
 
 @struct
 class EndpointToPartitions(Struct):
-    """What an instance has in its stores, by the partitions it comes from."""
+    """The stores of an instance, by the partitions that they come from."""
 
     user_endpoint: Endpoint = nested(Endpoint)
     active_partitions: list[TopicPartition] = array(TopicPartition)

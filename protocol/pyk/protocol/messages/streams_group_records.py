@@ -112,7 +112,7 @@ class Subtopology(Struct):
 
 @coordinator_value(23, versions="0", flexible="0+")
 class StreamsGroupTopologyValue(Message):
-    """What the application reads, writes and keeps, as its members have said when they joined."""
+    """The topics and stores of the application, as its members have said when they joined."""
 
     epoch: int = int32()
     """Raised by the application when its topology changes."""
@@ -129,7 +129,7 @@ class StreamsGroupMemberMetadataKey(Message):
 
 @struct
 class Endpoint(Struct):
-    """Where other instances of the application can ask for what this one has in its stores."""
+    """The address at which other instances of the application can query the stores of this one."""
 
     host: str = string()
     port: int = uint16()
@@ -222,7 +222,7 @@ class CurrentTaskIds(Struct):
 
 @coordinator_value(22, versions="0", flexible="0+")
 class StreamsGroupCurrentMemberAssignmentValue(Message):
-    """How far a member is on the way to its target assignment."""
+    """The progress of a member towards its target assignment."""
 
     member_epoch: int = int32()
     previous_member_epoch: int = int32()

@@ -53,7 +53,7 @@ class TopologyDescriptionGlobalStore(Struct):
 
 @struct
 class TopologyDescription(Struct):
-    """What the application does with its records, for people to look at."""
+    """The topology of the application, for people to look at."""
 
     subtopologies: list[TopologyDescriptionSubtopology] = array(TopologyDescriptionSubtopology)
     global_stores: list[TopologyDescriptionGlobalStore] = array(TopologyDescriptionGlobalStore)

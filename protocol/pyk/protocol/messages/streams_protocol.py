@@ -1,4 +1,4 @@
-"""What members of a Kafka Streams application tell each other in a classic group."""
+"""Formats in which members of a Kafka Streams application talk in a classic group."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TaskId(Struct):
 
 @struct
 class PartitionToOffsetSum(Struct):
-    """How far the state of one task is."""
+    """The progress of the state of one task."""
 
     partition: int = int32()
     offset_sum: int = int64()
@@ -38,7 +38,7 @@ class PartitionToOffsetSum(Struct):
 
 @struct
 class TaskOffsetSum(Struct):
-    """How far the state of a task is; up to version 9 of all tasks of one part of the topology."""
+    """The progress of the state of a task; up to version 9, of all tasks of a subtopology."""
 
     topic_group_id: int = int32()
     partition: int = int32(versions="10+")
@@ -60,7 +60,7 @@ class ClientTag(Struct):
 
 @data(versions="1-11")
 class SubscriptionInfoData(Message):
-    """What a stream thread has and wants: ``user_data`` of its ConsumerProtocolSubscription.
+    """The tasks that a stream thread has and wants: ``user_data`` of its subscription.
 
     The version in which it is written is its first field.
     """

@@ -19,7 +19,7 @@ from pyk.protocol.schema import (
 
 @struct
 class SyncGroupRequestAssignment(Struct):
-    """What the leader gives to one member."""
+    """The assignment that the leader gives to one member."""
 
     member_id: str = string()
     assignment: bytes = binary()

@@ -23,7 +23,7 @@ from pyk.protocol.schema import (
 
 @struct
 class Listener(Struct):
-    """Where the other voters can reach this one."""
+    """An address at which the other voters can reach this one."""
 
     name: str = string()
     host: str = string()

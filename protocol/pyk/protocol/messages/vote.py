@@ -24,7 +24,7 @@ from pyk.protocol.schema import (
 
 @struct
 class RequestPartitionData(Struct):
-    """What a candidate asks for, and how long its log is."""
+    """The vote that a candidate asks for, and the end of its log."""
 
     partition_index: int = int32()
     replica_epoch: int = int32()
@@ -62,7 +62,7 @@ class VoteRequest(Message):
 
 @struct
 class ResponsePartitionData(Struct):
-    """What the voter decided."""
+    """The decision of the voter."""
 
     partition_index: int = int32()
     error_code: int = int16()
@@ -75,7 +75,7 @@ class ResponsePartitionData(Struct):
 
 @struct
 class ResponseTopicData(Struct):
-    """What the voter decided, for the topic of the quorum."""
+    """The decision of the voter, for the topic of the quorum."""
 
     topic_name: str = string()
     partitions: list[ResponsePartitionData] = array(ResponsePartitionData)
@@ -83,7 +83,7 @@ class ResponseTopicData(Struct):
 
 @struct
 class NodeEndpoint(Struct):
-    """Where a node named in this response can be reached."""
+    """The address of a node named in this response."""
 
     node_id: int = int32()
     host: str = string()

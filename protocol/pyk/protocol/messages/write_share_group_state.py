@@ -36,7 +36,7 @@ class StateBatch(Struct):
 
 @struct
 class PartitionData(Struct):
-    """What has changed in one partition."""
+    """The changes in one partition."""
 
     partition: int = int32()
     state_epoch: int = int32()

@@ -1,4 +1,4 @@
-"""Where the fields of a batch header lie, and what its attributes mean."""
+"""Define where the fields of a batch header lie, and what its attributes mean."""
 
 from __future__ import annotations
 

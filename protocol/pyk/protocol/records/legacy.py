@@ -161,7 +161,7 @@ class LegacyBatch:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Who set the timestamps."""
+        """The side that set the timestamps."""
         if self.magic == 0:
             return TimestampType.NO_TIMESTAMP_TYPE
         is_append_time = self.attributes & LOG_APPEND_TIME

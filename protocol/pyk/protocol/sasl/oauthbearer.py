@@ -89,7 +89,7 @@ def _printable(_: Any, field: attrs.Attribute[Any], value: str) -> None:
 
 @attrs.frozen
 class OAuthBearerFailure:
-    """Why a server refuses a token: a JSON object.
+    """The reason for which a server refuses a token: a JSON object.
 
     ``status`` is one of RFC 6750, such as ``invalid_token``; the others tell where to get a better
     one.

@@ -83,7 +83,7 @@ class ClientFirst:
 
     @property
     def gs2_header(self) -> bytes:
-        """What the client repeats in its ClientFinal as ``channel_binding``."""
+        """The header that the client repeats in its ClientFinal as ``channel_binding``."""
         return gs2_header(self.authzid).encode()
 
     @property

@@ -90,7 +90,7 @@ def verify_server(
 
 @attrs.frozen(kw_only=True)
 class ScramCredential:
-    """What a server keeps of a user's password: enough to verify it, not to log in with it."""
+    """The credential that a server keeps: enough to verify a password, not to log in with it."""
 
     mechanism: ScramMechanism
     salt: bytes

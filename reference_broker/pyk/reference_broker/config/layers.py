@@ -1,4 +1,4 @@
-"""Where a configuration's value comes from, and which one wins (KIP-226).
+"""Find the value of a configuration: where it comes from, and which one wins (KIP-226).
 
 For a topic:   the topic's own ► its broker default, in the order below
 For a broker:  set for this broker ► set for all brokers ► given at the start ► Kafka's default

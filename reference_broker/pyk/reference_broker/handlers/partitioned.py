@@ -18,7 +18,7 @@ from pyk.runtime import slotted
 
 @slotted.frozen
 class _Side:
-    """Where a message keeps its topics, their name, their partitions and the partition's number."""
+    """The fields in which a message keeps topics, their names, partitions and partition numbers."""
 
     topics: str
     name: str

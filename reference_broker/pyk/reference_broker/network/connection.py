@@ -33,7 +33,7 @@ SENT_FROM_FILES = (FileRegion, FileRecords)
 
 
 class RequestHandler(Protocol):
-    """What a connection hands requests to."""
+    """The handler that a connection hands requests to."""
 
     def handle(self, request: Request, connection: Connection) -> HandlerResult:
         """Carry a request out; raise :class:`ConnectionClosedError` to close the connection."""

@@ -14,7 +14,7 @@ SLOWEST_BYTES_PER_SECOND = 10_000
 
 @slotted.define
 class Progress:
-    """When a connection last made progress, in monotonic seconds."""
+    """The last progress of a connection, in monotonic seconds."""
 
     last_active: float
     receiving_since: float | None = None

@@ -23,7 +23,7 @@ SHORTEST_SWEEP_SECONDS = 0.05
 
 @slotted.frozen(kw_only=True)
 class ListenerLimits:
-    """What connections may take; sizes in bytes, times in seconds."""
+    """The limits of connections; sizes in bytes, times in seconds."""
 
     max_request_bytes: int = 104_857_600
     max_idle: float = 600.0

@@ -37,7 +37,7 @@ OPERATIONS = get_args(Operation)
 
 @slotted.define(eq=False)
 class Fault:
-    """What happens at a point, once that is set and until its ``times`` are used up."""
+    """The fault that happens at a point, until its ``times`` are used up."""
 
     operation: Operation
     pattern: str

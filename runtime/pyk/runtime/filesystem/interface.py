@@ -78,7 +78,7 @@ class FileSystem(Protocol):
 
     @property
     def max_open_files(self) -> int:
-        """How many descriptors the process may have, for files and connections together."""
+        """The number of descriptors that the process may have, for files and connections."""
 
     def open(self, path: str, *, create: bool = False) -> File:
         """Open for reading and writing; ``create`` makes an empty file if it does not exist."""

@@ -1,4 +1,4 @@
-"""How long calls of a consumer take, and how many records a poll returns. Pure."""
+"""Limit how long calls of a consumer take, and how many records a poll returns. Pure."""
 
 from __future__ import annotations
 

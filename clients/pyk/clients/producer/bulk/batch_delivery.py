@@ -30,7 +30,7 @@ class PartitionRecords:
 
     @property
     def appended(self) -> int:
-        """How many of the records are in batches."""
+        """Return how many of the records are in batches."""
         return self.spans[-1].start + self.spans[-1].count if self.spans else 0
 
     def position_of(self, row: int) -> int | None:
@@ -141,7 +141,7 @@ class BatchDelivery(Sequence[Delivery]):
 
 
 class _Metadata(Sequence[RecordMetadata]):
-    """Where each record was written; computed on access."""
+    """The metadata of each record; computed on access."""
 
     def __init__(self, deliveries: BatchDelivery) -> None:
         self._deliveries = deliveries

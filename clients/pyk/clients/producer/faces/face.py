@@ -20,7 +20,7 @@ from pyk.runtime.network import Network
 
 @with_options_of(ProducerConfig, ProducerOptions)
 class ProducerFace(Generic[K, V]):
-    """How a producer is made and looked at: what never waits, in a thread or in a task."""
+    """The methods of both producers that never wait: constructors and inspection."""
 
     _core: ProducerCore
 

@@ -27,7 +27,7 @@ class WaitingRecord:
 
     @property
     def size(self) -> int:
-        """How many bytes of the budget it takes."""
+        """The number of bytes of the budget that it takes."""
         return record_size(self.key, self.value, self.headers)
 
 

@@ -45,7 +45,7 @@ class MemberOptions:
 
     @property
     def answer_ms(self) -> int:
-        """How long a JoinGroup or SyncGroup may take: until the slowest member is back."""
+        """Return how long a JoinGroup or SyncGroup may take: until the slowest member is back."""
         return _milliseconds(self.max_poll_interval + ANSWER_SECONDS)
 
     @property

@@ -1,4 +1,4 @@
-"""How long a coordinator counts a member as alive, and when the next heartbeat is due. Pure."""
+"""Decide when the next heartbeat is due, and when the session of a member is over. Pure."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ Assignment = dict[str, list[TopicPartition]]
 
 
 class RebalanceProtocol(Enum):
-    """What members do with their partitions while a group rebalances."""
+    """The protocol by which members give up partitions while a group rebalances."""
 
     EAGER = "eager"
     """Give up everything before joining."""
@@ -37,7 +37,7 @@ class Subscription:
 
 @attrs.frozen
 class TopicLayout:
-    """How many partitions a topic has, and the racks that hold a replica of each."""
+    """The number of partitions of a topic, and the racks that hold a replica of each."""
 
     partition_count: int
     racks: tuple[frozenset[str], ...] = ()
