@@ -32,12 +32,13 @@ class Outcome(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class Operation:
-    """What every operation has. ``order`` counts invocations; ``completed`` may be ``NEVER``."""
+    """What every operation has. ``order`` and ``ended`` are the numbers of its events."""
 
     order: int
     process: str
     invoked: float
     completed: float = NEVER
+    ended: float = NEVER
     outcome: Outcome = Outcome.UNKNOWN
 
     @property
@@ -184,7 +185,7 @@ def history_of(events: Iterable[Mapping[str, Any]]) -> History:
     operations: dict[int, Operation] = {}
     for number, event in enumerate(events, 1):
         try:
-            _add(operations, event)
+            _add(operations, number, event)
         except (KeyError, TypeError, ValueError) as error:
             raise HistoryError(f"event {number}: {error!r} in {dict(event)!r}") from error
     history = History(list(operations.values()))
@@ -200,18 +201,18 @@ def _require_distinct_values(history: History) -> None:
         values.add(send.value)
 
 
-def _add(operations: dict[int, Operation], event: Mapping[str, Any]) -> None:
+def _add(operations: dict[int, Operation], order: int, event: Mapping[str, Any]) -> None:
     number = event["op"]
     if event["type"] == "invoke":
         if number in operations:
             raise ValueError(f"operation {number} is invoked twice")
-        operations[number] = _invoked(len(operations), event)
+        operations[number] = _invoked(order, event)
         return
     operation = operations[number]
-    if operation.completed != NEVER:
+    if operation.ended != NEVER:
         raise ValueError(f"operation {number} is completed twice")
     operation.outcome = Outcome(event["type"])
-    operation.completed = event["time"]
+    operation.completed, operation.ended = event["time"], order
     for name, value in event.items():
         if name not in _EVENT_FIELDS:
             setattr(operation, name, _field(name, value))

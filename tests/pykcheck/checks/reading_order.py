@@ -1,8 +1,8 @@
 """Skipped and reread: one reader jumped over a visible record, or went back.
 
 A reader hands out a partition from its position on, offset by offset. It may begin somewhere else
-only where the history says so, by an ``assign``. Holes are no jump: control records, and what was
-aborted, take offsets too.
+only where the history says so, by an ``assign``; one during a poll concerns what that poll
+returns. Holes are no jump: control records, and what was aborted, take offsets too.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ from pykcheck.history import Assign, Poll
 def reading_order(facts: Facts) -> Iterator[Anomaly]:
     """Find readers that skip records, or read them again."""
     positions: dict[tuple[str, str], int] = {}
-    for operation in facts.history.operations:
-        if isinstance(operation, Assign):
+    for operation in sorted([*facts.polls, *facts.history.of(Assign)], key=_moment):
+        if isinstance(operation, Poll):
+            yield from _follow(facts, operation, positions)
+        else:
             for partition in operation.partitions:
                 positions.pop((operation.process, partition), None)
-        elif isinstance(operation, Poll):
-            yield from _follow(facts, operation, positions)
+
+
+def _moment(operation: Poll | Assign) -> float:
+    return operation.ended if isinstance(operation, Poll) else operation.order
 
 
 def _follow(facts: Facts, poll: Poll, positions: dict[tuple[str, str], int]) -> Iterator[Anomaly]:

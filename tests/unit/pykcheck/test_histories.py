@@ -304,6 +304,12 @@ def a_reader_that_seeks() -> Story:
     return story.poll("r", "a=t-0@0").assign("r", "t-0").poll("r", "c=t-0@2")
 
 
+def a_reader_that_is_reassigned_during_a_poll() -> Story:
+    story = three_sent().poll("r", "a=t-0@0", "b=t-0@1")
+    poll = story.start("r", "poll")
+    return story.assign("r", "t-0").end(poll, records=[("t-0", 0, "a")])
+
+
 def a_hole_where_a_marker_is() -> Story:
     story = Story().begin("p", "x").send("p", "a", "t-0@0", transaction="x").commit("p", "x")
     return story.send("p", "b", "t-0@2").poll("r", "a=t-0@0", "b=t-0@2", positions={"t-0": 3})
@@ -429,6 +435,7 @@ SOUND: list[Write] = [
     a_read_behind_a_fenced_transaction,
     a_read_behind_a_transaction_that_begins_while_it_is_fenced,
     a_reader_that_seeks,
+    a_reader_that_is_reassigned_during_a_poll,
     a_hole_where_a_marker_is,
     a_reader_that_goes_back_after_an_abort,
     commits_at_the_same_time,
