@@ -58,6 +58,7 @@ def fetched(
     version: int = 9,
     note: str = "",
     leader_epoch: int = -1,
+    code: int = 0,
 ) -> OffsetFetchResponse:
     """Return a coordinator's response, in a version, to OffsetFetch of group ``g``."""
     one: dict[str, Any] = {
@@ -65,6 +66,7 @@ def fetched(
         "committed_offset": offset,
         "committed_leader_epoch": leader_epoch,
         "metadata": note,
+        "error_code": code,
     }
     if version < 8:
         old = OffsetFetchResponseTopic(name=topic, partitions=[OffsetFetchResponsePartition(**one)])

@@ -129,6 +129,31 @@ async def test_committed_offsets_are_read_from_brokers_old_and_new(highest: int)
 
 
 @virtual_time
+async def test_stable_offsets_are_asked_for_until_the_transaction_has_ended() -> None:
+    async with administered() as (cluster, admin):
+        unstable = fetched("orders", 0, -1, code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        cluster.once(OffsetFetchRequest, unstable, unstable)
+        cluster.on(OffsetFetchRequest, fetched("orders", 0, 7))
+
+        offsets = await admin.list_consumer_group_offsets("g", [ORDERS], require_stable=True)
+
+        assert offsets == {ORDERS: OffsetAndMetadata(7)}
+        assert [
+            request.message.require_stable for request in cluster.requests(OffsetFetchRequest)
+        ] == [True] * 3
+
+
+@virtual_time
+async def test_a_transaction_that_does_not_end_in_time_is_named() -> None:
+    async with administered() as (cluster, admin):
+        unstable = fetched("orders", 0, -1, code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        cluster.on(OffsetFetchRequest, unstable)
+
+        with pytest.raises(KafkaError, match="UNSTABLE_OFFSET_COMMIT"):
+            await admin.list_consumer_group_offsets("g", require_stable=True, timeout=5.0)
+
+
+@virtual_time
 async def test_offsets_of_a_group_are_changed_and_forgotten() -> None:
     async with administered() as (cluster, admin):
         stored = OffsetCommitResponseTopic(
