@@ -21,7 +21,6 @@ from pyk.protocol.messages.sync_group import (
 )
 from pyk.protocol.persisted import encode_versioned
 from pyk.reference_broker.coordinator.decision import TransactionalProducer
-from pyk.reference_broker.coordinator.group.kind import group_write_error
 from pyk.reference_broker.coordinator.group.membership import Join
 from pyk.reference_broker.coordinator.group.offsets import OffsetConfig, OffsetToCommit
 from pyk.reference_broker.coordinator.group.rebalance import GroupConfig
@@ -35,6 +34,7 @@ from pyk.reference_broker.coordinator.shard_log import (
     LoggedMarker,
     LoggedRecords,
 )
+from pyk.reference_broker.coordinator.write_errors import coordinator_write_error
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.partition import Partition
@@ -79,6 +79,10 @@ class MemoryShardLog:
     @property
     def end_offset(self) -> int:
         return len(self)
+
+    @property
+    def leader_epoch(self) -> int:
+        return 0
 
     def hold(self) -> None:
         self.is_held, self._held_at = True, len(self)
@@ -183,7 +187,7 @@ class Groups:
                 timers,
                 self._new_uuid,
             ),
-            write_error=group_write_error,
+            write_error=coordinator_write_error,
         )
         for _ in runtime.load():
             pass

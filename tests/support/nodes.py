@@ -61,6 +61,9 @@ class Node:
                 "node.id": "0",
                 "offsets.topic.replication.factor": "1",
                 "offsets.topic.num.partitions": "2",
+                "transaction.state.log.replication.factor": "1",
+                "transaction.state.log.min.isr": "1",
+                "transaction.state.log.num.partitions": "2",
                 **names,
             }
         )

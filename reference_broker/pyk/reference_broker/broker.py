@@ -24,13 +24,13 @@ from pyk.runtime.network import Network
 from pyk.runtime.timer_driver import TimerDriver
 from pyk.runtime.timers import Moment
 
-from .address import format_address
+from .address import WILDCARDS, format_address
 from .awaiting import value_of
 from .broker_configs import BrokerConfigs
 from .config import BrokerConfig, BrokerConfigLayers
 from .controller.image import MetadataImage
 from .controller_channel import LocalControllerChannel
-from .coordinator.shard_kind import ShardKind
+from .coordinator.shard_kind import BrokerEnvironment, ShardKind
 from .coordinator.shards import Shards
 from .deferred import Deferred
 from .disk import disk_for
@@ -47,6 +47,7 @@ from .replicas import Replicas
 from .services import BrokerServices
 from .shard_kinds import SHARD_KINDS
 from .storage import LogManager, StorageError
+from .tcp_channels import TcpChannels
 from .waiting_requests import WaitingRequests
 
 if TYPE_CHECKING:
@@ -93,12 +94,20 @@ class Broker:
         self._disk = disk_for(environment.filesystem)
         self._timers = TimerDriver(environment.clock)
         self._listener: BrokerListener | None = None
+        self._host = ""
+        self._channels = TcpChannels(
+            environment.network, environment.clock, self._address_of, f"broker-{self.node_id}"
+        )
         self.shards = Shards(
             shard_kinds,
             lambda: self.configs.broker,
-            self._timers.queue,
-            self.moment,
             self._new_uuid,
+            BrokerEnvironment(
+                channels=self._channels,
+                image=self.image,
+                timers=self._timers.queue,
+                moment=self.moment,
+            ),
         )
         self._waiting = WaitingRequests(
             self._timers.queue,
@@ -109,6 +118,14 @@ class Broker:
     @property
     def node_id(self) -> int:
         return self.configs.broker.node_id
+
+    def _address_of(self, node_id: int) -> tuple[str, int] | None:
+        """Return where to connect to a broker; to this one, whatever clients are told."""
+        if node_id == self.node_id:
+            # Until it listens it has no address: the registered one is of its last run.
+            return (_reachable(self._host), self.port) if self._host else None
+        node = self.image.brokers.get(node_id)
+        return None if node is None else (_reachable(node.host), node.port)
 
     @property
     def port(self) -> int:
@@ -150,6 +167,7 @@ class Broker:
             await self._load()
             listener = self._new_listener()
             await listener.open(self._environment.network, host, port)
+            self._host = host
             told_host, told_port = advertised_host or host, advertised_port or self.port
             self.configs.set_static(
                 listeners=(f"PLAINTEXT://{format_address(host, self.port)}",),
@@ -274,6 +292,7 @@ class Broker:
     async def _close_connections(self) -> None:
         if self._listener is not None:
             await self._listener.close()
+        await self._channels.close()
         self._timers.close()
 
     def _answer_waiting(self) -> None:
@@ -294,6 +313,11 @@ class Broker:
 
     def _new_uuid(self) -> UUID:
         return UUID(int=self._environment.random.getrandbits(128), version=4)
+
+
+def _reachable(host: str) -> str:
+    """Return where to connect on this machine to a broker that listens on all addresses."""
+    return "127.0.0.1" if host in WILDCARDS else host
 
 
 def _listener_limits(config: BrokerConfig) -> ListenerLimits:

@@ -29,6 +29,8 @@ R = TypeVar("R")
 # three seconds for members that will not come slows development.
 QUICK_START_CONFIG = {
     "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
 }
 

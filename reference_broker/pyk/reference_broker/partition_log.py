@@ -54,6 +54,10 @@ class PartitionLog:
         return self._partition.log_end_offset
 
     @property
+    def leader_epoch(self) -> int:
+        return self._partition.leader_epoch
+
+    @property
     def max_batch_bytes(self) -> int:
         return min(self._partition.log.config.max_message_bytes, MAX_BATCH_BYTES)
 

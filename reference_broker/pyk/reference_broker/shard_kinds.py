@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .coordinator.group.kind import GROUPS
+from .coordinator.transaction.kind import TRANSACTIONS
 
-SHARD_KINDS = (GROUPS,)
+SHARD_KINDS = (GROUPS, TRANSACTIONS)

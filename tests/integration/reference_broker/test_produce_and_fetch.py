@@ -8,8 +8,6 @@ import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
-from pyk.protocol.messages.init_producer_id import InitProducerIdRequest
 from pyk.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from pyk.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from pyk.protocol.records import read_batches
@@ -221,19 +219,6 @@ async def test_a_special_timestamp_of_a_later_version_is_refused(client: RawClie
     listed = await client.ask(list_offset(-3), 6)
 
     assert listed.topics[0].partitions[0].error_code == ErrorCode.UNSUPPORTED_VERSION
-
-
-@pytest.mark.parametrize("version", [1, 3, 4, 6])
-async def test_a_transactional_producer_gets_a_fatal_error(client: RawClient, version: int) -> None:
-    key = {"coordinator_keys": ["payments"]} if version >= 4 else {"key": "payments"}
-
-    answer = await client.ask(FindCoordinatorRequest(key_type=1, **key), version)
-    identity = await client.ask(InitProducerIdRequest(transactional_id="payments"), 5)
-
-    found = answer.coordinators[0] if version >= 4 else answer
-    assert found.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    assert "no transactions" in found.error_message
-    assert identity.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 async def test_a_produce_request_with_a_transactional_batch_is_refused(client: RawClient) -> None:

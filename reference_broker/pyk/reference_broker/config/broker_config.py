@@ -323,3 +323,32 @@ class BrokerConfig:
     offsets_topic_segment_bytes: int = integer(
         104_857_600, minimum=1, doc="The segment size of the offsets topic."
     )
+
+    # Transactions
+
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = integer(
+        10_000, minimum=1, doc="How often transactions are checked for those that have timed out."
+    )
+    transaction_max_timeout_ms: int = integer(
+        900_000, minimum=1, doc="The longest transaction timeout a producer may ask for."
+    )
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = integer(
+        3_600_000, minimum=1, doc="How often transactional ids that have expired are forgotten."
+    )
+    transaction_state_log_min_isr: int = integer(
+        2, minimum=1, doc="The min.insync.replicas of the topic of transactions."
+    )
+    transaction_state_log_num_partitions: int = integer(
+        50, minimum=1, doc="How many partitions the topic of transactions is created with."
+    )
+    transaction_state_log_replication_factor: int = short(
+        3, minimum=1, doc="How many replicas the topic of transactions is created with."
+    )
+    transaction_state_log_segment_bytes: int = integer(
+        104_857_600, minimum=1, doc="The segment size of the topic of transactions."
+    )
+    transactional_id_expiration_ms: int = integer(
+        604_800_000,
+        minimum=1,
+        doc="After how long without use a transactional id is forgotten.",
+    )

@@ -15,6 +15,8 @@ class Feature:
     finalized: int
 
 
+TRANSACTION_VERSION = "transaction.version"
+
 FEATURES = (
     # Level 25 is Kafka 4.0's, the first with the record formats that this controller writes.
     Feature(name="metadata.version", lowest=7, highest=25, finalized=25),

@@ -7,9 +7,12 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.broker_channels import BrokerChannels
 from pyk.reference_broker.config import BrokerConfig
+from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.deferred import Deferred
 from pyk.runtime import slotted
+from pyk.runtime.timers import Moment, TimerQueue
 
 from .decision import Decision
 from .runtime import Shard, nobody_acts, same_error
@@ -43,6 +46,29 @@ class ShardEnvironment:
     config: BrokerConfig
     timers: ShardTimers
     new_uuid: Callable[[], UUID]
+    leader_epoch: int
+    """The epoch in which this broker leads the partition: others know an older coordinator by
+    it."""
+    feature_level: Callable[[str], int]
+    """Returns the finalized level of a feature, 0 if it is off."""
+
+
+@slotted.frozen(kw_only=True)
+class BrokerEnvironment:
+    """The broker around its shards: what carries out their actions needs it."""
+
+    channels: BrokerChannels
+    image: MetadataImage
+    timers: TimerQueue
+    moment: Callable[[], Moment]
+
+
+Act = Callable[[Any], Deferred[Any]]
+"""Carries out the request of an action."""
+
+
+def _no_actions(_: BrokerEnvironment) -> Act:
+    return nobody_acts
 
 
 @slotted.frozen(kw_only=True)
@@ -62,5 +88,5 @@ class ShardKind:
     """Imports the shard's module when it is first called: a broker must start fast."""
     write_error: Callable[[ErrorCode], ErrorCode] = same_error
     """The error code for clients when records could not be written."""
-    act: Callable[[Any], Deferred[Any]] = nobody_acts
-    """Carries out the request of an action."""
+    new_act: Callable[[BrokerEnvironment], Act] = _no_actions
+    """Makes the function that carries out the actions of these shards, when there is one."""

@@ -65,6 +65,10 @@ class ShardLog(Protocol):
         """
 
     @property
+    def leader_epoch(self) -> int:
+        """Return the epoch in which this broker leads the partition."""
+
+    @property
     def max_batch_bytes(self) -> int:
         """Return how large a batch may be."""
 

@@ -11,10 +11,9 @@ from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfig
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
-from pyk.runtime.timers import Moment, TimerQueue
 
 from .runtime import ShardRuntime
-from .shard_kind import ShardEnvironment, ShardKind, TopicIdOf
+from .shard_kind import Act, BrokerEnvironment, ShardEnvironment, ShardKind, TopicIdOf
 from .shard_log import ShardLog
 
 
@@ -34,15 +33,14 @@ class Shards:
         self,
         kinds: Iterable[ShardKind],
         config: Callable[[], BrokerConfig],
-        timers: TimerQueue,
-        moment: Callable[[], Moment],
         new_uuid: Callable[[], UUID],
+        environment: BrokerEnvironment,
     ) -> None:
         self.kinds = {kind.topic: kind for kind in kinds}
         self._config = config
-        self._timers = timers
-        self._moment = moment
         self._new_uuid = new_uuid
+        self._environment = environment
+        self._acts: dict[str, Act] = {}
         self._runtimes: dict[TopicPartition, ShardRuntime[Any]] = {}
         self._loading: set[TopicPartition] = set()
 
@@ -92,14 +90,30 @@ class Shards:
         return ShardRuntime(
             str(name),
             shard_log,
-            self._timers,
-            self._moment,
+            self._environment.timers,
+            self._environment.moment,
             lambda timers: kind.new_shard(
-                ShardEnvironment(config=self._config(), timers=timers, new_uuid=self._new_uuid)
+                ShardEnvironment(
+                    config=self._config(),
+                    timers=timers,
+                    new_uuid=self._new_uuid,
+                    leader_epoch=shard_log.leader_epoch,
+                    feature_level=self._feature_level,
+                )
             ),
             write_error=kind.write_error,
-            act=kind.act,
+            act=self._act(kind),
         )
+
+    def _act(self, kind: ShardKind) -> Act:
+        """Return what carries out the actions of a kind: one for all of its shards."""
+        act = self._acts.get(kind.topic)
+        if act is None:
+            act = self._acts[kind.topic] = kind.new_act(self._environment)
+        return act
+
+    def _feature_level(self, name: str) -> int:
+        return self._environment.image.features.get(name, 0)
 
     def unload(self, name: TopicPartition) -> None:
         """Stop serving a partition, and send all waiters elsewhere."""

@@ -1,4 +1,4 @@
-"""FindCoordinator: which broker coordinates a group, or whatever else has a kind of shard."""
+"""FindCoordinator: which broker coordinates a group, a transaction, or another kind of shard."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ from pyk.reference_broker.topic_creation import TopicCreator
 
 from .context import RequestContext
 
-TRANSACTION = 1
 FIRST_VERSION_IN_BATCHES = 4
-NO_TRANSACTIONS = (
-    "The reference broker has no transactions; run transactional producers against Apache Kafka."
-)
 
 
 class CoordinatorServices(Protocol):
@@ -70,11 +66,8 @@ def _coordinator(
     services: CoordinatorServices, context: RequestContext, key_type: int, key: str
 ) -> Coordinator:
     kind = services.shards.kind_of_keys(key_type)
-    if kind is None and key_type == TRANSACTION:
-        # The one code at which every client gives up at once: librdkafka retries all others.
-        return _not_found(key, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
     if kind is None:
-        message = "This broker coordinates consumer groups only."
+        message = "This broker coordinates consumer groups and transactions only."
         return _not_found(key, ErrorCode.INVALID_REQUEST, message)
     topic = services.image.topics.get(kind.topic)
     if topic is None:

@@ -128,6 +128,34 @@ def _join_group(request: Any, response: Any, code: ErrorCode) -> None:
     response.member_id, response.protocol_name = request.member_id, ""
 
 
+def _add_partitions_to_txn(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.add_partitions_to_txn import (
+        AddPartitionsToTxnPartitionResult,
+        AddPartitionsToTxnTopicResult,
+    )
+
+    # Versions with several transactions have one error code for all of them.
+    response.results_by_topic_v3_and_below = [
+        AddPartitionsToTxnTopicResult(
+            name=topic.name,
+            results_by_partition=[
+                AddPartitionsToTxnPartitionResult(partition_index=number, partition_error_code=code)
+                for number in topic.partitions
+            ],
+        )
+        for topic in request.v3_and_below_topics
+    ]
+
+
+def _describe_transactions(request: Any, response: Any, code: ErrorCode) -> None:
+    from pyk.protocol.messages.describe_transactions import TransactionState
+
+    response.transaction_states = [
+        TransactionState(transactional_id=each, error_code=code)
+        for each in request.transactional_ids
+    ]
+
+
 def _describe_producers(request: Any, response: Any, code: ErrorCode) -> None:
     from pyk.protocol.messages.describe_producers import PartitionResponse, TopicResponse
 
@@ -183,4 +211,6 @@ _ITEMS: dict[ApiKey, Callable[[Any, Any, ErrorCode], None]] = {
     ApiKey.JOIN_GROUP: _join_group,
     ApiKey.DESCRIBE_PRODUCERS: _describe_producers,
     ApiKey.WRITE_TXN_MARKERS: _write_txn_markers,
+    ApiKey.ADD_PARTITIONS_TO_TXN: _add_partitions_to_txn,
+    ApiKey.DESCRIBE_TRANSACTIONS: _describe_transactions,
 }

@@ -19,10 +19,11 @@ from pyk.reference_broker.coordinator.group.classic_group import GroupState
 from pyk.reference_broker.coordinator.group.description import describe_group
 from pyk.reference_broker.coordinator.group.description import list_groups as listed
 from pyk.reference_broker.coordinator.group.shard import GroupShard
-from pyk.reference_broker.coordinator.runtime import ShardRuntime
 from pyk.reference_broker.deferred import Deferred, HandlerResult, gather
+from pyk.runtime.timers import Moment
 
 from .ask_group import GroupServices, ask_group, look_at_group
+from .ask_shard import ask_all_shards
 from .context import RequestContext
 
 GROUP_OPERATIONS = 0b1101_0100_1000
@@ -71,33 +72,16 @@ def list_groups(
     services: GroupServices, request: ListGroupsRequest, context: RequestContext
 ) -> HandlerResult:
     """List the groups that this broker coordinates, or respond with why some cannot be read."""
-    shards = services.shards
-    if shards.is_loading(GROUP_METADATA_TOPIC):
-        return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
-    def view(shard: GroupShard) -> list[ListedGroup] | ErrorCode:
+    def view(shard: GroupShard, _: Moment) -> list[ListedGroup]:
         return listed(shard.groups.values(), request.states_filter, request.types_filter)
 
-    def look(runtime: ShardRuntime[GroupShard]) -> Deferred[list[ListedGroup] | ErrorCode]:
-        def failed(error: ErrorCode) -> list[ListedGroup] | ErrorCode:
-            if runtime not in shards.of_topic(GROUP_METADATA_TOPIC):
-                return []  # it was unloaded meanwhile: another broker lists them
-            is_here = error == ErrorCode.NOT_COORDINATOR  # as its log has failed
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE if is_here else error
+    def respond(found: list[ListedGroup] | ErrorCode) -> ListGroupsResponse:
+        if isinstance(found, ErrorCode):
+            return ListGroupsResponse(error_code=found)
+        return ListGroupsResponse(groups=found)
 
-        return runtime.look(view, failed)
-
-    def respond(found: list[list[ListedGroup] | ErrorCode]) -> ListGroupsResponse:
-        groups: list[ListedGroup] = []
-        for some in found:
-            if isinstance(some, ErrorCode):
-                return ListGroupsResponse(error_code=some)
-            groups += some
-        return ListGroupsResponse(groups=groups)
-
-    return gather([look(runtime) for runtime in shards.of_topic(GROUP_METADATA_TOPIC)]).then(
-        respond
-    )
+    return ask_all_shards(services, GROUP_METADATA_TOPIC, view).then(respond)
 
 
 def delete_groups(

@@ -1,10 +1,9 @@
-"""InitProducerId, DescribeProducers: identities of idempotent producers, and where they wrote."""
+"""DescribeProducers: which producers have written to partitions."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -12,10 +11,7 @@ from pyk.protocol.messages.describe_producers import (
     ProducerState,
     TopicResponse,
 )
-from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from pyk.reference_broker.deferred import HandlerResult
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.producer_ids import ProducerIds
 from pyk.reference_broker.replicas import Replicas
 
 from .context import RequestContext
@@ -26,25 +22,6 @@ class ProducerServices(Protocol):
 
     @property
     def replicas(self) -> Replicas: ...
-    @property
-    def producer_ids(self) -> ProducerIds: ...
-
-
-def init_producer_id(
-    services: ProducerServices, request: InitProducerIdRequest, context: RequestContext
-) -> HandlerResult:
-    """Give a producer a new id, at epoch 0.
-
-    As in Kafka, also if the producer had an id already: without a transactional id nothing shows
-    that it is the same producer, and a new id is as good as a new epoch (KIP-360).
-    """
-    if request.transactional_id is not None:
-        # There are no transactions here: see FindCoordinator.
-        return InitProducerIdResponse(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    return services.producer_ids.next_id(
-        lambda producer_id: InitProducerIdResponse(producer_id=producer_id, producer_epoch=0),
-        lambda code: InitProducerIdResponse(error_code=code),
-    )
 
 
 def describe_producers(

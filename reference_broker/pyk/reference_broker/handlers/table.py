@@ -50,8 +50,11 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.CREATE_TOPICS: _api("2-7", "forwarding.forward"),
     ApiKey.DELETE_TOPICS: _api("1-6", "topics.delete_topics"),
     ApiKey.DELETE_RECORDS: _api("0-2", "offsets.delete_records"),
-    ApiKey.INIT_PRODUCER_ID: _api("0-5", "producers.init_producer_id"),
+    ApiKey.INIT_PRODUCER_ID: _api("0-5", "transactions.init_producer_id"),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _api("2-4", "offsets.offset_for_leader_epoch"),
+    ApiKey.ADD_PARTITIONS_TO_TXN: _api("0-5", "transactions.add_partitions_to_txn"),
+    ApiKey.ADD_OFFSETS_TO_TXN: _api("0-4", "transactions.add_offsets_to_txn"),
+    ApiKey.END_TXN: _api("0-5", "transactions.end_txn"),
     ApiKey.WRITE_TXN_MARKERS: _api("1-2", "transaction_markers.write_txn_markers"),
     ApiKey.TXN_OFFSET_COMMIT: _api("0-5", "transactional_offsets.txn_offset_commit"),
     ApiKey.DESCRIBE_CONFIGS: _api("1-4", "configs.describe_configs"),
@@ -62,6 +65,8 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.OFFSET_DELETE: _api("0", "group_offsets.offset_delete"),
     ApiKey.DESCRIBE_CLUSTER: _api("0-2", "metadata.describe_cluster"),
     ApiKey.DESCRIBE_PRODUCERS: _api("0", "producers.describe_producers"),
+    ApiKey.DESCRIBE_TRANSACTIONS: _api("0", "transaction_listing.describe_transactions"),
+    ApiKey.LIST_TRANSACTIONS: _api("0-2", "transaction_listing.list_transactions"),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _api("0", "metadata.describe_topic_partitions"),
 }
 

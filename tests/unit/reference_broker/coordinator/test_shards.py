@@ -18,8 +18,9 @@ from pyk.reference_broker.coordinator.shards import Shards
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.storage import StorageError
 from pyk.runtime import slotted
-from pyk.runtime.timers import Moment, TimerQueue
+from pyk.runtime.timers import Moment
 from support.groups import MemoryShardLog
+from support.shards import broker_environment
 
 NAME = TopicPartition("__notes", 0)
 
@@ -77,9 +78,8 @@ def shards() -> Shards:
     return Shards(
         [NOTES],
         lambda: config,
-        TimerQueue(lambda _: None),
-        lambda: Moment(0, 0),
         lambda: UUID(int=1),
+        broker_environment(),
     )
 
 

@@ -18,9 +18,9 @@ from pyk.reference_broker.coordinator.shards import Shards
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.handlers.groups import list_groups
 from pyk.reference_broker.shard_kinds import SHARD_KINDS
-from pyk.runtime.timers import Moment, TimerQueue
 from support.groups import GROUP, Groups, MemoryShardLog, Waiting
 from support.running_brokers import context
+from support.shards import broker_environment
 
 FIRST, SECOND = (TopicPartition(GROUP_METADATA_TOPIC, number) for number in range(2))
 
@@ -36,10 +36,7 @@ class Services:
 @pytest.fixture
 def services() -> Services:
     config = BrokerConfig()
-    timers = TimerQueue(lambda _: None)
-    return Services(
-        Shards(SHARD_KINDS, lambda: config, timers, lambda: Moment(0, 0), lambda: UUID(int=1))
-    )
+    return Services(Shards(SHARD_KINDS, lambda: config, lambda: UUID(int=1), broker_environment()))
 
 
 def log_with_a_group() -> MemoryShardLog:

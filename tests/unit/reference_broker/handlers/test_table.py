@@ -41,12 +41,6 @@ def test_advertised_versions_are_those_served_except_for_old_produces() -> None:
     }
 
 
-def test_no_transactions_are_advertised() -> None:
-    transactional = {ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.END_TXN}
-
-    assert not transactional & set(SERVED)
-
-
 @pytest.mark.parametrize(
     ("api_key", "version"), SERVED_VERSIONS, ids=lambda each: getattr(each, "api_name", str(each))
 )

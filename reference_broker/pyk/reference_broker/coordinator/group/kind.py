@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.config import BrokerConfig
 from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC
 from pyk.reference_broker.coordinator.shard_kind import InternalTopic, ShardEnvironment, ShardKind
+from pyk.reference_broker.coordinator.write_errors import coordinator_write_error
 
 if TYPE_CHECKING:
     from .shard import GroupShard
@@ -51,29 +51,10 @@ def new_group_shard(environment: ShardEnvironment) -> GroupShard:
     )
 
 
-def group_write_error(error: ErrorCode) -> ErrorCode:
-    """Return what clients are answered when records of groups could not be written, as in Kafka."""
-    if error in (
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.REQUEST_TIMED_OUT,
-    ):
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR):
-        return ErrorCode.NOT_COORDINATOR
-    if error in (
-        ErrorCode.MESSAGE_TOO_LARGE,
-        ErrorCode.RECORD_LIST_TOO_LARGE,
-        ErrorCode.INVALID_FETCH_SIZE,
-    ):
-        return ErrorCode.UNKNOWN_SERVER_ERROR
-    return error
-
-
 GROUPS = ShardKind(
     topic=GROUP_METADATA_TOPIC,
     key_type=0,
     internal_topic=offsets_topic,
     new_shard=new_group_shard,
-    write_error=group_write_error,
+    write_error=coordinator_write_error,
 )

@@ -1,0 +1,136 @@
+"""What EndTxn decides. Pure.
+
+Version 1: the epoch stays, so the same request twice is a retry, and the state says of what:
+
+| state | commit | abort |
+| --- | --- | --- |
+| Ongoing | prepare | prepare |
+| PrepareCommit | CONCURRENT_TRANSACTIONS | INVALID_TXN_STATE |
+| PrepareAbort | INVALID_TXN_STATE | CONCURRENT_TRANSACTIONS |
+| CompleteCommit | done | INVALID_TXN_STATE |
+| CompleteAbort | INVALID_TXN_STATE | done |
+| Empty | INVALID_TXN_STATE | INVALID_TXN_STATE |
+
+Version 2 (KIP-890): each end raises the epoch, so a request with the epoch before is a *retry*, and
+one with the current epoch is *new*. A new abort is always possible: the producer may not know
+whether its records have arrived. The Prepare states, which have raised the epoch, fence a new
+request; Ongoing and Empty fence a retry.
+
+| state | commit, retry | commit, new | abort, retry | abort, new |
+| --- | --- | --- | --- | --- |
+| Ongoing | | prepare | | prepare |
+| PrepareCommit | CONCURRENT_TRANSACTIONS | | INVALID_TXN_STATE | |
+| PrepareAbort | INVALID_TXN_STATE | | CONCURRENT_TRANSACTIONS | |
+| CompleteCommit | done | INVALID_TXN_STATE | INVALID_TXN_STATE | prepare |
+| CompleteAbort | INVALID_TXN_STATE | INVALID_TXN_STATE | done | prepare |
+| Empty | | INVALID_TXN_STATE | | prepare |
+
+Empty fields are PRODUCER_FENCED.
+"""
+
+from __future__ import annotations
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.errors import ApiError
+from pyk.runtime import slotted
+
+from .initializing import ProducerIdNeededError
+from .states import TransactionState
+from .transaction import (
+    FIRST_VERSION_WITH_EPOCH_BUMP,
+    LAST_EPOCH,
+    NO_PRODUCER_ID,
+    Transaction,
+)
+
+
+@slotted.frozen(kw_only=True)
+class End:
+    """A producer that commits or aborts its transaction."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    commit: bool
+    client_version: int
+    """2 if the producer takes its next epoch from the answer (EndTxn 5), otherwise 0."""
+
+
+def end(
+    transaction: Transaction | None, asked: End, *, new_producer_id: int | None, time_ms: int
+) -> Transaction:
+    """Return the transaction prepared, or as it is if the request was carried out before.
+
+    Raises ``ApiError``, and ``ProducerIdNeededError`` where an id is needed and none was given.
+    """
+    if transaction is None:
+        raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if asked.client_version >= FIRST_VERSION_WITH_EPOCH_BUMP:
+        return _end_with_epoch_bump(transaction, asked, new_producer_id, time_ms)
+    check_producer(transaction, asked.producer_id, asked.producer_epoch)
+    if transaction.state is TransactionState.ONGOING:
+        return transaction.prepared(commit=asked.commit, client_version=0, time_ms=time_ms)
+    return _repeated(transaction, asked)
+
+
+def check_producer(transaction: Transaction, producer_id: int, producer_epoch: int) -> None:
+    """Raise unless this is the current producer of the transactional id."""
+    if transaction.producer_id != producer_id:
+        raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if transaction.producer_epoch != producer_epoch:
+        raise ApiError(ErrorCode.PRODUCER_FENCED)
+
+
+def _end_with_epoch_bump(
+    transaction: Transaction, asked: End, new_producer_id: int | None, time_ms: int
+) -> Transaction:
+    # With the last epoch a new id came instead of a raised epoch.
+    is_retry_before_new_id = (
+        transaction.previous_producer_id == asked.producer_id
+        and asked.producer_epoch == LAST_EPOCH - 1
+        and transaction.producer_epoch == 0
+    )
+    if transaction.producer_id != asked.producer_id and not is_retry_before_new_id:
+        raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    is_retry = is_retry_before_new_id or transaction.producer_epoch == asked.producer_epoch + 1
+    if is_retry:
+        if transaction.state in (TransactionState.EMPTY, TransactionState.ONGOING):
+            raise ApiError(ErrorCode.PRODUCER_FENCED)
+        return _repeated(transaction, asked)
+    if transaction.producer_epoch != asked.producer_epoch or transaction.state.is_prepared:
+        raise ApiError(ErrorCode.PRODUCER_FENCED)
+    if asked.commit and transaction.state is not TransactionState.ONGOING:
+        raise _invalid(transaction, asked)
+    next_producer_id = NO_PRODUCER_ID
+    if transaction.is_epoch_exhausted:
+        if new_producer_id is None:
+            raise ProducerIdNeededError
+        next_producer_id = new_producer_id
+    return transaction.prepared(
+        commit=asked.commit,
+        client_version=asked.client_version,
+        time_ms=time_ms,
+        next_producer_id=next_producer_id,
+    )
+
+
+def _repeated(transaction: Transaction, asked: End) -> Transaction:
+    """Return the transaction if it has ended as asked; raise if it has not, or not yet."""
+    prepared, complete = (
+        (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
+        if asked.commit
+        else (TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT)
+    )
+    if transaction.state is complete:
+        return transaction
+    if transaction.state is prepared:
+        raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS)
+    raise _invalid(transaction, asked)
+
+
+def _invalid(transaction: Transaction, asked: End) -> ApiError:
+    what = "commit" if asked.commit else "abort"
+    return ApiError(
+        ErrorCode.INVALID_TXN_STATE,
+        f"Cannot {what} {transaction.transactional_id!r}: it is {transaction.state.label}.",
+    )

@@ -1,0 +1,140 @@
+"""Connections to brokers: one for each node, opened by the first request, given up by an error."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.connection import ClientConnection
+from pyk.protocol.errors import ErrorCode, ProtocolError
+from pyk.protocol.schema import Message
+from pyk.runtime.clock import Clock
+from pyk.runtime.network import FrameTransport, Network
+from pyk.runtime.supervisor import Supervisor
+
+from .deferred import Deferred
+from .handlers.table import SERVED
+
+log = logging.getLogger(__name__)
+
+MAX_RESPONSE_BYTES = 64 << 20
+REQUEST_TIMEOUT_SECONDS = 30.0
+
+AddressOf = Callable[[int], tuple[str, int] | None]
+"""Returns host and port of a node, None if there is no such node."""
+
+
+class TcpChannels:
+    """Implements :class:`~.broker_channels.BrokerChannels` over a network.
+
+    Belongs to the event loop of its broker.
+    """
+
+    def __init__(
+        self, network: Network, clock: Clock, address_of: AddressOf, client_id: str
+    ) -> None:
+        self._network = network
+        self._clock = clock
+        self._address_of = address_of
+        self._client_id = client_id
+        self._supervisor = Supervisor(clock)
+        self._channels: dict[tuple[str, int], _Channel] = {}
+        self._is_closed = False
+
+    def send(self, node_id: int, request: Message) -> Deferred[Any]:
+        """See :class:`~.broker_channels.BrokerChannels`."""
+        response: Deferred[Any] = Deferred()
+        address = self._address_of(node_id)
+        versions = SERVED.get(ApiKey(request.api_key))
+        if address is None or self._is_closed:
+            response.complete(ErrorCode.BROKER_NOT_AVAILABLE)
+        elif versions is None:
+            response.complete(ErrorCode.UNSUPPORTED_VERSION)
+        else:
+            self._channel(address).send(request, versions.highest, response)
+        return response
+
+    def _channel(self, address: tuple[str, int]) -> _Channel:
+        channel = self._channels.get(address)
+        if channel is None or channel.is_lost:
+            channel = _Channel(self._client_id)
+            self._channels[address] = channel
+            self._supervisor.spawn(f"connect to {address}", self._connect(channel, address))
+        return channel
+
+    async def _connect(self, channel: _Channel, address: tuple[str, int]) -> None:
+        try:
+            async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
+                resolved = await self._network.resolve(*address)
+                await self._network.connect(lambda: channel.transport, resolved[0])
+        except (OSError, TimeoutError) as error:
+            log.warning("Could not connect to the broker at %s:%d: %s", *address, error)
+            channel.connection_lost(error)
+        else:
+            channel.connected()
+
+    async def close(self) -> None:
+        """Close all connections; what waits is answered with NETWORK_EXCEPTION."""
+        self._is_closed = True
+        for channel in self._channels.values():
+            channel.transport.abort()
+            channel.connection_lost(None)
+        await self._supervisor.close(self._clock.now())
+
+
+class _Channel:
+    """One connection: requests in flight are answered in order, all of them fail with it."""
+
+    def __init__(self, client_id: str) -> None:
+        self.transport = FrameTransport(self, max_frame_bytes=MAX_RESPONSE_BYTES)
+        self.is_lost = False
+        self._connection = ClientConnection(client_id)
+        self._unsent: list[tuple[Message, int, Deferred[Any]]] = []
+        self._is_connected = False
+        self._timeout: asyncio.TimerHandle | None = None
+
+    def send(self, request: Message, version: int, response: Deferred[Any]) -> None:
+        if not self._is_connected:
+            self._unsent.append((request, version, response))
+            return
+        _, parts = self._connection.send(request, version, context=response)
+        self.transport.write(parts)
+        self._watch()
+
+    def connected(self) -> None:
+        self._is_connected = True
+        unsent, self._unsent = self._unsent, []
+        for each in unsent:
+            self.send(*each)
+
+    def frame_received(self, frame: memoryview) -> None:
+        try:
+            reply = self._connection.receive(frame)
+        except ProtocolError as error:
+            self.transport.abort(error)
+            return
+        self._watch()
+        reply.context.complete(reply.response)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self.is_lost:
+            return
+        self.is_lost = True
+        if self._timeout is not None:
+            self._timeout.cancel()
+        waiting = [*self._connection.abandon(), *(each for _, _, each in self._unsent)]
+        self._unsent.clear()
+        for response in waiting:
+            response.complete(ErrorCode.NETWORK_EXCEPTION)
+
+    def _watch(self) -> None:
+        """Give up the connection if the oldest request is not answered in time."""
+        if self._timeout is not None:
+            self._timeout.cancel()
+            self._timeout = None
+        if self._connection.in_flight_count:
+            loop = asyncio.get_running_loop()
+            self._timeout = loop.call_later(REQUEST_TIMEOUT_SECONDS, self.transport.abort)

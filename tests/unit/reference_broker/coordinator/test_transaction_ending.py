@@ -1,0 +1,163 @@
+"""What EndTxn decides in each state: the tables of Kafka's coordinator."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.protocol.errors import ErrorCode
+from pyk.reference_broker.coordinator.transaction.ending import End, end
+from pyk.reference_broker.coordinator.transaction.initializing import ProducerIdNeededError
+from pyk.reference_broker.coordinator.transaction.states import TransactionState
+from pyk.reference_broker.coordinator.transaction.transaction import LAST_EPOCH, Transaction
+from pyk.reference_broker.errors import ApiError
+from support.groups import START_MS
+from support.transactions import ID, transaction
+
+FENCED, INVALID = ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_TXN_STATE
+CONCURRENT, MAPPING = ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.INVALID_PRODUCER_ID_MAPPING
+DONE, COMMIT, ABORT = ErrorCode.NONE, "PrepareCommit", "PrepareAbort"
+
+VERSION_1 = [
+    ("Ongoing", True, COMMIT),
+    ("Ongoing", False, ABORT),
+    ("PrepareCommit", True, CONCURRENT),
+    ("PrepareCommit", False, INVALID),
+    ("PrepareAbort", True, INVALID),
+    ("PrepareAbort", False, CONCURRENT),
+    ("CompleteCommit", True, DONE),
+    ("CompleteCommit", False, INVALID),
+    ("CompleteAbort", True, INVALID),
+    ("CompleteAbort", False, DONE),
+    ("Empty", True, INVALID),
+    ("Empty", False, INVALID),
+]
+
+VERSION_2 = [  # state, commit, with the epoch before, with the current epoch
+    ("Ongoing", True, FENCED, COMMIT),
+    ("Ongoing", False, FENCED, ABORT),
+    ("PrepareCommit", True, CONCURRENT, FENCED),
+    ("PrepareCommit", False, INVALID, FENCED),
+    ("PrepareAbort", True, INVALID, FENCED),
+    ("PrepareAbort", False, CONCURRENT, FENCED),
+    ("CompleteCommit", True, DONE, INVALID),
+    ("CompleteCommit", False, INVALID, ABORT),
+    ("CompleteAbort", True, INVALID, INVALID),
+    ("CompleteAbort", False, DONE, ABORT),
+    ("Empty", True, FENCED, INVALID),
+    ("Empty", False, FENCED, ABORT),
+]
+
+
+def state_of(label: str) -> TransactionState:
+    return next(state for state in TransactionState if state.label == label)
+
+
+def outcome(
+    before: Transaction | None,
+    *,
+    commit: bool,
+    version: int,
+    producer_id: int = 7,
+    epoch: int = 3,
+    new_id: int | None = None,
+) -> Transaction | ErrorCode:
+    asked = End(
+        transactional_id=ID,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        commit=commit,
+        client_version=version,
+    )
+    try:
+        return end(before, asked, new_producer_id=new_id, time_ms=START_MS + 1)
+    except ApiError as error:
+        return error.code
+
+
+def named(before: Transaction, after: Transaction | ErrorCode) -> ErrorCode | str:
+    """Return the error, DONE if nothing changed, or the name of the new state."""
+    if isinstance(after, ErrorCode):
+        return after
+    return DONE if after is before else after.state.label
+
+
+@pytest.mark.parametrize(("label", "commit", "expected"), VERSION_1)
+def test_version_1(label: str, commit: bool, expected: object) -> None:
+    before = transaction(state_of(label))
+
+    after = outcome(before, commit=commit, version=0)
+
+    assert named(before, after) == expected
+    if isinstance(after, Transaction):
+        assert after.producer_epoch == 3
+
+
+@pytest.mark.parametrize("label", [row[0] for row in VERSION_1[::2]])
+@pytest.mark.parametrize("epoch", [2, 4])
+def test_version_1_fences_every_other_epoch(label: str, epoch: int) -> None:
+    assert outcome(transaction(state_of(label)), commit=True, version=0, epoch=epoch) is FENCED
+
+
+@pytest.mark.parametrize(("label", "commit", "retry", "new"), VERSION_2)
+def test_version_2(label: str, commit: bool, retry: object, new: object) -> None:
+    before = transaction(state_of(label), client_version=2)
+
+    assert named(before, outcome(before, commit=commit, version=2, epoch=2)) == retry
+    assert named(before, outcome(before, commit=commit, version=2, epoch=3)) == new
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_an_unknown_id_and_another_producer_id_are_refused(version: int) -> None:
+    ongoing = transaction(TransactionState.ONGOING)
+
+    assert outcome(None, commit=True, version=version) is MAPPING
+    assert outcome(ongoing, commit=True, version=version, producer_id=8) is MAPPING
+
+
+def test_version_2_raises_the_epoch() -> None:
+    after = outcome(transaction(TransactionState.ONGOING), commit=True, version=2)
+
+    assert isinstance(after, Transaction)
+    assert (after.producer_epoch, after.last_producer_epoch) == (4, 3)
+    completed = after.completed(START_MS + 2)
+    assert (completed.producer_id, completed.producer_epoch) == (7, 4)
+    assert completed.partitions == frozenset()
+
+
+def test_an_abort_before_any_partition_begins_at_its_own_time() -> None:
+    after = outcome(transaction(), commit=False, version=2)
+
+    assert isinstance(after, Transaction)
+    assert after.started_ms == START_MS + 1
+
+
+def test_an_exhausted_epoch_gives_a_new_producer_id_when_the_transaction_is_complete() -> None:
+    exhausted = transaction(TransactionState.ONGOING, producer_epoch=LAST_EPOCH - 1)
+
+    with pytest.raises(ProducerIdNeededError):
+        outcome(exhausted, commit=True, version=2, epoch=LAST_EPOCH - 1)
+    prepared = outcome(exhausted, commit=True, version=2, epoch=LAST_EPOCH - 1, new_id=8)
+
+    assert isinstance(prepared, Transaction)
+    assert (prepared.producer_id, prepared.producer_epoch) == (7, LAST_EPOCH)
+    completed = prepared.completed(START_MS + 2)
+    assert (completed.producer_id, completed.producer_epoch) == (8, 0)
+    repeated = outcome(completed, commit=True, version=2, epoch=LAST_EPOCH - 1)
+    assert repeated is completed
+
+
+@pytest.mark.parametrize(("version", "epoch"), [(1, 4), (2, 5)])
+def test_fencing_aborts_in_an_epoch_that_no_producer_has(version: int, epoch: int) -> None:
+    fenced = transaction(TransactionState.ONGOING).fenced(version, START_MS + 1)
+
+    assert fenced.state is TransactionState.PREPARE_ABORT
+    assert fenced.producer_epoch == epoch
+
+
+def test_fencing_at_the_last_epoch_does_not_overflow() -> None:
+    ongoing = transaction(TransactionState.ONGOING, producer_epoch=LAST_EPOCH - 1)
+
+    fenced = ongoing.fenced(2, START_MS + 1)
+
+    assert fenced.producer_epoch == LAST_EPOCH
+    assert fenced.completed(START_MS + 2).is_epoch_exhausted
