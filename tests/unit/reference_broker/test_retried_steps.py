@@ -30,6 +30,17 @@ class Steps:
     def carry_out(self, name: str, text: str) -> None:
         self.steps.carry_out(name, self.step(text))
 
+    def times_of(self, text: str, count: int) -> list[int]:
+        """Return at which milliseconds a step is tried the next ``count`` times."""
+        times: list[int] = []
+        while len(times) < count:
+            before = self.taken.count(text)
+            self.now += 0.5
+            self.timers.advance(self.now)
+            if self.taken.count(text) > before:
+                times.append(round(self.now * 1000))
+        return times
+
     def wait(self) -> None:
         """Let the time pass after which steps are repeated at the latest."""
         self.now += LAST_RETRY_MS / 1000
@@ -78,3 +89,15 @@ def test_a_step_is_repeated_though_the_one_that_it_replaced_was_due_at_the_same_
 
     assert steps.taken[-1] == "load the new log"
     assert steps.taken.count("load the old log") == 1
+
+
+def test_steps_are_repeated_less_and_less_often_and_soon_again_once_one_succeeds() -> None:
+    steps = Steps()
+    steps.failing.update({"open", "delete"})
+    steps.carry_out("log", "open")
+    steps.carry_out("old log", "delete")
+
+    assert steps.times_of("open", 5) == [500, 1500, 3500, 7500, 12_500]
+
+    steps.failing.remove("delete")
+    assert steps.times_of("open", 2) == [17_500, 18_000]
