@@ -15,7 +15,7 @@ from pyk.command_line.main import main
 from support.apache_kafka import ApacheKafka
 from support.groups import write_transactional_offsets
 from support.kafka_tools import dump_log_segments, run_tool
-from support.logs import write_log_on_disk
+from support.logs import write_log_on_disk, write_transactions_on_disk
 from support.record_batches import control_batch
 
 pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("_apache_kafka_can_run")]
@@ -30,7 +30,8 @@ DECODERS = {
 
 def printed_by_kafka(files: list[Path], *options: str) -> list[str]:
     printed = dump_log_segments(files, *options)
-    lines = printed.replace("OptionalLong.empty", "none").splitlines()
+    printed = re.sub(r"OptionalLong\[(\d+)\]", r"\1", printed.replace("OptionalLong.empty", "none"))
+    lines = printed.splitlines()
     return [line for line in lines if not line.startswith("Log starting offset")]
 
 
@@ -48,6 +49,19 @@ def test_the_files_of_a_log_are_printed_as_kafka_prints_them(tmp_path: Path) -> 
     files = write_log_on_disk(tmp_path / "orders-0", batches=40, producer_id=7, producer_epoch=1)
 
     assert printed_by_us(files, "--print-data-log") == printed_by_kafka(files, "--print-data-log")
+
+
+def test_the_files_of_transactions_are_printed_as_kafka_prints_them(tmp_path: Path) -> None:
+    written = write_transactions_on_disk(tmp_path / "orders-0")
+    files = [file for file in written if file.suffix in {".log", ".txnindex", ".snapshot"}]
+    assert [file.suffix for file in files].count(".txnindex") == 1
+
+    ours = printed_by_us(files, "--print-data-log")
+
+    assert ours == printed_by_kafka(files, "--print-data-log")
+    assert "version: 0 producerId: 2 firstOffset: 1 lastOffset: 3 lastStableOffset: 4" in ours
+    assert any("endTxnMarker: ABORT" in line for line in ours)
+    assert any("producerId: 3" in line and "currentTxnFirstOffset: 4" in line for line in ours)
 
 
 def test_transaction_markers_are_printed_as_kafka_prints_them(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from random import Random
 import pytest
 
 from pyk.reference_broker.config import BrokerConfig, LogConfig
-from pyk.reference_broker.storage import LogManager
+from pyk.reference_broker.storage import EndedTransaction, Log, LogManager, TransactionMarker
 from pyk.runtime.filesystem import OsFileSystem
 from pyk.runtime.system_clock import SystemClock
 from support.apache_kafka import ApacheKafka
 from support.kafka_tools import dump_log_segments, run_tool
-from support.logs import ORDERS, append, values, write_log_on_disk
+from support.logs import ORDERS, append, batch, values, write_log_on_disk
 
 pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("_apache_kafka_can_run")]
 
@@ -58,6 +58,68 @@ def test_apache_kafka_and_the_reference_broker_share_a_data_directory_in_turn() 
         assert consume(kafka, count=100) == values_of_kafka + values_of_pyk
 
 
+def test_apache_kafka_and_the_reference_broker_know_each_others_transactions() -> None:
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+
+    with ApacheKafka() as kafka:
+        create_topic(kafka)
+        aborted, left_open = (
+            confluent_kafka.Producer(
+                {"bootstrap.servers": kafka.bootstrap, "transactional.id": transactional_id}
+            )
+            for transactional_id in ("aborted", "left open")
+        )
+        for producer in (aborted, left_open):
+            producer.init_transactions(30)
+            producer.begin_transaction()
+            producer.produce(ORDERS.topic, b"of Kafka", partition=0)
+            assert producer.flush(30) == 0
+        aborted.abort_transaction(30)
+        kafka.kill(signal.SIGTERM)
+
+        manager = open_log_manager(kafka.data_folder())
+        log = manager.get_or_create(ORDERS, LogConfig())
+        assert log.log_end_offset == 3  # two records and a marker
+        assert log.last_stable_offset == 1
+        (of_open,) = (entry for entry in log.producers if entry.has_open_transaction)
+        assert of_open.current_txn_first_offset == 1
+        assert [each.first_offset for each in aborted_transactions(log)] == [0]
+
+        leader_epoch = log.leader_epochs.latest_epoch
+        for producer_id, is_commit in ((10_001, True), (10_002, False), (10_003, None)):
+            sent = batch(
+                b"of pyk %d" % producer_id,
+                producer_id=producer_id,
+                producer_epoch=0,
+                base_sequence=0,
+                is_transactional=True,
+            )
+            log.append_as_leader(sent, leader_epoch)
+            if is_commit is not None:
+                log.end_transaction(TransactionMarker(producer_id, 0, 0, is_commit), leader_epoch)
+        # Kafka's coordinator still has the transaction; this is as if it had aborted it.
+        log.end_transaction(
+            TransactionMarker(of_open.producer_id, of_open.epoch, 0, is_commit=False), leader_epoch
+        )
+        log.append_as_leader(batch(b"behind the open transaction"), leader_epoch)
+        log.high_watermark = log.log_end_offset
+        manager.close(manager.data_directory.previous_broker_epoch or 0)
+
+        kafka.start()
+        assert consume(kafka, 1, "--isolation-level", "read_committed") == [b"of pyk 10001"]
+        described = run_tool(
+            "TransactionsCommand", "--bootstrap-server", kafka.bootstrap, "describe-producers",
+            "--topic", ORDERS.topic, "--partition", "0",
+        )  # fmt: skip
+        (line,) = (line for line in described.splitlines() if line.startswith("10003"))
+        assert line.split()[-1] == "7"  # where the open transaction begins
+
+
+def aborted_transactions(log: Log) -> list[EndedTransaction]:
+    records = log.reader.read(0, 1 << 20, log.last_stable_offset)
+    return log.reader.aborted_transactions(0, records, log.last_stable_offset)
+
+
 def create_topic(kafka: ApacheKafka) -> None:
     run_tool(
         "TopicCommand", "--bootstrap-server", kafka.bootstrap, "--create", "--topic", ORDERS.topic
@@ -72,11 +134,11 @@ def produce(kafka: ApacheKafka, values: list[bytes]) -> None:
     )  # fmt: skip
 
 
-def consume(kafka: ApacheKafka, count: int) -> list[bytes]:
+def consume(kafka: ApacheKafka, count: int, *options: str) -> list[bytes]:
     """Read the first values with Kafka's own consumer."""
     printed = run_tool(
         "consumer.ConsoleConsumer", "--bootstrap-server", kafka.bootstrap, "--topic", ORDERS.topic,
-        "--from-beginning", "--max-messages", str(count), "--timeout-ms", "20000",
+        "--from-beginning", "--max-messages", str(count), "--timeout-ms", "20000", *options,
     )  # fmt: skip
     return [line.encode() for line in printed.splitlines()]
 

@@ -99,6 +99,31 @@ def write_log_on_disk(
     return sorted(directory.glob("[0-9]*.*"))
 
 
+def write_transactions_on_disk(directory: Path) -> list[Path]:
+    """Write a log of three segments with transactions; return its files as above.
+
+    Producer 1 commits, 2 aborts in the segment after its record, 3 leaves its transaction open.
+    """
+    log = open_log(OsFileSystem(), directory=str(directory))
+    append_in_transaction(log, b"committed", producer_id=1, producer_epoch=4)
+    append_in_transaction(log, b"aborted", producer_id=2)
+    log.roll()
+    end_transaction(
+        log,
+        commit=True,
+        producer_id=1,
+        producer_epoch=5,
+        coordinator_epoch=9,
+        transaction_version=2,
+    )
+    end_transaction(log, commit=False, producer_id=2)
+    append_in_transaction(log, b"open", producer_id=3)
+    log.roll()
+    append(log, b"without a transaction")
+    log.close()
+    return sorted(directory.glob("[0-9]*.*"))
+
+
 def append(log: Log, *values: bytes, leader_epoch: int = 0, **more: Any) -> int:
     """Append one batch as leader, let the high watermark follow, return the base offset."""
     result = log.append_as_leader(batch(*values, **more), leader_epoch)

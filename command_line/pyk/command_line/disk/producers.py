@@ -32,7 +32,7 @@ def dump_producer_snapshot(data: bytes) -> Iterator[DumpItem]:
             "currentTxnFirstOffset": first_offset if first_offset >= 0 else None,
             "lastTimestamp": producer.timestamp,
         }
-        if producer.last_sequence >= 0:
+        if producer.last_offset >= 0:
             first = (producer.last_sequence - producer.offset_delta) & 0x7FFFFFFF
             facts["firstSequence"] = first
             facts["lastSequence"] = producer.last_sequence
