@@ -11,11 +11,14 @@ from pyk.reference_broker.storage import (
     AppendOrigin,
     InvalidProducerEpochError,
     InvalidTransactionStateError,
+    LogError,
     OutOfOrderSequenceError,
+    StorageError,
     TransactionCoordinatorFencedError,
     TransactionMarker,
 )
 from pyk.reference_broker.storage.producer_snapshots import decode_snapshot, encode_snapshot
+from pyk.runtime.filesystem.faulty import FaultyFileSystem
 from pyk.runtime.filesystem.memory import MemoryFileSystem
 from pyk.runtime.virtual_time import START_MS
 from support.logs import (
@@ -497,3 +500,86 @@ def test_unflushed_marker_is_lost_or_kept_as_a_whole(filesystem, seed):
         assert (log.last_stable_offset, aborted(log)) == (2, [(7, 0)])
     else:
         assert (log.last_stable_offset, entries(log)) == (0, [])
+
+
+# Whatever a process was doing when it died
+
+STEPS = [
+    lambda log: append_in_transaction(log, b"0", producer_id=1),
+    lambda log: append_in_transaction(log, b"1", producer_id=2),
+    lambda log: end_transaction(log, commit=False, producer_id=2),
+    lambda log: log.roll(),
+    lambda log: append_in_transaction(log, b"3", producer_id=2, base_sequence=1),
+    lambda log: end_transaction(log, commit=False, producer_id=1),
+    lambda log: log.flush(),
+    lambda log: end_transaction(log, commit=True, producer_id=2),
+    lambda log: log.roll(),
+    lambda log: append_in_transaction(log, b"7", producer_id=3),
+    lambda log: log.close(),
+]
+
+
+def facts(log):
+    """Return what follows from the records of a log: where it is stable, what was aborted."""
+    unstable = [e.producer_id for e in log.producers if e.has_open_transaction]
+    return log.last_stable_offset, entries(log), unstable
+
+
+def expected_facts():
+    """Return the facts of the log that ends at each offset."""
+    log = open_log()
+    found = {0: facts(log)}
+    for step in STEPS[:-1]:
+        step(log)
+        found[log.log_end_offset] = facts(log)
+    return found
+
+
+EXPECTED = expected_facts()
+
+
+@pytest.mark.parametrize("loses_unflushed", [False, True])
+@pytest.mark.parametrize(
+    ("operation", "torn_after"),
+    [("write", None), ("write", 0), ("write", 10), ("rename", None), ("flush", None)],
+)
+def test_transactions_follow_from_the_records_after_a_death_at_any_write(
+    operation, torn_after, loses_unflushed
+):
+    deaths = 0
+    for count in range(25):
+        memory = MemoryFileSystem(page_bytes=64)
+        memory.make_directory("/data")
+        memory.sync_directory("/")
+        faulty = FaultyFileSystem(memory)
+        log = open_log(faulty)
+        fault = faulty.on(operation, "*").after(count)
+        fault.fail() if torn_after is None else fault.tear(torn_after)
+        recovery_point = 0
+        try:
+            for step in STEPS:
+                step(log)
+                recovery_point = log.recovery_point
+        except (LogError, OSError):
+            deaths += 1
+        memory.crash(loses_unflushed=loses_unflushed)
+
+        reopened = open_log(memory, recovery_point=recovery_point)
+
+        assert reopened.log_end_offset >= recovery_point
+        assert facts(reopened) == EXPECTED[reopened.log_end_offset]
+    assert deaths > 0
+
+
+def test_marker_that_the_disk_refuses_leaves_the_transaction_open(filesystem):
+    faulty = FaultyFileSystem(filesystem)
+    log = open_log(faulty)
+    append_in_transaction(log, b"0")
+    faulty.on("write", "*.log").once().tear(20)
+
+    with pytest.raises(StorageError):
+        end_transaction(log, commit=False)
+    assert (log.last_stable_offset, entries(log)) == (0, [])
+
+    end_transaction(log, commit=False)
+    assert (log.last_stable_offset, aborted(log)) == (2, [(7, 0)])
