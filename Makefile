@@ -10,9 +10,10 @@ PEERS     := .venv/.peers
 FUZZER    := .venv/.fuzzer
 WORKERS   ?= auto
 MINUTES   ?= 10
+SEED      ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test conformance bench lint types native docs requirements fuzz clean
+.PHONY: help demo test conformance bench lint types native docs requirements fuzz chaos clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -36,6 +37,10 @@ conformance: $(INSTALLED) $(PEERS) ## the same scenarios against Apache Kafka, a
 fuzz: $(INSTALLED) $(FUZZER) ## fuzz the protocol with invalid bytes, for MINUTES=10 in total
 	@$(BIN)/python build_extensions.py
 	PYTHONPATH=tests $(BIN)/python -m hostile.fuzz $(MINUTES) $(FUZZ)
+
+chaos: $(INSTALLED) ## kill, stop and cut real clients and a broker for MINUTES=10, and check what they saw
+	@$(BIN)/python build_extensions.py
+	PYTHONPATH=tests $(BIN)/python -m chaos $(MINUTES) $(SEED)
 
 bench: $(INSTALLED) $(PEERS) ## measure pyk beside its peers; writes benchmarks/results/latest.json
 	@PYK_EXTENSIONS=require $(BIN)/python build_extensions.py

@@ -23,6 +23,7 @@ from .history import (
     Commit,
     CommitOffsets,
     History,
+    HistoryError,
     Init,
     Outcome,
     Poll,
@@ -89,7 +90,11 @@ def transactions_of(history: History) -> dict[str, Transaction]:
         name = getattr(operation, "transaction", None)
         if name is None:
             continue
-        transaction = transactions[name]
+        transaction = transactions.get(name)
+        if transaction is None:
+            if isinstance(operation, Poll):
+                continue  # its process ended before it began the transaction
+            raise HistoryError(f"operation of transaction {name!r}, which never began: {operation}")
         if isinstance(operation, Send):
             transaction.sends.append(operation)
         elif isinstance(operation, Poll):

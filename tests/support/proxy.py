@@ -51,9 +51,13 @@ class Proxy:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        upstream_reader, upstream_writer = await asyncio.open_connection(
-            "127.0.0.1", self._target_port
-        )
+        try:
+            upstream_reader, upstream_writer = await asyncio.open_connection(
+                "127.0.0.1", self._target_port
+            )
+        except OSError:  # the broker is down
+            writer.close()
+            return
         doomed: set[int] = set()
         both = (
             self._requests(reader, upstream_writer, doomed),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from random import Random
 from typing import Any
 
@@ -127,6 +127,26 @@ class Nemesis:
         return sorted(name for name in self._world._hosts if name != "broker")
 
 
+async def send_values(
+    producer: RecordedProducer, random: Random, numbers: Iterable[int], longest_pause: float = 2.0
+) -> None:
+    """Send a value of its own for each number, in bursts with pauses (seconds) between them."""
+    for number in numbers:
+        await producer.send(random.choice(PARTITIONS), f"{producer.process}-{number}")
+        if random.random() < 0.3:
+            await asyncio.sleep(random.uniform(0.0, longest_pause))
+
+
+async def read_and_commit(member: RecordedConsumer, random: Random) -> None:
+    """Poll once, and mostly commit."""
+    try:
+        await member.poll(1.0)
+        if random.random() < 0.7:
+            await member.commit()
+    except KafkaError:
+        await asyncio.sleep(0.5)
+
+
 class RecordedGroup:
     """Producers that send distinct values, and members that read and commit them."""
 
@@ -168,11 +188,7 @@ class RecordedGroup:
         )
         recorded = RecordedProducer(self._recorder, name, producer)
         async with producer:
-            for number in range(VALUES):
-                partition = self._random.choice(PARTITIONS)
-                await recorded.send(partition, f"{name}-{number}")
-                if self._random.random() < 0.3:
-                    await asyncio.sleep(self._random.uniform(0.0, 2.0))
+            await send_values(recorded, self._random, range(VALUES))
 
     # -- members -----------------------------------------------------------------------------------
 
@@ -213,12 +229,7 @@ class RecordedGroup:
                     await self._crash(name, member)
                     return
                 break
-            try:
-                await member.poll(1.0)
-                if self._random.random() < 0.7:
-                    await member.commit()
-            except KafkaError:
-                await asyncio.sleep(0.5)
+            await read_and_commit(member, self._random)
         await member.consumer.close(30)
 
     async def _crash(self, name: str, member: RecordedConsumer) -> None:

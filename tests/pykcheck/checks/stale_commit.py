@@ -70,8 +70,10 @@ def _handed_out(facts: Facts) -> dict[GroupPartition, dict[int, float]]:
     for poll in facts.history.of(Poll):
         if poll.group is None:
             continue
-        if poll.transaction is not None and facts.transactions[poll.transaction].is_aborted:
-            continue
+        if poll.transaction is not None:
+            transaction = facts.transactions.get(poll.transaction)
+            if transaction is None or transaction.is_aborted:
+                continue
         for partition, offset, _ in poll.records:
             seen = moments[poll.group, partition]
             seen[offset] = min(poll.completed, seen.get(offset, NEVER))

@@ -347,6 +347,11 @@ def a_commit_beyond_an_aborted_transaction() -> Story:
     return story.commit_offsets("s", {"t-0": 1})
 
 
+def a_commit_of_what_was_polled_for_a_transaction_that_never_began() -> Story:
+    story = Story().send("p", "a", "t-0@0").poll("q", "a=t-0@0", group="g", transaction="x")
+    return story.commit_offsets("s", {"t-0": 1})
+
+
 def a_read_of_aborted_offsets() -> Story:
     story = Story().send("p", "a", "t-0@0").begin("q", "x")
     story.poll("q", "a=t-0@0", group="g", transaction="x")
@@ -408,6 +413,7 @@ UNSOUND: dict[str, list[Write]] = {
         a_commit_that_goes_back,
         a_commit_of_what_was_not_read,
         a_commit_beyond_an_aborted_transaction,
+        a_commit_of_what_was_polled_for_a_transaction_that_never_began,
         a_read_of_aborted_offsets,
         a_read_of_offsets_of_yesterday,
     ],

@@ -68,6 +68,13 @@ def test_an_invalid_history_is_refused(events: list[dict[str, Any]]) -> None:
         history_of(events)
 
 
+def test_a_commit_of_a_transaction_that_never_began_is_refused() -> None:
+    history = history_of([invoke(f="commit", transaction="x")])
+
+    with pytest.raises(HistoryError, match="never began"):
+        check(history)
+
+
 def test_what_a_killed_process_recorded_is_there() -> None:
     file = io.StringIO()
     recorder = Recorder(lambda: 1.0, file=file)
