@@ -178,7 +178,6 @@ class Broker:
             await self._close_connections()
             await self._close_logs()
             raise
-        LogMaintenance(self._logs, self.follower, self._timers.queue).schedule()
 
     async def stop(self) -> None:
         """Close all connections and write everything to the disk.
@@ -237,6 +236,8 @@ class Broker:
             new_uuid=self._new_uuid,
             publish=self.follower.commit,
         )
+        # From here on the start waits for flushes, and the maintenance repeats those that fail.
+        LogMaintenance(logs, self.follower, timers).schedule()
         if not logs.was_shut_down_cleanly:
             await begin_leader_epochs(self.controller, self.node_id)
         self.services = self._new_services(replicas)

@@ -154,3 +154,13 @@ async def test_it_exits_with_an_error_if_it_cannot_flush_everything(tmp_path: Pa
     assert status == 1
     assert "could be written" in err
     assert not (tmp_path / "node0" / ".kafka_cleanshutdown").exists()
+
+
+def test_a_data_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "node0" / "meta.properties").mkdir(parents=True)
+
+    failed = run("--port", "0", "--data-dir", str(tmp_path))
+
+    assert failed.returncode == 1
+    assert f"cannot use data directory {tmp_path / 'node0'}" in failed.stderr
+    assert "Traceback" not in failed.stderr

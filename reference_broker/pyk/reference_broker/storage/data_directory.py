@@ -58,19 +58,19 @@ class DataDirectory:
         """Lock the directory for this node, and make it if it does not exist.
 
         ``cluster_id`` None takes that of the directory, or makes a new one. Raises ``StorageError``
-        if the directory is in use, or belongs to another node or cluster.
+        if the directory is in use, cannot be used, or belongs to another node or cluster.
         """
         try:
             _make_directories(filesystem, path)
             lock = filesystem.lock(f"{path}/{LOCK_FILE}")
+            try:
+                properties = _properties(filesystem, path, node_id, cluster_id, random)
+                broker_epoch = take_clean_shutdown(filesystem, path)
+            except BaseException:
+                lock.release()
+                raise
         except OSError as error:
-            raise StorageError(f"cannot use data directory {path}: {error}") from error
-        try:
-            properties = _properties(filesystem, path, node_id, cluster_id, random)
-            broker_epoch = take_clean_shutdown(filesystem, path)
-        except BaseException:
-            lock.release()
-            raise
+            raise unusable(path, error) from error
         return cls(filesystem, path, properties, broker_epoch is not None, broker_epoch, lock)
 
     def path_of(self, partition: TopicPartition) -> str:
@@ -121,6 +121,11 @@ class DataDirectory:
                 mark_clean_shutdown(self.filesystem, self.path, broker_epoch)
         finally:
             self._lock.release()
+
+
+def unusable(path: str, error: OSError) -> StorageError:
+    """Return the error for a data directory in which the operating system refuses something."""
+    return StorageError(f"cannot use data directory {path}: {error}")
 
 
 def _warn_of_stray(path: str) -> None:

@@ -107,3 +107,8 @@ class NotEnoughReplicasError(LogError):
 
 class StorageError(LogError):
     code = ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def helpful_traceback(error: BaseException) -> BaseException | None:
+    """Return what to log as ``exc_info``: None for a failing disk, whose message says it all."""
+    return None if isinstance(error, OSError | LogError) else error

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfig, LogConfig
-from pyk.reference_broker.storage.data_directory import DELETE_SUFFIX, DataDirectory
+from pyk.reference_broker.storage.data_directory import DELETE_SUFFIX, DataDirectory, unusable
 from pyk.reference_broker.storage.disk import Disk, InlineDisk, Work, run_all
-from pyk.reference_broker.storage.errors import LogError, StorageError
+from pyk.reference_broker.storage.errors import LogError, StorageError, helpful_traceback
 from pyk.reference_broker.storage.flushing import FlushQueue
 from pyk.reference_broker.storage.log import Log
 from pyk.reference_broker.storage.log_checkpoints import LogCheckpoints
@@ -89,7 +89,7 @@ class LogManager:
         """Lock the data directory at ``path``; logs are opened one by one, when needed.
 
         ``disk`` waits for the device, by default at once. Raises ``StorageError`` if another broker
-        uses the directory, it belongs to another, or its files are damaged.
+        uses the directory, it belongs to another, or its files are damaged or cannot be used.
         """
         data_directory = DataDirectory.open(
             filesystem, path, node_id=config.node_id, cluster_id=cluster_id, random=random
@@ -98,6 +98,9 @@ class LogManager:
             return cls(
                 data_directory, config, clock, random, InlineDisk() if disk is None else disk
             )
+        except OSError as error:
+            data_directory.close(None)
+            raise unusable(path, error) from error
         except BaseException:
             data_directory.close(None)
             raise
@@ -135,7 +138,10 @@ class LogManager:
             return existing
         try:
             if not self.free_name(partition, topic_id):
-                raise StorageError(f"the checkpoints still name an earlier log of {partition}")
+                raise StorageError(
+                    f"the checkpoints still name an earlier log of {partition}, whose directory "
+                    "is missing: restore it, or start again to begin an empty one"
+                )
             self._write_topic_id(partition, topic_id)
             opened = self._open(partition, config)
         except OSError as error:
@@ -172,12 +178,25 @@ class LogManager:
             else:
                 log.warning("%s has a log of another topic of that name; deleting it", partition)
                 self.delete(partition)
+        else:
+            self._warn_if_lost(partition, directory)
         self._checkpoints.forget(partition)
         self._write_checkpoints_of_forgotten()
         if not self._checkpoints.may_name(partition):
             return True
         self._waiting_for_names[partition] = when_free
         return False
+
+    def _warn_if_lost(self, partition: TopicPartition, directory: str) -> None:
+        """Log that a log is gone whose records were on the disk; its topic still exists."""
+        flushed_to = self._checkpoints.recovery_points.get(partition)
+        if flushed_to:
+            log.error(
+                "%s is missing: it had records up to offset %d, and an empty log takes its place. "
+                "If they are needed, stop the broker and restore the directory",
+                directory,
+                flushed_to,
+            )
 
     def mark_deleted(self, partition: TopicPartition) -> None:
         """Mark the log of a deleted topic: ``free_name`` deletes it and does not set it aside."""
@@ -248,8 +267,8 @@ class LogManager:
         """Perform a task for all logs. A failure is logged; the next time it is tried again."""
         try:
             self._tasks[task]()
-        except Exception:
-            log.exception("%s failed in %s", task.name, self.data_directory.path)
+        except Exception as error:
+            self._log_failure(task.name, error)
 
     def close(
         self,
@@ -276,8 +295,8 @@ class LogManager:
         for opened in logs:
             try:
                 opened.begin_close()
-            except Exception:
-                log.exception("Closing %s failed", opened)
+            except Exception as error:
+                self._log_failure(f"Closing {opened}", error)
                 failures.append(opened)
                 opened.flusher.close()
             opened.flusher.flush_all(partial(flushed, opened))
@@ -294,8 +313,8 @@ class LogManager:
         for task in self._checkpoints.tasks:
             try:
                 write = self._checkpoints.begin_update(task)
-            except OSError:
-                log.exception("%s failed in %s", task.name, self.data_directory.path)
+            except OSError as error:
+                self._log_failure(task.name, error)
                 failures.append(task.name)
             else:
                 begun += [write] if write is not None else []
@@ -371,18 +390,22 @@ class LogManager:
             if opened.failure is None:
                 try:
                     action(opened)
-                except Exception:
-                    log.exception("%s of %s failed", task.name, opened)
+                except Exception as error:
+                    self._log_failure(f"{task.name} of {opened}", error)
 
     def _run(self, what: str, work: Work, done: Callable[[BaseException | None], object]) -> None:
         """Let the disk do something; log its failure."""
 
         def finish(error: BaseException | None) -> None:
             if error is not None:
-                log.error("%s failed in %s", what, self.data_directory.path, exc_info=error)
+                self._log_failure(what, error)
             done(error)
 
         self._disk.run(work, finish)
+
+    def _log_failure(self, what: str, error: BaseException) -> None:
+        path, traceback = self.data_directory.path, helpful_traceback(error)
+        log.error("%s failed in %s: %s", what, path, error, exc_info=traceback)
 
     def _flush(self) -> None:
         self._for_each(Task.FLUSH, lambda each: each.flusher.request(each.offset_to_flush))
