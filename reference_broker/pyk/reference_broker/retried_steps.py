@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable
 
 from pyk.runtime.timers import Moment, TimerQueue
 
+from .storage.errors import helpful_traceback
+
 log = logging.getLogger(__name__)
 
 FIRST_RETRY_MS = 500
@@ -33,7 +35,12 @@ class RetriedSteps:
             step()
         except Exception as error:
             if not has_failed_before:
-                log.exception("Could not carry out %s; trying again: %s", name, error)
+                log.error(
+                    "Could not carry out %s; trying again: %s",
+                    name,
+                    error,
+                    exc_info=helpful_traceback(error),
+                )
             self._failed[name] = step
             if len(self._failed) == 1:
                 self._schedule()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from pyk.reference_broker.retried_steps import LAST_RETRY_MS, RetriedSteps
 from pyk.runtime.timers import Moment, TimerQueue
 
@@ -101,3 +103,15 @@ def test_steps_are_repeated_less_and_less_often_and_soon_again_once_one_succeeds
 
     steps.failing.remove("delete")
     assert steps.times_of("open", 2) == [17_500, 18_000]
+
+
+def test_a_failure_of_the_disk_is_one_line_and_a_bug_has_a_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    steps = Steps()
+    steps.failing.add("open")
+
+    steps.carry_out("log", "open")
+    steps.steps.carry_out("bug", [].pop)
+
+    assert [bool(record.exc_info) for record in caplog.records] == [False, True]

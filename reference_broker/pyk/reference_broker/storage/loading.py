@@ -81,6 +81,7 @@ def load_log(
         repair = _Repair(segments, leader_epochs, config)
         log_end_offset = repair.run(recovery_point, log_start_offset, was_shut_down_cleanly)
         rescanned = repair.rescanned.intersection(segments)
+    _report_loss(directory, log_end_offset, recovery_point)
     if not len(segments):
         _begin(segments, log_start_offset, now_ms, config)
     log_start_offset = max(log_start_offset, segments.first.base_offset)
@@ -101,6 +102,18 @@ def load_log(
         log_end_offset,
         recovery_point=min(recovery_point, log_end_offset, *changed),
     )
+
+
+def _report_loss(directory: str, log_end_offset: int, recovery_point: int) -> None:
+    """Log an error if a log ends before what had been flushed: no crash does that."""
+    if log_end_offset < recovery_point:
+        log.error(
+            "%s ends at offset %d, but had been written to the disk up to %d: records are missing. "
+            "If they are needed, stop the broker and restore the files",
+            directory,
+            log_end_offset,
+            recovery_point,
+        )
 
 
 def _begin(segments: LogSegments, offset: int, now_ms: int, config: LogConfig) -> None:
@@ -165,7 +178,10 @@ class _Repair:
         log_end_offset = self._find_end(suspect_from, was_shut_down_cleanly)
         if log_end_offset < log_start_offset:
             log.warning(
-                "Emptying a log that ends at %d, before %d", log_end_offset, log_start_offset
+                "Emptying the log of %s: it ends at %d, before %d",
+                self._segments.active.log_path,
+                log_end_offset,
+                log_start_offset,
             )
             self._segments.set_aside()
         return max(log_end_offset, log_start_offset)
@@ -185,7 +201,9 @@ class _Repair:
                 not is_doubtful or segment.has_complete_time_index
             )
             if segment.size and not is_sound:
-                log.warning("Rebuilding the indexes of %s, which are missing or damaged", segment)
+                log.warning(
+                    "Rebuilding the indexes of %s, which are missing or damaged", segment.log_path
+                )
                 self._scan(segment, below)
 
     def _find_end(self, suspect_from: int, was_shut_down_cleanly: bool) -> int:
@@ -214,7 +232,7 @@ class _Repair:
                 log.warning(
                     "Cut %d bytes off %s: they are not a whole batch, or come after a gap",
                     lost_bytes,
-                    segment,
+                    segment.log_path,
                 )
                 self._remove(self._segments.above(segment.base_offset))
                 break
@@ -228,7 +246,9 @@ class _Repair:
 
     def _remove(self, segments: Iterable[LogSegment]) -> None:
         for segment in segments:
-            log.warning("Removing %s: it comes after the end of what could be recovered", segment)
+            log.warning(
+                "Removing %s: it comes after the end of what could be recovered", segment.log_path
+            )
             self._segments.remove(segment)
 
     def _scan(self, segment: LogSegment, recovery_point: int) -> tuple[int, int]:

@@ -35,8 +35,16 @@ def read_meta_properties(filesystem: FileSystem, directory: str) -> MetaProperti
             raise StorageError(f"{path} has version {values['version'][:20]!r}; use 1")
         directory_id = encode_id(decode_id(values["directory.id"]))
         return MetaProperties(values["cluster.id"], int(values["node.id"]), directory_id)
-    except (KeyError, ValueError) as error:
-        raise StorageError(f"{path} is damaged: {error}") from error
+    except KeyError as error:
+        raise _damaged(path, f"it has no {error.args[0]}") from error
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: str, what: str) -> StorageError:
+    return StorageError(
+        f"{path} is damaged: {what}; restore it, or remove it to get a new one with new ids"
+    )
 
 
 def write_meta_properties(

@@ -399,3 +399,47 @@ def test_log_whose_topic_id_a_power_failure_took_is_set_aside(filesystem):
 
     assert manager.get_or_create(ORDERS, log_config(), TWO).log_end_offset == 0
     assert [n for n in filesystem.list_directory("/data") if n.endswith("-stray")]
+
+
+def test_log_whose_directory_is_missing_is_reported(filesystem, caplog):
+    manager = open_manager(filesystem)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"0", b"1")
+    manager.close()
+    filesystem.remove_tree(f"/data/{ORDERS}")
+
+    manager = open_manager(filesystem)
+
+    assert manager.free_name(ORDERS, ONE)
+    assert f"/data/{ORDERS} is missing: it had records up to offset 2" in caplog.text
+
+
+def test_deleted_log_is_not_reported_as_missing(filesystem, caplog):
+    manager = open_manager(filesystem)
+    append(manager.get_or_create(ORDERS, log_config(), ONE), b"0")
+    manager.perform(Task.FLUSH)
+    manager.perform(Task.CHECKPOINT_RECOVERY_POINTS)
+
+    manager.delete(ORDERS)
+    manager.get_or_create(ORDERS, log_config(), TWO)
+
+    assert "is missing" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"", "it has no version"),
+        (b"version=1\nnode.id=0\ncluster.id=a\n", "it has no directory.id"),
+        (b"version=1\nnode.id=x\ncluster.id=a\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAA", "'x'"),
+    ],
+)
+def test_damaged_meta_properties_are_refused_with_what_to_do(filesystem, content, text):
+    open_manager(filesystem).close()
+    properties = filesystem.open("/data/meta.properties")
+    properties.truncate(0)
+    properties.write_at(0, [content])
+
+    with pytest.raises(StorageError, match="restore it, or remove it") as refused:
+        open_manager(filesystem)
+
+    assert text in str(refused.value)

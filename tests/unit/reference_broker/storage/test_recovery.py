@@ -444,3 +444,22 @@ def test_time_index_of_a_segment_that_ends_at_the_recovery_point_is_completed(fi
     log = open_log(filesystem, recovery_point=4, index_interval_bytes=0)
 
     assert log.reader.find_timestamp(START_MS + 3)[0] == 3
+
+
+def test_log_that_ends_before_what_was_flushed_is_reported(filesystem, caplog):
+    log = filled(filesystem, segment_bytes=200)
+    log.close()
+    filesystem.remove(f"{DIRECTORY}/{8:020d}.log")
+
+    open_log(filesystem, recovery_point=10, segment_bytes=200, was_shut_down_cleanly=True)
+
+    assert f"{DIRECTORY} ends at offset 8, but had been written to the disk up to 10" in caplog.text
+
+
+def test_log_lines_about_repairs_name_the_file(filesystem, caplog):
+    log = filled(filesystem, count=3)
+    overwrite(filesystem, LOG, log.segments.size, batch(b"torn")[:-1])
+
+    open_log(filesystem)
+
+    assert f"bytes off {LOG}:" in caplog.text
