@@ -13,6 +13,7 @@ from pyk.protocol.version import __version__ as __version__
 if TYPE_CHECKING:
     from pyk.clients import errors
     from pyk.clients.admin import (
+        AbortTransactionSpec,
         Admin,
         AlterConfig,
         AlterConfigOperation,
@@ -32,8 +33,13 @@ if TYPE_CHECKING:
         OffsetSpec,
         PartitionDescription,
         PartitionLag,
+        ProducerIdAndEpoch,
+        ProducerState,
         TopicDescription,
         TopicListing,
+        TransactionDescription,
+        TransactionListing,
+        TransactionState,
     )
     from pyk.clients.consumer import (
         AsyncConsumer,
@@ -74,6 +80,7 @@ if TYPE_CHECKING:
     from pyk.clients.topic_partition import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 
     __all__ = [
+        "AbortTransactionSpec",
         "Admin",
         "AlterConfig",
         "AlterConfigOperation",
@@ -117,6 +124,8 @@ if TYPE_CHECKING:
         "PartitionLag",
         "PartitionState",
         "Producer",
+        "ProducerIdAndEpoch",
+        "ProducerState",
         "ProducerStats",
         "RebalanceListener",
         "RecordMetadata",
@@ -127,10 +136,14 @@ if TYPE_CHECKING:
         "TopicDescription",
         "TopicListing",
         "TopicPartition",
+        "TransactionDescription",
+        "TransactionListing",
+        "TransactionState",
     ]
     __all__ += errors.__all__
 
 _HOMES = {
+    "AbortTransactionSpec": "admin",
     "Admin": "admin",
     "AlterConfig": "admin",
     "AlterConfigOperation": "admin",
@@ -174,6 +187,8 @@ _HOMES = {
     "PartitionLag": "admin",
     "PartitionState": "consumer",
     "Producer": "producer",
+    "ProducerIdAndEpoch": "admin",
+    "ProducerState": "admin",
     "ProducerStats": "producer",
     "RebalanceListener": "consumer",
     "RecordMetadata": "producer",
@@ -184,6 +199,9 @@ _HOMES = {
     "TopicDescription": "admin",
     "TopicListing": "admin",
     "TopicPartition": "topic_partition",
+    "TransactionDescription": "admin",
+    "TransactionListing": "admin",
+    "TransactionState": "admin",
 }
 
 

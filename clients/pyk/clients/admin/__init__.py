@@ -26,10 +26,19 @@ from pyk.clients.admin.topics import (
     TopicDescription,
     TopicListing,
 )
+from pyk.clients.admin.transactions import (
+    AbortTransactionSpec,
+    ProducerIdAndEpoch,
+    ProducerState,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+)
 from pyk.clients.engine.metadata import Node
 from pyk.clients.offsets import ListedOffset, OffsetSpec
 
 __all__ = [
+    "AbortTransactionSpec",
     "Admin",
     "AlterConfig",
     "AlterConfigOperation",
@@ -49,6 +58,11 @@ __all__ = [
     "OffsetSpec",
     "PartitionDescription",
     "PartitionLag",
+    "ProducerIdAndEpoch",
+    "ProducerState",
     "TopicDescription",
     "TopicListing",
+    "TransactionDescription",
+    "TransactionListing",
+    "TransactionState",
 ]

@@ -10,6 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from pyk.clients.admin.configs import AlterConfig, ConfigResource
+from pyk.clients.admin.transactions import (
+    STATE_NAMES,
+    AbortTransactionSpec,
+    TransactionState,
+)
 from pyk.clients.offsets import OffsetSpec
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, checked_partition
 
@@ -95,6 +100,38 @@ def checked_offsets(
             else OffsetAndMetadata(_number(offset, "an offset"))
         ),
     )
+
+
+def checked_numbers(given: Any, what: str) -> list[int]:
+    """Return numbers; accept a single one as well."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return [given]
+    return [_number(one, what) for one in _several(given, f"int, each {what}")]
+
+
+def checked_node_id(given: Any) -> int | None:
+    """Return the id of a broker, None for none."""
+    return None if given is None else int(_number(given, "a broker id"))
+
+
+def checked_transaction_states(given: Any) -> list[str]:
+    """Return the names of states, which are :class:`TransactionState` or str; raise ``ValueError``
+    for a state that does not exist."""
+    names = checked_names(given, "a transaction state")
+    for name in names:
+        if name not in STATE_NAMES:
+            valid = ", ".join(TransactionState)
+            raise ValueError(f"there is no transaction state {name!r}; there are {valid}")
+    return [str(name) for name in names]
+
+
+def checked_abort_spec(given: Any) -> None:
+    """Raise ``TypeError`` for anything but an :class:`AbortTransactionSpec`."""
+    if not isinstance(given, AbortTransactionSpec):
+        raise TypeError(
+            "write AbortTransactionSpec(topic_partition, producer_id, producer_epoch, "
+            f"coordinator_epoch), not {given!r}"
+        )
 
 
 def _by_partition(given: Any, form: str, checked: Callable[[Any], T]) -> dict[TopicPartition, T]:

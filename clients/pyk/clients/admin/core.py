@@ -10,6 +10,7 @@ from pyk.clients.admin.config_calls import ConfigCalls
 from pyk.clients.admin.group_calls import GroupCalls
 from pyk.clients.admin.offset_calls import OffsetCalls
 from pyk.clients.admin.topic_calls import TopicCalls
+from pyk.clients.admin.transaction_calls import TransactionCalls
 from pyk.clients.arguments import checked_timeout
 from pyk.clients.config import AdminConfig
 from pyk.clients.engine.client import Client
@@ -30,6 +31,7 @@ class AdminCore:
         self.configs = ConfigCalls(self._calls)
         self.offsets = OffsetCalls(self._calls)
         self.groups = GroupCalls(self._calls, self.offsets)
+        self.transactions = TransactionCalls(self._calls)
 
     async def start(self, timeout: float | None) -> None:
         """Connect, within ``timeout`` seconds (``default_api_timeout_ms``)."""

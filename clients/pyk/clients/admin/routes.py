@@ -109,28 +109,36 @@ class ToNodes(ToAnyNode):
 
 
 class ToCoordinators(ToAnyNode):
-    """To the coordinator of the group that each item is, or of one group for all items."""
+    """To the coordinator of each item, a group id or a transactional id; or to that of one ``key``
+    for all items."""
 
-    def __init__(self, client: Client, group_id: str | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        key: str | None = None,
+        *,
+        kind: CoordinatorType = CoordinatorType.GROUP,
+    ) -> None:
         super().__init__(client)
-        self._group_id = group_id
+        self._key = key
+        self._kind = kind
         self._asked: dict[str, None] = {}
 
     async def place(self, items: Sequence[Any], deadline: float) -> Placement:
         placement = Placement()
         for item in items:
-            group_id = self._group_id if self._group_id is not None else str(item)
-            self._asked[group_id] = None
-            placement.put(item, await self._coordinator(group_id, deadline))
+            key = self._key if self._key is not None else str(item)
+            self._asked[key] = None
+            placement.put(item, await self._coordinator(key, deadline))
         return placement
 
     async def went_wrong(self, deadline: float) -> None:
-        for group_id in self._asked:
-            self._client.coordinators.forget(CoordinatorType.GROUP, group_id)
+        for key in self._asked:
+            self._client.coordinators.forget(self._kind, key)
 
-    async def _coordinator(self, group_id: str, deadline: float) -> int | KafkaError:
+    async def _coordinator(self, key: str, deadline: float) -> int | KafkaError:
         try:
-            return await self._client.coordinators.find(CoordinatorType.GROUP, group_id, deadline)
+            return await self._client.coordinators.find(self._kind, key, deadline)
         except KafkaError as error:
             return error
 
