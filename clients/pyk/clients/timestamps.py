@@ -32,14 +32,15 @@ def _as_int(given: Any, what: str) -> int:
             return index(given)
         except TypeError:
             pass
+    given_type = type(given).__name__
     raise TypeError(
-        f"{what} must be an int, milliseconds since 1970, not {type(given).__name__}{_hint(given)}"
+        f"{what} must be an int of milliseconds since 1970, not {given_type}{_hint(given)}"
     )
 
 
 def _hint(given: Any) -> str:
     if isinstance(given, float):
-        return "; of seconds, as time.time() returns them, make int(seconds * 1000)"
+        return "; convert seconds, as time.time() returns them, with int(seconds * 1000)"
     if isinstance(given, datetime):
-        return "; of a datetime, make int(moment.timestamp() * 1000)"
+        return "; convert a datetime with int(moment.timestamp() * 1000)"
     return ""

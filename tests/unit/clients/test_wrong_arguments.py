@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -182,6 +184,22 @@ def test_a_time_beyond_64_bits_is_refused(producer: Producer[Any, Any], time: in
         producer.send("orders", b"value", timestamp_ms=time)
     with pytest.raises(ValueError, match=expected):
         producer.send_batch("orders", [{"value": b"value", "timestamp_ms": time}])
+
+
+@pytest.mark.parametrize(
+    ("time", "advice"),
+    [
+        (1.5, "float; convert seconds, as time.time() returns them, with int(seconds * 1000)"),
+        (datetime(2026, 1, 1, tzinfo=UTC), "datetime; convert a datetime with int(moment."),
+        ("1", "str"),
+    ],
+)
+def test_a_time_that_is_no_number_of_milliseconds_says_how_to_make_one(
+    producer: Producer[Any, Any], time: Any, advice: str
+) -> None:
+    expected = re.escape(f"timestamp_ms must be an int of milliseconds since 1970, not {advice}")
+    with pytest.raises(TypeError, match=expected):
+        producer.send("orders", b"value", timestamp_ms=time)
 
 
 def test_a_time_before_1970_is_refused(producer: Producer[Any, Any]) -> None:

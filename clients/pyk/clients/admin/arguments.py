@@ -141,13 +141,13 @@ def _by_partition(given: Any, form: str, checked: Callable[[Any], T]) -> dict[To
 
 def _keys(given: Any, form: str) -> Iterable[Any]:
     if not isinstance(given, Mapping):
-        raise TypeError(f"write {form}, not {given!r}")
+        raise TypeError(f"give {form}, not {given!r}")
     return given
 
 
 def _several(given: Any, form: str) -> Iterable[Any]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise TypeError(f"write a sequence of {form}, not {given!r}")
+        raise TypeError(f"give a sequence of {form}, not {given!r}")
     return given
 
 
