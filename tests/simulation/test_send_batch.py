@@ -191,7 +191,7 @@ async def test_nothing_to_send_is_done_at_once():
         ([{"value": b"v", "topic": "other"}], ValueError, "'topic'"),
         ([{"value": b"v", "partition": -1}], ValueError, "partition must be from 0"),
         ([{"value": b"v", "timestamp_ms": -5}], ValueError, "1970"),
-        ([{"value": b"v", "timestamp_ms": 1.7e9}], TypeError, "not float; of seconds"),
+        ([{"value": b"v", "timestamp_ms": 1.7e9}], TypeError, "not float; convert seconds"),
         (pa.table({"value": [b"v"], "timestamp": [1.7e9]}), TypeError, "'timestamp'.* not double"),
         ([b"fine", b"x" * 2_000_000], RecordTooLargeError, "max_request_size"),
         (pa.table({"key": [b"k"]}), ValueError, "'value'"),
