@@ -92,7 +92,7 @@ def test_offsets_are_found_at_the_ends_and_by_time(cluster, topic):
     with reader(cluster) as consumer:
         assert consumer.beginning_offsets([first, second]) == {first: 0, second: 0}
         assert consumer.end_offsets([first, second]) == {first: 5, second: 0}
-        with pytest.raises(TypeError, match="not float; of seconds"):
+        with pytest.raises(TypeError, match="not float; convert seconds"):
             consumer.offsets_for_times({first: 1_002.5})
         found = consumer.offsets_for_times({first: 1_002_500, second: 0})
         assert found[first] is not None
