@@ -97,8 +97,7 @@ class PartitionLog:
             try:
                 for batch in read_batches(log.reader.read(offset, READ_BYTES).read()):
                     offset = batch.next_offset
-                    if (entry := _entry(batch)) is not None:
-                        found.append(entry)
+                    _add_entry(found, batch)
             except (RecordBatchError, LogError, OSError) as error:
                 raise self._unreadable(offset, error) from error
             if offset == before:
@@ -120,10 +119,17 @@ def _sealed(builder: RecordBatchBuilder, producer: TransactionalProducer | None)
     return builder.seal(producer.producer_id, producer.producer_epoch, is_transactional=True)
 
 
-def _entry(batch: RecordBatch | LegacyBatch) -> LogEntry | None:
-    """Return what a shard replays of a batch, None if there is nothing."""
+def _add_entry(entries: list[LogEntry], batch: RecordBatch | LegacyBatch) -> None:
+    """Add what a shard replays of a batch; one of the same producer extends the last entry."""
     if isinstance(batch, RecordBatch) and batch.is_control:
         marker = TransactionMarker.decode(batch)
-        return None if marker is None else LoggedMarker(marker.producer_id, marker.is_commit)
+        if marker is not None:
+            entries.append(LoggedMarker(marker.producer_id, marker.is_commit))
+        return
+    records = [(record.key, record.value) for record in batch]
     producer_id = batch.producer_id if batch.is_transactional else NO_PRODUCER_ID
-    return LoggedRecords([(record.key, record.value) for record in batch], producer_id)
+    last = entries[-1] if entries else None
+    if isinstance(last, LoggedRecords) and last.producer_id == producer_id:
+        last.records.extend(records)
+    else:
+        entries.append(LoggedRecords(records, producer_id))

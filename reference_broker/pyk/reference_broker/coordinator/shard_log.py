@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from pyk.protocol.errors import ErrorCode
@@ -25,7 +25,7 @@ NO_PRODUCER_ID = -1
 class LoggedRecords:
     """Records that follow each other in a log, all of one transaction or of none."""
 
-    records: Sequence[KeyValue]
+    records: list[KeyValue]
     producer_id: int = NO_PRODUCER_ID
     """The producer whose transaction they belong to."""
 
