@@ -161,7 +161,7 @@ class Log:
         All transactions below it have ended, and the high watermark has passed their markers.
         """
         transactions = self.producers.transactions
-        if not transactions:
+        if not transactions.open and not transactions.ended:
             return self.high_watermark
         first_offset = transactions.first_offset(self.high_watermark)
         if first_offset < 0:
@@ -228,8 +228,10 @@ class Log:
         extent = BatchExtent(validated.size, last_offset, validated.max_timestamp)
         self._write(validated.parts_at(base_offset, leader_epoch), [extent], base_offset, now_ms)
         self.leader_epochs.assign(leader_epoch, base_offset)
-        if batch.producer_id >= 0:
-            self._remember_producer(batch, last_offset, validated.max_timestamp)
+        if batch.is_control:
+            self._remember_marker(batch, last_offset, validated.max_timestamp)
+        elif batch.producer_id >= 0:
+            self.producers.add(batch, last_offset, validated.max_timestamp)
         self.flusher.appended(self.log_end_offset, self.config.flush_messages)
         return LogAppendResult(
             base_offset, last_offset, validated.log_append_time_ms, self.log_start_offset
@@ -250,8 +252,10 @@ class Log:
         self._write([b.data for b in batches], extents, first.base_offset, self._clock.time_ms())
         for batch in batches:
             self.leader_epochs.assign(batch.partition_leader_epoch, batch.base_offset)
-            if batch.producer_id >= 0:
-                self._remember_producer(batch, batch.last_offset, batch.max_timestamp)
+            if batch.is_control:
+                self._remember_marker(batch, batch.last_offset, batch.max_timestamp)
+            elif batch.producer_id >= 0:
+                self.producers.add(batch, batch.last_offset, batch.max_timestamp)
         self.flusher.appended(self.log_end_offset, self.config.flush_messages)
         return LogAppendResult(
             first.base_offset, last.last_offset, NO_TIMESTAMP, self.log_start_offset
@@ -280,13 +284,10 @@ class Log:
         except OSError as error:
             raise StorageError(f"cannot append to {self.topic_partition}: {error}") from error
 
-    def _remember_producer(self, batch: RecordBatch, last_offset: int, timestamp: int) -> None:
-        if not batch.is_control:
-            self.producers.add(batch, last_offset, timestamp)
-            return
+    def _remember_marker(self, batch: RecordBatch, offset: int, timestamp: int) -> None:
         marker = TransactionMarker.decode(batch)
         if marker is not None:
-            aborted = self.producers.end_transaction(marker, last_offset, timestamp)
+            aborted = self.producers.end_transaction(marker, offset, timestamp)
             if aborted is not None:
                 self.segments.active.indexes.transactions.append(aborted)
 

@@ -93,7 +93,9 @@ class ProducerStates:
 
         ``timestamp`` is its largest; the producer expires some time after it.
         """
-        entry = self._entry(batch.producer_id)
+        entry = self._producers.get(batch.producer_id)
+        if entry is None:
+            entry = self._producers[batch.producer_id] = ProducerEntry(batch.producer_id)
         entry.add(batch, last_offset, timestamp)
         if batch.is_transactional and entry.current_txn_first_offset == NO_OFFSET:
             entry.current_txn_first_offset = last_offset - batch.last_offset_delta
@@ -131,7 +133,9 @@ class ProducerStates:
 
         Returns the transaction that it aborts, None if it commits or if none was open.
         """
-        entry = self._entry(marker.producer_id)
+        entry = self._producers.get(marker.producer_id)
+        if entry is None:
+            entry = self._producers[marker.producer_id] = ProducerEntry(marker.producer_id)
         entry.take_epoch(marker.producer_epoch)
         entry.coordinator_epoch = marker.coordinator_epoch
         entry.last_timestamp = timestamp
@@ -168,12 +172,6 @@ class ProducerStates:
         for producer_id in expired:
             del self._producers[producer_id]
         return len(expired)
-
-    def _entry(self, producer_id: int) -> ProducerEntry:
-        entry = self._producers.get(producer_id)
-        if entry is None:
-            entry = self._producers[producer_id] = ProducerEntry(producer_id)
-        return entry
 
 
 def _check_epoch(entry: ProducerEntry, batch: ProducedBatch, partition: object) -> None:

@@ -47,7 +47,7 @@ class TransactionMarker:
         from pyk.protocol.persisted import decode_versioned
 
         record = next(iter(batch), None)
-        if record is None:
+        if record is None or batch.producer_id < 0:
             return None
         try:
             kind = decode_versioned(

@@ -28,27 +28,24 @@ class UnstableTransactions:
     """The open transactions of a log, and those that have ended above the high watermark."""
 
     def __init__(self) -> None:
-        self._open: dict[int, ProducerEntry] = {}  # in the order of their first offsets
-        self._ended: deque[EndedTransaction] = deque()  # in the order of their markers
-
-    def __bool__(self) -> bool:
-        return bool(self._open or self._ended)
+        self.open: dict[int, ProducerEntry] = {}  # in the order of their first offsets
+        self.ended: deque[EndedTransaction] = deque()  # in the order of their markers
 
     def begin(self, entry: ProducerEntry) -> None:
         """Note that a producer opens a transaction, at the end of the log."""
-        self._open[entry.producer_id] = entry
+        self.open[entry.producer_id] = entry
 
     def end(self, entry: ProducerEntry, marker_offset: int) -> EndedTransaction:
         """Note that a marker ends the open transaction of a producer."""
-        del self._open[entry.producer_id]
-        stable = next(iter(self._open.values())).current_txn_first_offset if self._open else None
+        del self.open[entry.producer_id]
+        stable = next(iter(self.open.values())).current_txn_first_offset if self.open else None
         ended = EndedTransaction(
             entry.producer_id,
             entry.current_txn_first_offset,
             marker_offset,
             marker_offset + 1 if stable is None else stable,
         )
-        self._ended.append(ended)
+        self.ended.append(ended)
         return ended
 
     def first_offset(self, high_watermark: int) -> int:
@@ -56,9 +53,9 @@ class UnstableTransactions:
 
         Transactions whose markers are below the high watermark are forgotten.
         """
-        while self._ended and self._ended[0].last_offset < high_watermark:
-            self._ended.popleft()
-        first_offsets = [ended.first_offset for ended in self._ended]
-        if self._open:
-            first_offsets.append(next(iter(self._open.values())).current_txn_first_offset)
+        while self.ended and self.ended[0].last_offset < high_watermark:
+            self.ended.popleft()
+        first_offsets = [ended.first_offset for ended in self.ended]
+        if self.open:
+            first_offsets.append(next(iter(self.open.values())).current_txn_first_offset)
         return min(first_offsets, default=NO_OFFSET)
