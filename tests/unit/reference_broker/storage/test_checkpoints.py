@@ -179,8 +179,18 @@ def test_topic_id_with_holes_that_a_power_failure_left_is_not_known(filesystem):
     assert read_topic_id(filesystem, "/data") is None
 
 
-def test_damaged_topic_id_is_refused(filesystem):
-    write_atomically(filesystem, "/data/partition.metadata", b"version: 1\ntopic_id: x")
+def test_topic_id_is_known_although_a_power_failure_added_zeros(filesystem):
+    content = b"version: 0\ntopic_id: YIAb4kUKSGCKc_QJFklA9w\0\0\0"
+    write_atomically(filesystem, "/data/partition.metadata", content)
+
+    assert read_topic_id(filesystem, "/data") == UUID("60801be2-450a-4860-8a73-f409164940f7")
+
+
+@pytest.mark.parametrize(
+    "content", [b"version: 1\ntopic_id: x", b"version: 0\ntopic_id: " + b"!" * 22]
+)
+def test_damaged_topic_id_is_refused(filesystem, content):
+    write_atomically(filesystem, "/data/partition.metadata", content)
 
     with pytest.raises(StorageError, match="is damaged"):
         read_topic_id(filesystem, "/data")
