@@ -258,6 +258,7 @@ class Broker:
             shards=self.shards,
             controller=LocalControllerChannel(self.controller),
             waiting=self._waiting,
+            channels=self._channels,
         )
 
     def _is_known(self, name: TopicPartition, topic_id: UUID | None) -> bool:

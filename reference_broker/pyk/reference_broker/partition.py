@@ -77,6 +77,8 @@ class Partition:
         self.leader_epoch = -1
         self.replicas: tuple[int, ...] = ()
         self.in_sync_replicas: tuple[int, ...] = ()
+        self.marker_count = 0
+        """How many markers were appended by this leader: whether one came in between."""
         self._node_id = node_id
         self._listeners: list[Callable[[Partition], None]] = []
         self._marker_listeners: list[Callable[[TransactionMarker, int], None]] = []
@@ -182,6 +184,7 @@ class Partition:
         self._require_in_sync_replicas()
         marker = TransactionMarker(producer_id, producer_epoch, coordinator_epoch, commit)
         result = self.log.end_transaction(marker, self.leader_epoch, transaction_version)
+        self.marker_count += 1
         for listener in tuple(self._marker_listeners):
             listener(marker, result.base_offset)
         self._advance_high_watermark()

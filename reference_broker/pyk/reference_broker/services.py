@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyk.runtime.clock import Clock
 from pyk.runtime.timers import Moment
 
+from .broker_channels import BrokerChannels
 from .broker_configs import BrokerConfigs
 from .controller.image import MetadataImage
 from .controller.names import INTERNAL_TOPICS
@@ -49,6 +50,7 @@ class BrokerServices:
         shards: Shards,
         controller: ControllerChannel,
         waiting: WaitingRequests,
+        channels: BrokerChannels,
     ) -> None:
         self.node_id = node_id
         self.cluster_id = cluster_id
@@ -61,6 +63,7 @@ class BrokerServices:
         self.topics = TopicCreator(controller, configs, shards.kinds)
         self.producer_ids = ProducerIds(controller, node_id)
         self.waiting = waiting
+        self.channels = channels
         self.moment = moment
         self.time_ms = clock.time_ms
         self._new_session_id = new_session_id

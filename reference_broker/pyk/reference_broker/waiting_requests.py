@@ -21,6 +21,7 @@ class WaitingRequests:
     def __init__(
         self, timers: TimerQueue, call_soon: Callable[[Callable[[], None]], object], shards: Shards
     ) -> None:
+        self.timers = timers
         self.produces = Purgatory("produce", timers)
         self.fetches = Purgatory("fetch", timers)
         self.moved = MovedPartitions(self._check, call_soon)

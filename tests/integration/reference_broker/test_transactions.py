@@ -15,6 +15,7 @@ from pyk.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from pyk.protocol.messages.delete_topics import DeleteTopicsRequest
 from pyk.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from pyk.protocol.messages.end_txn import EndTxnRequest
 from pyk.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -81,18 +82,20 @@ async def add(client: RawClient, producer: Identity, *numbers: int, version: int
     return [each.partition_error_code for each in topic.results_by_partition]
 
 
-async def write(client: RawClient, producer: Identity, *numbers: int) -> list[int]:
+async def write(
+    client: RawClient, producer: Identity, *numbers: int, sequence: int = 0, version: int = 11
+) -> list[int]:
     sealed = batch(
         b"x",
         producer_id=producer[0],
         producer_epoch=producer[1],
-        base_sequence=0,
+        base_sequence=sequence,
         is_transactional=True,
     )
     data = [PartitionProduceData(index=number, records=sealed) for number in numbers]
     topics = [TopicProduceData(name=TOPIC, partition_data=data)]
     request = ProduceRequest(acks=-1, transactional_id=ID, topic_data=topics, timeout_ms=1000)
-    answer = await client.ask(request, 11)
+    answer = await client.ask(request, version)
     return [each.error_code for each in answer.responses[0].partition_responses]
 
 
@@ -175,6 +178,122 @@ async def test_an_end_of_version_5_gives_the_identity_for_the_next_transaction(
     await reaches(client, "CompleteCommit")
     assert await end(client, (producer_id, epoch), version=5) == following
     assert await add(client, (producer_id, epoch + 1), 1) == [0]
+
+
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [(10, ErrorCode.INVALID_TXN_STATE), (11, ErrorCode.TRANSACTION_ABORTABLE)],
+)
+async def test_a_partition_that_was_not_added_cannot_be_written_to(
+    cluster: AsyncCluster, client: RawClient, version: int, code: ErrorCode
+) -> None:
+    producer = await begun(client)
+    await add(client, producer, 0)
+
+    assert await write(client, producer, 0, 1, version=version) == [0, code]
+
+    assert stable_offsets(cluster) == [0, 0, 0]
+    assert await end(client, producer) == (-1, -1)
+    await reaches(client, "CompleteCommit")
+    assert stable_offsets(cluster) == [2, 0, 0]
+
+
+async def test_a_partition_is_verified_once_per_transaction(
+    cluster: AsyncCluster, client: RawClient
+) -> None:
+    producer = await begun(client)
+    await add(client, producer, 0)
+    verified = len(cluster.requests("AddPartitionsToTxn", client_id="broker-0"))
+
+    for sequence in range(3):
+        assert await write(client, producer, 0, sequence=sequence) == [0]
+
+    assert len(cluster.requests("AddPartitionsToTxn", client_id="broker-0")) == verified + 1
+
+
+async def test_records_without_a_transaction_are_not_verified(
+    cluster: AsyncCluster, client: RawClient
+) -> None:
+    data = [PartitionProduceData(index=0, records=batch(b"x"))]
+    topics = [TopicProduceData(name=TOPIC, partition_data=data)]
+
+    await client.ask(ProduceRequest(acks=-1, topic_data=topics, timeout_ms=1000), 12)
+
+    assert not cluster.requests(client_id="broker-0")
+
+
+async def test_a_version_2_producer_adds_partitions_by_writing_to_them(
+    cluster: AsyncCluster, client: RawClient
+) -> None:
+    producer_id, epoch = await begun(client)
+    for number in range(3):
+        producer = (producer_id, epoch + number)
+        # At once after the end of the last transaction, whose markers may still be on their way.
+        assert await write(client, producer, 0, 1, version=12) == [0, 0]
+        assert await end(client, producer, commit=number != 1, version=5) == (
+            producer_id,
+            epoch + number + 1,
+        )
+    await reaches(client, "CompleteCommit")
+
+    assert stable_offsets(cluster) == [6, 6, 0]
+
+
+async def test_a_late_batch_of_version_2_cannot_get_into_the_next_transaction(
+    client: RawClient,
+) -> None:
+    producer = await begun(client)
+    await write(client, producer, 0, version=12)
+    await end(client, producer, commit=False, version=5)
+    await reaches(client, "CompleteAbort")
+
+    late = await write(client, producer, 0, sequence=1, version=12)
+
+    assert late == [ErrorCode.INVALID_PRODUCER_EPOCH]
+    assert await state(client) == "CompleteAbort"
+
+
+async def test_a_lost_coordinator_lets_producers_ask_again(
+    cluster: AsyncCluster, client: RawClient
+) -> None:
+    producer = await begun(client)
+    await add(client, producer, 0)
+    cluster.faults.on("AddPartitionsToTxn").once().close()
+
+    assert await write(client, producer, 0) == [ErrorCode.NOT_ENOUGH_REPLICAS]
+    assert await write(client, producer, 0) == [0]
+
+
+@pytest.mark.parametrize("fault", ["close", "apply_then_lose_response", "NOT_LEADER_OR_FOLLOWER"])
+async def test_markers_are_sent_until_they_are_written(
+    cluster: AsyncCluster, client: RawClient, fault: str
+) -> None:
+    producer = await begun(client)
+    await write(client, producer, 0, 1, version=12)
+    rule = cluster.faults.on("WriteTxnMarkers").times(3)
+    if fault.isupper():
+        rule.error(ErrorCode[fault])
+    else:
+        getattr(rule, fault)()
+
+    await end(client, producer, version=5)
+    await reaches(client, "CompleteCommit")
+
+    ends = 4 if fault == "apply_then_lose_response" else 1  # a marker may be there twice
+    assert stable_offsets(cluster) == [1 + ends, 1 + ends, 0]
+
+
+async def test_markers_for_a_deleted_topic_are_not_waited_for(
+    cluster: AsyncCluster, client: RawClient
+) -> None:
+    producer = await begun(client)
+    await write(client, producer, 0, version=12)
+    request = DeleteTopicsRequest(topic_names=[TOPIC])
+    await client.ask(request, 5)
+
+    await end(client, producer, version=5)
+
+    await reaches(client, "CompleteCommit")
 
 
 @pytest.mark.parametrize("version", range(6))

@@ -326,11 +326,24 @@ class BrokerConfig:
 
     # Transactions
 
+    add_partitions_to_txn_retry_backoff_max_ms: int = integer(
+        100,
+        minimum=0,
+        doc="How long adding a partition to a transaction waits for the last one to complete.",
+    )
+    add_partitions_to_txn_retry_backoff_ms: int = integer(
+        20, minimum=1, doc="How long to wait before adding a partition is tried again."
+    )
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = integer(
         10_000, minimum=1, doc="How often transactions are checked for those that have timed out."
     )
     transaction_max_timeout_ms: int = integer(
         900_000, minimum=1, doc="The longest transaction timeout a producer may ask for."
+    )
+    transaction_partition_verification_enable: bool = boolean(
+        True,
+        update_mode=_DYNAMIC,
+        doc="Whether the coordinator must know of a partition before a transaction writes to it.",
     )
     transaction_remove_expired_transaction_cleanup_interval_ms: int = integer(
         3_600_000, minimum=1, doc="How often transactional ids that have expired are forgotten."

@@ -1,8 +1,26 @@
-"""The features a cluster agrees on (KIP-584), as far as this broker has them."""
+"""The features a cluster agrees on (KIP-584), as far as this broker has them. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.metadata_records import FeatureLevelRecord
+from pyk.protocol.schema import Message
+from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
+
+if TYPE_CHECKING:
+    from pyk.protocol.messages.update_features import (
+        FeatureUpdateKey,
+        UpdateFeaturesRequest,
+        UpdateFeaturesResponse,
+    )
+
+METADATA_VERSION = "metadata.version"
+TRANSACTION_VERSION = "transaction.version"
 
 
 @slotted.frozen(kw_only=True)
@@ -15,11 +33,98 @@ class Feature:
     finalized: int
 
 
-TRANSACTION_VERSION = "transaction.version"
-
 FEATURES = (
     # Level 25 is Kafka 4.0's, the first with the record formats that this controller writes.
-    Feature(name="metadata.version", lowest=7, highest=25, finalized=25),
+    Feature(name=METADATA_VERSION, lowest=7, highest=25, finalized=25),
     Feature(name="group.version", lowest=0, highest=0, finalized=0),
+    Feature(name=TRANSACTION_VERSION, lowest=0, highest=2, finalized=2),
 )
-"""``group.version`` 0: only the classic group protocol. ``transaction.version`` is left out."""
+"""``group.version`` 0: only the classic group protocol.
+
+``transaction.version`` 1 keeps more in the records of ``__transaction_state``; with 2 producers add
+partitions by writing to them and get a new epoch with each transaction (KIP-890).
+"""
+
+_BY_NAME = {feature.name: feature for feature in FEATURES}
+
+
+class UpgradeType(IntEnum):
+    """Which changes of a level a request allows."""
+
+    UNKNOWN = 0
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+def update_features(
+    finalized: Mapping[str, int], request: UpdateFeaturesRequest
+) -> tuple[UpdateFeaturesResponse, Sequence[Message]]:
+    """Return the response to UpdateFeatures, and the records of the new levels: all or none."""
+    from pyk.protocol.messages.update_features import (
+        UpdatableFeatureResult,
+        UpdateFeaturesResponse,
+    )
+
+    results: list[UpdatableFeatureResult] = []
+    records: list[Message] = []
+    failed: ApiError | None = None
+    for update in request.feature_updates:
+        result = UpdatableFeatureResult(feature=update.feature, error_message=None)
+        results.append(result)
+        try:
+            _check(finalized.get(update.feature, 0), update)
+        except ApiError as error:
+            failed = failed or error
+            result.error_code, result.error_message = error.code, error.message
+        else:
+            records.append(
+                FeatureLevelRecord(name=update.feature, feature_level=update.max_version_level)
+            )
+    if failed is not None:
+        response = UpdateFeaturesResponse(
+            error_code=failed.code, error_message=failed.message, results=results
+        )
+        return response, ()
+    response = UpdateFeaturesResponse(error_message=None, results=results)
+    return response, () if request.validate_only else records
+
+
+def _check(current: int, update: FeatureUpdateKey) -> None:
+    """Raise unless a feature may go from its current level to the one asked for."""
+    name, level = update.feature, update.max_version_level
+    feature = _BY_NAME.get(name)
+    if feature is None:
+        raise ApiError(
+            ErrorCode.INVALID_UPDATE_VERSION,
+            f"Invalid update version {level} for feature {name}. The controller does not support "
+            "this feature.",
+        )
+    if name == METADATA_VERSION and level != current:
+        raise ApiError(
+            ErrorCode.INVALID_UPDATE_VERSION,
+            f"Invalid update version {level} for feature {name}. This controller writes level "
+            f"{current} only.",
+        )
+    if not feature.lowest <= level <= feature.highest:
+        raise ApiError(
+            ErrorCode.INVALID_UPDATE_VERSION,
+            f"Invalid update version {level} for feature {name}. Versions "
+            f"{feature.lowest}-{feature.highest} are supported.",
+        )
+    allows_downgrade = update.allow_downgrade or update.upgrade_type in (
+        UpgradeType.SAFE_DOWNGRADE,
+        UpgradeType.UNSAFE_DOWNGRADE,
+    )
+    if level < current and not allows_downgrade:
+        raise ApiError(
+            ErrorCode.INVALID_UPDATE_VERSION,
+            f"Invalid update version {level} for feature {name}. Can't downgrade the version of "
+            "this feature without setting the upgrade type to either safe or unsafe downgrade.",
+        )
+    if level > current and allows_downgrade:
+        raise ApiError(
+            ErrorCode.INVALID_UPDATE_VERSION,
+            f"Invalid update version {level} for feature {name}. Can't downgrade to a newer "
+            "version.",
+        )

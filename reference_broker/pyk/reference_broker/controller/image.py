@@ -198,7 +198,10 @@ class MetadataImage:
         return []
 
     def _feature_level(self, record: FeatureLevelRecord) -> list[Change]:
-        self.features[record.name] = record.feature_level
+        if record.feature_level:
+            self.features[record.name] = record.feature_level
+        else:
+            self.features.pop(record.name, None)  # switched off
         return []
 
 

@@ -23,6 +23,7 @@ _DECIDES: dict[ApiKey, Callable[[ControllerShard, Any], tuple[Message, Decision]
     ApiKey.DELETE_TOPICS: ControllerShard.delete_topics,
     ApiKey.ALTER_CONFIGS: ControllerShard.replace_configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: ControllerShard.alter_configs,
+    ApiKey.UPDATE_FEATURES: ControllerShard.update_features,
     ApiKey.BROKER_REGISTRATION: ControllerShard.register_broker,
     ApiKey.ALLOCATE_PRODUCER_IDS: ControllerShard.allocate_producer_ids,
 }

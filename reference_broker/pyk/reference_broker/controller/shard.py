@@ -20,7 +20,7 @@ from pyk.reference_broker.coordinator.decision import Decision
 from pyk.runtime.timers import Moment
 
 from .configs import ALL_BROKERS, MIN_INSYNC_REPLICAS, Configs
-from .features import FEATURES
+from .features import FEATURES, update_features
 from .image import BROKER_RESOURCE, MetadataImage
 from .records import MetadataRecord
 from .topics import TopicDefaults, Topics
@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from pyk.protocol.messages.incremental_alter_configs import (
         IncrementalAlterConfigsRequest,
         IncrementalAlterConfigsResponse,
+    )
+    from pyk.protocol.messages.update_features import (
+        UpdateFeaturesRequest,
+        UpdateFeaturesResponse,
     )
 
     from .topic_requests import DescribeTopic
@@ -106,6 +110,13 @@ class ControllerShard:
         from .config_requests import alter_incrementally
 
         response, records = alter_incrementally(self._configs, request)
+        return response, _decision(records)
+
+    def update_features(
+        self, request: UpdateFeaturesRequest
+    ) -> tuple[UpdateFeaturesResponse, Decision]:
+        """Finalize other levels of features, all of them or none (KIP-584)."""
+        response, records = update_features(self.image.features, request)
         return response, _decision(records)
 
     # -- brokers ---------------------------------------------------------------------------------

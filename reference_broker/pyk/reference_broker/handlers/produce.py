@@ -31,8 +31,7 @@ from pyk.protocol.records.layout import (
 )
 from pyk.protocol.schema import Message
 from pyk.protocol.topics import TopicPartition
-from pyk.reference_broker.controller.image import MetadataImage
-from pyk.reference_broker.deferred import HandlerResult
+from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ApiError, ConnectionClosedError
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.replicas import Replicas
@@ -42,30 +41,42 @@ from pyk.reference_broker.storage.errors import (
     NotLeaderError,
     UnsupportedCompressionTypeError,
 )
-from pyk.reference_broker.waiting_requests import WaitingRequests
-from pyk.runtime.timers import Moment
 
 from .context import RequestContext
 from .delayed_appends import PendingAppend, is_acknowledged, wait_for_appends
 from .error_responses import error_response
+from .transaction_verification import (
+    Refusals,
+    Unverified,
+    Verification,
+    VerificationServices,
+    needs_verification,
+    verify,
+)
 
 FIRST_VERSION_WITH_ZSTD = 7
+FIRST_VERSION_WITH_ABORTABLE = 11
+"""Knows TRANSACTION_ABORTABLE; the next one adds partitions by writing to them (KIP-890)."""
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 ALL_REPLICAS = -1
+_COORDINATOR_PROBLEMS = frozenset(
+    (
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.BROKER_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    )
+)
 
 
-class ProduceServices(Protocol):
+class ProduceServices(VerificationServices, Protocol):
     """The services that Produce uses."""
 
-    @property
-    def image(self) -> MetadataImage: ...
     @property
     def replicas(self) -> Replicas: ...
     @property
     def internal_topics(self) -> AbstractSet[str]: ...
-    @property
-    def waiting(self) -> WaitingRequests: ...
-    def moment(self) -> Moment: ...
     def note_error(self, error: Exception) -> None: ...
 
 
@@ -82,13 +93,79 @@ def produce(
         return _answer(request, _refuse(request, code))
     if len(producers) > 1:
         return _answer(request, _refuse(request, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
+    for producer in producers:
+        unverified = _unverified(services, request, producer, context)
+        if unverified.partitions:
+            return _append_verified(services, request, context, unverified)
+    return _append_all(services, request, context, {})
+
+
+def _unverified(
+    services: ProduceServices,
+    request: ProduceRequest,
+    producer: tuple[int, int],
+    context: RequestContext,
+) -> Unverified:
+    """Return the partitions in which a producer is about to open its transaction."""
+    verification = Verification.of_version(context.version, FIRST_VERSION_WITH_ABORTABLE)
+    partitions = []
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            if not _is_transactional(data):
+                continue
+            try:
+                name = _name_of(services, topic, context)
+                partition = services.replicas.get(name, data.index)
+            except ApiError:
+                continue  # the append will say so
+            if needs_verification(services, partition, producer, verification):
+                partitions.append(partition)
+    return Unverified(
+        transactional_id=request.transactional_id or "",
+        producer=producer,
+        partitions=partitions,
+        verification=verification,
+    )
+
+
+def _append_verified(
+    services: ProduceServices,
+    request: ProduceRequest,
+    context: RequestContext,
+    unverified: Unverified,
+) -> HandlerResult:
+    """Append to the partitions that the transaction coordinator knows of, and to all others."""
+    answer: Deferred[Message | None] = Deferred()
+
+    def append(refusals: Refusals) -> None:
+        try:
+            result = _append_all(services, request, context, refusals)
+        except ConnectionClosedError:
+            result = None  # with acks=0: too late to close the connection by raising
+        if isinstance(result, Deferred):
+            result.when_done(answer.complete)
+        else:
+            answer.complete(result)
+
+    verify(services, unverified, append)
+    return answer
+
+
+def _append_all(
+    services: ProduceServices,
+    request: ProduceRequest,
+    context: RequestContext,
+    refusals: Refusals,
+) -> HandlerResult:
     response = ProduceResponse()
     pending: list[PendingAppend] = []
     for topic in request.topic_data:
         answered = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
         response.responses.append(answered)
         for data in topic.partition_data:
-            result, append = _append(services, topic, data, request.acks, context)
+            result, append = _append(
+                services, topic, data, acks=request.acks, context=context, refusals=refusals
+            )
             answered.partition_responses.append(result)
             if append is not None:
                 pending.append(append)
@@ -109,13 +186,18 @@ def _transactional_producers(request: ProduceRequest) -> AbstractSet[tuple[int, 
     found: set[tuple[int, int]] = set()
     for topic in request.topic_data:
         for data in topic.partition_data:
-            records = data.records
-            if records is None or len(records) < HEADER_BYTES:
-                continue
-            if records[ATTRIBUTES_AT + 1] & TRANSACTIONAL and records[MAGIC_AT] == MAGIC:
-                producer_id, producer_epoch, _ = PRODUCER.unpack_from(records, PRODUCER_ID_AT)
+            if _is_transactional(data):
+                assert data.records is not None
+                producer_id, producer_epoch, _ = PRODUCER.unpack_from(data.records, PRODUCER_ID_AT)
                 found.add((producer_id, producer_epoch))
     return found
+
+
+def _is_transactional(data: PartitionProduceData) -> bool:
+    records = data.records
+    if records is None or len(records) < HEADER_BYTES:
+        return False
+    return bool(records[ATTRIBUTES_AT + 1] & TRANSACTIONAL) and records[MAGIC_AT] == MAGIC
 
 
 def _answer(request: ProduceRequest, response: Message) -> Message | None:
@@ -137,21 +219,24 @@ def _append(
     services: ProduceServices,
     topic: TopicProduceData,
     data: PartitionProduceData,
+    *,
     acks: int,
     context: RequestContext,
+    refusals: Refusals,
 ) -> tuple[PartitionProduceResponse, PendingAppend | None]:
     """Return the result of one partition, and what it waits for if that is not safe yet."""
     result = PartitionProduceResponse(index=data.index, error_message=None)
     partition: Partition | None = None
     try:
-        uses_topic_ids = context.version >= FIRST_VERSION_WITH_TOPIC_IDS
-        name = _topic_name(services, topic.topic_id) if uses_topic_ids else topic.name
+        name = _name_of(services, topic, context)
         partition = services.replicas.get(name, data.index)
         if name in services.internal_topics:
             raise ApiError(
                 ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}"
             )
         records = b"" if data.records is None else data.records
+        if refusals:
+            _check_not_refused(partition, refusals, context)
         if context.version < FIRST_VERSION_WITH_ZSTD:
             _check_not_zstd(records, partition.topic_partition)
         appended = partition.append(records, needs_all_replicas=acks == ALL_REPLICAS)
@@ -172,6 +257,27 @@ def _append(
 
 def _refuse_append(result: PartitionProduceResponse, code: ErrorCode, message: str | None) -> None:
     result.error_code, result.error_message = code, message
+
+
+def _name_of(services: ProduceServices, topic: TopicProduceData, context: RequestContext) -> str:
+    if context.version >= FIRST_VERSION_WITH_TOPIC_IDS:
+        return _topic_name(services, topic.topic_id)
+    return topic.name
+
+
+def _check_not_refused(partition: Partition, refusals: Refusals, context: RequestContext) -> None:
+    """Raise if the coordinator of the transaction does not let it write to the partition."""
+    code = refusals.get(partition.topic_partition)
+    if code is None:
+        return
+    is_old = context.version <= FIRST_VERSION_WITH_ABORTABLE
+    if code in _COORDINATOR_PROBLEMS or (is_old and code is ErrorCode.CONCURRENT_TRANSACTIONS):
+        # Producers retry this one, and look for no new leader because of it.
+        raise ApiError(
+            ErrorCode.NOT_ENOUGH_REPLICAS,
+            f"Unable to verify that {partition.topic_partition} is in the transaction: {code.name}",
+        )
+    raise ApiError(code, f"{partition.topic_partition} is not in the transaction.")
 
 
 def _topic_name(services: ProduceServices, topic_id: UUID) -> str:

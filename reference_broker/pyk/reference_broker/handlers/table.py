@@ -63,6 +63,7 @@ APIS: dict[ApiKey, Api] = {
     ApiKey.DELETE_GROUPS: _api("0-2", "groups.delete_groups"),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _api("0-1", "forwarding.forward"),
     ApiKey.OFFSET_DELETE: _api("0", "group_offsets.offset_delete"),
+    ApiKey.UPDATE_FEATURES: _api("0-2", "forwarding.forward"),
     ApiKey.DESCRIBE_CLUSTER: _api("0-2", "metadata.describe_cluster"),
     ApiKey.DESCRIBE_PRODUCERS: _api("0", "producers.describe_producers"),
     ApiKey.DESCRIBE_TRANSACTIONS: _api("0", "transaction_listing.describe_transactions"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.txn_offset_commit import (
@@ -11,20 +12,42 @@ from pyk.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.controller.image import MetadataImage
+from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC
 from pyk.reference_broker.coordinator.decision import TransactionalProducer
 from pyk.reference_broker.coordinator.group.offsets import OffsetToCommit
 from pyk.reference_broker.coordinator.group.shard import OffsetResults
-from pyk.reference_broker.deferred import HandlerResult
+from pyk.reference_broker.coordinator.shards import partition_for
+from pyk.reference_broker.deferred import Deferred, HandlerResult
+from pyk.reference_broker.partition import Partition
+from pyk.reference_broker.replicas import Replicas
 
 from .ask_group import GroupServices, ask_group
 from .context import RequestContext
+from .transaction_verification import (
+    Refusals,
+    Unverified,
+    Verification,
+    VerificationServices,
+    needs_verification,
+    verify,
+)
 
 FIRST_VERSION_THAT_KNOWS_LOADING = 2
+FIRST_VERSION_WITH_ABORTABLE = 4
+"""Knows TRANSACTION_ABORTABLE; the next one adds the group's partition by itself (KIP-890)."""
+
+
+class OffsetServices(GroupServices, VerificationServices, Protocol):
+    """The services that TxnOffsetCommit uses."""
+
+    @property
+    def replicas(self) -> Replicas: ...
 
 
 def txn_offset_commit(
-    services: GroupServices, request: TxnOffsetCommitRequest, context: RequestContext
+    services: OffsetServices, request: TxnOffsetCommitRequest, context: RequestContext
 ) -> HandlerResult:
     """Keep the offsets of partitions that exist until the marker of the transaction."""
     offsets = list(_offsets_to_commit(services.image, request))
@@ -39,6 +62,22 @@ def txn_offset_commit(
         return respond({})
     if not request.group_id:
         return respond(ErrorCode.INVALID_GROUP_ID)
+    verified = _verified(services, request, context)
+    answer: Deferred[TxnOffsetCommitResponse] = Deferred()
+
+    def commit(refusal: ErrorCode) -> None:
+        if refusal:
+            answer.complete(respond(refusal))
+        else:
+            _commit(services, request, offsets).then(respond).when_done(answer.complete)
+
+    verified.when_done(commit)
+    return answer
+
+
+def _commit(
+    services: GroupServices, request: TxnOffsetCommitRequest, offsets: list[OffsetToCommit]
+) -> Deferred[OffsetResults | ErrorCode]:
     member = (request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)
     producer = TransactionalProducer(request.producer_id, request.producer_epoch)
     return ask_group(
@@ -47,7 +86,44 @@ def txn_offset_commit(
         lambda shard, moment: shard.commit_transactional_offsets(
             request.group_id, member, offsets, producer, moment
         ),
-    ).then(respond)
+    )
+
+
+def _verified(
+    services: OffsetServices, request: TxnOffsetCommitRequest, context: RequestContext
+) -> Deferred[ErrorCode]:
+    """Return NONE once the coordinator of the transaction knows of the group's partition."""
+    answer: Deferred[ErrorCode] = Deferred()
+    partition = _partition_of(services, request.group_id)
+    producer = (request.producer_id, request.producer_epoch)
+    verification = Verification.of_version(context.version, FIRST_VERSION_WITH_ABORTABLE)
+    if partition is None or not needs_verification(services, partition, producer, verification):
+        answer.complete(ErrorCode.NONE)
+        return answer
+    unverified = Unverified(
+        transactional_id=request.transactional_id,
+        producer=producer,
+        partitions=(partition,),
+        verification=verification,
+    )
+
+    def verified(refusals: Refusals) -> None:
+        code = refusals.get(partition.topic_partition, ErrorCode.NONE)
+        is_unreachable = code in (ErrorCode.NETWORK_EXCEPTION, ErrorCode.BROKER_NOT_AVAILABLE)
+        # Producers retry this one without a look for the coordinator of the group.
+        answer.complete(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if is_unreachable else code)
+
+    verify(services, unverified, verified)
+    return answer
+
+
+def _partition_of(services: OffsetServices, group_id: str) -> Partition | None:
+    """Return the partition with the offsets of a group, None if it is not here."""
+    topic = services.image.topics.get(GROUP_METADATA_TOPIC)
+    if topic is None:
+        return None
+    number = partition_for(group_id, len(topic.partitions))
+    return services.replicas.find(TopicPartition(GROUP_METADATA_TOPIC, number))
 
 
 def _offsets_to_commit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -39,6 +40,9 @@ from support.running_brokers import TOPIC, LaggingReplica, context, running_brok
 E = ErrorCode
 PRODUCER = 7
 
+unverified_broker = partial(running_broker, transaction_partition_verification_enable=False)
+"""Runs a broker that asks no coordinator about the partitions of transactions."""
+
 
 def send(broker: Broker, *batches: bytes, transactional_id: str | None = "payments") -> list[int]:
     """Produce a batch to each of the partitions 0, 1, …; return the error codes."""
@@ -48,7 +52,7 @@ def send(broker: Broker, *batches: bytes, transactional_id: str | None = "paymen
         transactional_id=transactional_id,
         topic_data=[TopicProduceData(name=TOPIC, partition_data=data)],
     )
-    reply = produce(broker.services, request, context())
+    reply = produce(broker.services, request, context(11))
     assert isinstance(reply, ProduceResponse)
     return [each.error_code for each in reply.responses[0].partition_responses]
 
@@ -103,7 +107,7 @@ def end_offset(broker: Broker, isolation_level: int) -> int:
 
 @virtual_time
 async def test_markers_end_transactions_partition_by_partition() -> None:
-    async with running_broker(partitions=2) as broker:
+    async with unverified_broker(partitions=2) as broker:
         send(broker, in_transaction(), in_transaction())
 
         response = end(broker, 0, 9, 1)
@@ -117,7 +121,7 @@ async def test_markers_end_transactions_partition_by_partition() -> None:
 
 @virtual_time
 async def test_late_markers_are_refused() -> None:
-    async with running_broker() as broker:
+    async with unverified_broker() as broker:
         send(broker, in_transaction(epoch=3))
 
         assert codes(end(broker, 0, epoch=2)) == [E.INVALID_PRODUCER_EPOCH]
@@ -129,7 +133,7 @@ async def test_late_markers_are_refused() -> None:
 
 @virtual_time
 async def test_request_without_markers_is_answered() -> None:
-    async with running_broker() as broker:
+    async with unverified_broker() as broker:
         response: Any = write_txn_markers(
             broker.services, WriteTxnMarkersRequest(), context(version=1)
         )
@@ -139,7 +143,7 @@ async def test_request_without_markers_is_answered() -> None:
 
 @virtual_time
 async def test_markers_are_answered_when_the_high_watermark_has_passed_them() -> None:
-    async with running_broker() as broker:
+    async with unverified_broker() as broker:
         send(broker, in_transaction())
         replica = LaggingReplica(broker.services.replicas.get(TOPIC, 0))
         reply = end(broker, 0)
@@ -158,14 +162,14 @@ async def test_markers_are_answered_when_the_high_watermark_has_passed_them() ->
 
 @virtual_time
 async def test_too_few_replicas_refuse_a_marker() -> None:
-    async with running_broker(topic_configs={"min.insync.replicas": 2}) as broker:
+    async with unverified_broker(topic_configs={"min.insync.replicas": 2}) as broker:
         assert codes(end(broker, 0)) == [E.NOT_ENOUGH_REPLICAS]
 
 
 @virtual_time
 async def test_marker_listeners_are_told_before_the_marker_counts() -> None:
     told = []
-    async with running_broker() as broker:
+    async with unverified_broker() as broker:
         partition = broker.services.replicas.get(TOPIC, 0)
         send(broker, in_transaction())
         partition.add_marker_listener(
@@ -179,7 +183,7 @@ async def test_marker_listeners_are_told_before_the_marker_counts() -> None:
 
 @virtual_time
 async def test_reader_of_committed_records_waits_for_the_marker() -> None:
-    async with running_broker() as broker:
+    async with unverified_broker() as broker:
         send(broker, in_transaction())
         before = read_committed(broker).responses[0].partitions[0]
         waiting = read_committed(broker, max_wait_ms=60_000)
@@ -203,7 +207,7 @@ async def test_reader_of_committed_records_waits_for_the_marker() -> None:
 
 @virtual_time
 async def test_end_of_a_partition_depends_on_the_isolation_level() -> None:
-    async with running_broker() as broker:
+    async with unverified_broker() as broker:
         send(broker, in_transaction())
 
         assert (end_offset(broker, 0), end_offset(broker, 1)) == (1, 0)
@@ -213,7 +217,7 @@ async def test_end_of_a_partition_depends_on_the_isolation_level() -> None:
 
 @virtual_time
 async def test_open_transactions_are_described() -> None:
-    async with running_broker() as broker:
+    async with unverified_broker() as broker:
         send(broker, in_transaction())
         end(broker, 0, coordinator_epoch=4)
         send(broker, in_transaction(1))
@@ -245,7 +249,7 @@ async def test_open_transactions_are_described() -> None:
 async def test_transactional_batches_of_a_request_are_of_one_producer_with_an_id(
     transactional_id: str | None, second: bytes, expected: ErrorCode
 ) -> None:
-    async with running_broker(partitions=2) as broker:
+    async with unverified_broker(partitions=2) as broker:
         found = send(broker, in_transaction(), second, transactional_id=transactional_id)
 
     assert found == [expected] * 2

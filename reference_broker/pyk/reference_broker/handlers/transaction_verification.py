@@ -1,0 +1,192 @@
+"""Before the first batch of a transaction is appended: its coordinator must know of the partition.
+
+Otherwise the transaction would end without a marker there, and hold back readers for ever. So the
+leader asks the coordinator by AddPartitionsToTxn (KIP-890): whether the producer has added the
+partition, or, for producers of transaction version 2, to add it now. Once a transaction is open in
+the log it is not asked again.
+
+A marker may be appended between the answer of the coordinator and the batch: the transaction that
+was verified is over then. So a partition that got a marker meanwhile is verified again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Protocol
+
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.topics import TopicPartition
+from pyk.reference_broker.broker_channels import BrokerChannels
+from pyk.reference_broker.broker_configs import BrokerConfigs
+from pyk.reference_broker.controller.image import MetadataImage
+from pyk.reference_broker.controller.names import TRANSACTION_STATE_TOPIC
+from pyk.reference_broker.coordinator.shards import partition_for
+from pyk.reference_broker.coordinator.transaction.records import by_topic
+from pyk.reference_broker.deferred import Deferred
+from pyk.reference_broker.partition import Partition
+from pyk.reference_broker.waiting_requests import WaitingRequests
+from pyk.runtime import slotted
+from pyk.runtime.timers import Moment
+
+if TYPE_CHECKING:
+    from pyk.protocol.messages.add_partitions_to_txn import (
+        AddPartitionsToTxnRequest,
+        AddPartitionsToTxnResponse,
+    )
+
+
+class VerificationServices(Protocol):
+    """The services that verification uses."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+    @property
+    def configs(self) -> BrokerConfigs: ...
+    @property
+    def channels(self) -> BrokerChannels: ...
+    @property
+    def waiting(self) -> WaitingRequests: ...
+    def moment(self) -> Moment: ...
+
+
+class Verification(Enum):
+    """What a producer expects, by the version of its request."""
+
+    OLD = auto()
+    """It knows no TRANSACTION_ABORTABLE: INVALID_TXN_STATE, which is fatal, says the same."""
+    ABORTABLE = auto()
+    ADD = auto()
+    """The partition is added by being written to."""
+
+    @classmethod
+    def of_version(cls, version: int, first_abortable: int) -> Verification:
+        """Return what a version expects; the one after ``first_abortable`` adds partitions."""
+        if version > first_abortable:
+            return cls.ADD
+        return cls.ABORTABLE if version == first_abortable else cls.OLD
+
+
+@slotted.frozen(kw_only=True)
+class Unverified:
+    """Partitions in which a producer (id and epoch) is about to open its transaction."""
+
+    transactional_id: str
+    producer: tuple[int, int]
+    partitions: Sequence[Partition]
+    verification: Verification
+
+
+Refusals = Mapping[TopicPartition, ErrorCode]
+"""Why partitions may not be written to; those that may are not in it."""
+
+
+def needs_verification(
+    services: VerificationServices,
+    partition: Partition,
+    producer: tuple[int, int],
+    verification: Verification,
+) -> bool:
+    """Return whether the coordinator must be asked before a batch of a transaction is appended."""
+    is_enabled = services.configs.broker.transaction_partition_verification_enable
+    is_asked_for = is_enabled or verification is Verification.ADD
+    return is_asked_for and not partition.has_open_transaction(*producer)
+
+
+def verify(
+    services: VerificationServices, unverified: Unverified, then: Callable[[Refusals], object]
+) -> None:
+    """Call ``then`` with the refusals, in the same turn in which the partitions may be written."""
+    config = services.configs.broker
+    give_up_at = services.moment().after(config.add_partitions_to_txn_retry_backoff_max_ms)
+
+    def ask() -> None:
+        counts = [partition.marker_count for partition in unverified.partitions]
+        _ask_coordinator(services, unverified).when_done(lambda codes: answered(codes, counts))
+
+    def answered(codes: Refusals, counts: list[int]) -> None:
+        moment = services.moment()
+        is_early = ErrorCode.CONCURRENT_TRANSACTIONS in codes.values() and moment.now < give_up_at
+        if unverified.verification is Verification.ADD and is_early:
+            # The producer's last transaction is being completed, which takes but a moment.
+            deadline = moment.after(config.add_partitions_to_txn_retry_backoff_ms)
+            services.waiting.timers.schedule(Unique(), deadline, lambda _: ask())
+        elif counts != [partition.marker_count for partition in unverified.partitions]:
+            ask()
+        else:
+            then({name: code for name, code in codes.items() if code})
+
+    ask()
+
+
+class Unique:
+    """A key that equals no other."""
+
+
+def _ask_coordinator(services: VerificationServices, unverified: Unverified) -> Deferred[Refusals]:
+    names = [partition.topic_partition for partition in unverified.partitions]
+    leader = _coordinator_of(services.image, unverified.transactional_id)
+    if leader is None:
+        nobody: Deferred[Refusals] = Deferred()
+        nobody.complete(dict.fromkeys(names, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        return nobody
+    response: Deferred[AddPartitionsToTxnResponse | ErrorCode] = services.channels.send(
+        leader, _request(unverified, names)
+    )
+    return response.then(lambda found: _codes(found, names, unverified.verification))
+
+
+def _coordinator_of(image: MetadataImage, transactional_id: str) -> int | None:
+    topic = image.topics.get(TRANSACTION_STATE_TOPIC)
+    if topic is None:
+        return None
+    return topic.partitions[partition_for(transactional_id, len(topic.partitions))].leader
+
+
+def _request(unverified: Unverified, names: Sequence[TopicPartition]) -> AddPartitionsToTxnRequest:
+    from pyk.protocol.messages.add_partitions_to_txn import (
+        AddPartitionsToTxnRequest,
+        AddPartitionsToTxnTopic,
+        AddPartitionsToTxnTransaction,
+    )
+
+    producer_id, producer_epoch = unverified.producer
+    transaction = AddPartitionsToTxnTransaction(
+        transactional_id=unverified.transactional_id,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        verify_only=unverified.verification is not Verification.ADD,
+        topics=[
+            AddPartitionsToTxnTopic(name=topic, partitions=numbers)
+            for topic, numbers in by_topic(frozenset(names)).items()
+        ],
+    )
+    return AddPartitionsToTxnRequest(transactions=[transaction])
+
+
+def _codes(
+    response: AddPartitionsToTxnResponse | ErrorCode,
+    names: Sequence[TopicPartition],
+    verification: Verification,
+) -> Refusals:
+    if isinstance(response, ErrorCode):
+        return dict.fromkeys(names, response)
+    if response.error_code:
+        return dict.fromkeys(names, ErrorCode(response.error_code))
+    # A partition that is not in the answer is not known to the coordinator.
+    codes = dict.fromkeys(names, ErrorCode.INVALID_TXN_STATE)
+    for result in response.results_by_transaction:
+        for topic in result.topic_results:
+            for each in topic.results_by_partition:
+                name = TopicPartition(topic.name, each.partition_index)
+                codes[name] = _known(ErrorCode(each.partition_error_code), verification)
+    return codes
+
+
+def _known(code: ErrorCode, verification: Verification) -> ErrorCode:
+    """Return the error under the code by which producers know it."""
+    if code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if code is ErrorCode.TRANSACTION_ABORTABLE and verification is Verification.OLD:
+        return ErrorCode.INVALID_TXN_STATE
+    return code
