@@ -311,10 +311,14 @@ async def test_waiting_for_an_open_transaction_is_healthy():
 
         assert await consumer.lag() == dict.fromkeys(consumer.assignment(), 0)
         assert consumer.health().is_healthy
+        assert consumer.health().partitions[P0].state is PartitionState.HELD_BACK
+        assert consumer.health().partitions[P0].held_back == 1
+        assert consumer.health().partitions["orders", 1].state is PartitionState.CAUGHT_UP
         assert len(sessions_opened(cluster)) == opened
         del cluster.stable_ends[P0]
         cluster.append([b"later"])
         assert await read(consumer, 2) == [b"open", b"later"]
+        assert consumer.health().partitions[P0].held_back == 0
 
 
 def sessions_opened(cluster: FetchingCluster) -> list[Received]:

@@ -264,7 +264,11 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
         return await self._core.position_calls.offsets_for_times(timestamps, timeout)
 
     async def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:
-        """Return how many offsets lie between the position and the end of each partition."""
+        """Return how many offsets lie between the position and the end of each partition.
+
+        With read_committed the end is the last stable offset; ``health()`` shows in ``held_back``
+        what open transactions hold back after it.
+        """
         return await self._core.position_calls.lag(timeout)
 
 

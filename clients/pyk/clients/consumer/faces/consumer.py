@@ -291,5 +291,9 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
         return self._ask(self._core.position_calls.offsets_for_times, timestamps, timeout)
 
     def lag(self, *, timeout: float | None = None) -> dict[TopicPartition, int]:
-        """Return how many offsets lie between the position and the end of each partition."""
+        """Return how many offsets lie between the position and the end of each partition.
+
+        With read_committed the end is the last stable offset; ``health()`` shows in ``held_back``
+        what open transactions hold back after it.
+        """
         return self._ask(self._core.position_calls.lag, timeout)

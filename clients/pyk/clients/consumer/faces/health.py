@@ -16,6 +16,7 @@ class PartitionState(Enum):
 
     FETCHING = "fetching"
     CAUGHT_UP = "caught up"
+    HELD_BACK = "waits until an open transaction ends"
     BUFFERED = "waits for the application"
     PAUSED = "paused"
     LOCATING = "finds out where to begin"
@@ -39,13 +40,18 @@ TROUBLED = frozenset(
 
 @attrs.frozen
 class PartitionHealth:
-    """The health of one assigned partition. ``lag`` is None while it is not known."""
+    """The health of one assigned partition."""
 
     state: PartitionState
     position: int | None
     lag: int | None
+    """How many readable offsets follow the position, None while that is not known. With
+    ``read_committed`` they end where the first open transaction begins."""
     seconds_since_progress: float
     error: BaseException | None
+    held_back: int = 0
+    """With ``read_committed``: how many offsets follow the begin of the first open transaction.
+    They become readable when it ends."""
 
 
 @attrs.frozen
@@ -96,23 +102,31 @@ def lag_of(assigned: AssignedPartition, position: int) -> int | None:
     return max(0, end - position) if end >= 0 and position >= 0 else None
 
 
+def held_back_of(assigned: AssignedPartition) -> int:
+    """Return how many offsets wait for the end of a transaction; 0 unless committed is read."""
+    if assigned.readable_end < 0:
+        return 0
+    return max(0, assigned.high_watermark - assigned.readable_end)
+
+
 def partition_health(
     assigned: AssignedPartition, now: float, *, has_leader: bool
 ) -> PartitionHealth:
     """Return the health of one partition."""
     position = assigned.buffer.position
-    lag = lag_of(assigned, position)
+    lag, held_back = lag_of(assigned, position), held_back_of(assigned)
     return PartitionHealth(
-        state=_state(assigned, now, lag, has_leader=has_leader),
+        state=_state(assigned, now, lag, held_back, has_leader=has_leader),
         position=position if position >= 0 else None,
         lag=lag,
         seconds_since_progress=now - assigned.progress.made_at,
         error=assigned.buffer.error or assigned.error,
+        held_back=held_back,
     )
 
 
 def _state(
-    assigned: AssignedPartition, now: float, lag: int | None, *, has_leader: bool
+    assigned: AssignedPartition, now: float, lag: int | None, held_back: int, *, has_leader: bool
 ) -> PartitionState:
     first_that_holds = (
         (assigned.buffer.is_paused, PartitionState.PAUSED),
@@ -126,6 +140,7 @@ def _state(
         (assigned.failing_since is not None, PartitionState.FAILING),
         (assigned.state is not PositionState.KNOWN, PartitionState.LOCATING),
         (assigned.progress.stalls > 0 or assigned.is_stalled(now), PartitionState.STALLED),
+        (lag == 0 and held_back > 0, PartitionState.HELD_BACK),
         (lag == 0, PartitionState.CAUGHT_UP),
     )
     return next((state for holds, state in first_that_holds if holds), PartitionState.FETCHING)

@@ -268,6 +268,7 @@ class NodeFetcher:
     ) -> None:
         assigned.readable_end = data.high_watermark
         if self._reads_committed:
+            assigned.high_watermark = data.high_watermark
             assigned.readable_end = min(data.high_watermark, data.last_stable_offset)
         if data.preferred_read_replica >= 0:
             assigned.prefer(data.preferred_read_replica, now + self._metadata_max_age)

@@ -18,6 +18,7 @@ cdef class AssignedPartition:
     cdef public long leader_epoch
     cdef public long fetched_epoch
     cdef public long long readable_end
+    cdef public long long high_watermark
     cdef public object preferred_node
     cdef public double preferred_until
     cdef public long failures

@@ -54,6 +54,8 @@ class AssignedPartition:
         self.readable_end = UNKNOWN
         """The end of the readable records: the high watermark, or with ``read_committed`` the last
         stable offset, after which transactions are open."""
+        self.high_watermark = UNKNOWN
+        """With ``read_committed`` the end of the replicated records, readable or not."""
         self.preferred_node: int | None = None
         self.preferred_until = 0.0
         self.failures = 0
