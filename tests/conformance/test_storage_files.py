@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import re
 import signal
 from pathlib import Path
 from random import Random
+from uuid import UUID
 
 import pytest
 
+from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.config import BrokerConfig, LogConfig
+from pyk.reference_broker.coordinator.shards import partition_for
+from pyk.reference_broker.partition import Partition
+from pyk.reference_broker.partition_log import PartitionLog
 from pyk.reference_broker.storage import EndedTransaction, Log, LogManager, TransactionMarker
 from pyk.runtime.filesystem import OsFileSystem
 from pyk.runtime.system_clock import SystemClock
 from support.apache_kafka import ApacheKafka
+from support.groups import Groups, offset
 from support.kafka_tools import dump_log_segments, run_tool
 from support.logs import ORDERS, append, batch, values, write_log_on_disk
+from support.raw_transactions import RawTransactions
 
 pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("_apache_kafka_can_run")]
+
+OFFSETS_PARTITIONS = 5
 
 # What DumpLogSegments prints about a damaged file.
 COMPLAINTS = ("isvalid: false", "mismatch", "Mismatch", "non monotonic", "out of order")
@@ -113,6 +124,63 @@ def test_apache_kafka_and_the_reference_broker_know_each_others_transactions() -
         )  # fmt: skip
         (line,) = (line for line in described.splitlines() if line.startswith("10003"))
         assert line.split()[-1] == "7"  # where the open transaction begins
+
+
+def test_apache_kafka_and_the_reference_broker_know_each_others_pending_offsets() -> None:
+    ended, left_open, of_pyk, open_of_pyk = groups_of_one_partition(4)
+
+    with ApacheKafka() as kafka:
+        create_topic(kafka)
+        asyncio.run(commit_in_transactions(kafka.bootstrap, ended, left_open))
+        kafka.kill(signal.SIGTERM)
+
+        manager = open_log_manager(kafka.data_folder())
+        name = TopicPartition("__consumer_offsets", partition_for(ended, OFFSETS_PARTITIONS))
+        log = manager.get_or_create(name, LogConfig())
+        partition = Partition(name, UUID(int=1), 0, log)
+        partition.become_leader(log.leader_epochs.latest_epoch, (0,), (0,))
+        groups = Groups(PartitionLog(partition))
+        assert [groups.committed(group=each) for each in (ended, left_open)] == [5, 1]
+        assert [groups.unstable(each) for each in (ended, left_open)] == [set(), {("orders", 0)}]
+
+        for producer_id, group in ((10_001, of_pyk), (10_002, open_of_pyk)):
+            groups.commit(offset(1), group=group)
+            groups.commit_in_transaction(producer_id, offset(5), group=group)
+        partition.end_transaction(10_001, 0, 0, True)
+        manager.close(manager.data_directory.previous_broker_epoch or 0)
+
+        kafka.start()
+        for group, committed, is_unstable in (
+            (ended, 5, False),
+            (left_open, 1, True),
+            (of_pyk, 5, False),
+            (open_of_pyk, 1, True),
+        ):
+            assert asyncio.run(read_offset(kafka.bootstrap, group)) == (committed, is_unstable)
+
+
+def groups_of_one_partition(count: int) -> list[str]:
+    """Return names of groups that one partition of ``__consumer_offsets`` has."""
+    names = (f"group-{number}" for number in itertools.count())
+    wanted = (name for name in names if partition_for(name, OFFSETS_PARTITIONS) == 0)
+    return list(itertools.islice(wanted, count))
+
+
+async def commit_in_transactions(bootstrap: str, ended: str, left_open: str) -> None:
+    """Commit 1, and then 5 in a transaction, for both groups; end that of the first."""
+    for group in (ended, left_open):
+        async with RawTransactions(bootstrap, "orders", group) as offsets:
+            await offsets.commit_outside(1)
+            await offsets.commit(5)
+            if group == ended:
+                await offsets.end(is_commit=True)
+                await offsets.stable()
+
+
+async def read_offset(bootstrap: str, group: str) -> tuple[int, bool]:
+    """Return what a group has committed, and whether a transaction may change it."""
+    async with RawTransactions(bootstrap, "orders", group, transactional_id="reader") as offsets:
+        return await offsets.committed(), await offsets.is_unstable()
 
 
 def aborted_transactions(log: Log) -> list[EndedTransaction]:

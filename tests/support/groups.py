@@ -135,9 +135,9 @@ class Waiting:
 
 
 class Groups:
-    """What members of groups do to a coordinator; ``advance`` lets time pass."""
+    """What members of groups do to a coordinator over a log; ``advance`` lets time pass."""
 
-    def __init__(self, log: MemoryShardLog | None = None, **config: int) -> None:
+    def __init__(self, log: Any = None, **config: int) -> None:
         self.seconds = 0.0
         self.log = log or MemoryShardLog()
         self.timers = TimerQueue(lambda _: None)
@@ -290,12 +290,13 @@ class Groups:
         member: tuple[str, str | None, int] = ("", None, -1),
         version: int = 8,
         retention_ms: int = -1,
+        group: str = GROUP,
     ) -> Any:
         """Commit, and return the result by partition, or the error of all."""
         return Waiting(
             self.runtime.ask(
                 lambda shard, moment: shard.commit_offsets(
-                    GROUP,
+                    group,
                     member,
                     offsets,
                     version=version,
@@ -311,12 +312,13 @@ class Groups:
         producer_id: int,
         *offsets: OffsetToCommit,
         member: tuple[str, str | None, int] = ("", None, -1),
+        group: str = GROUP,
     ) -> Any:
         """Commit for a producer, and return the result by partition, or the error of all."""
         return Waiting(
             self.runtime.ask(
                 lambda shard, moment: shard.commit_transactional_offsets(
-                    GROUP, member, offsets, TransactionalProducer(producer_id, 0), moment
+                    group, member, offsets, TransactionalProducer(producer_id, 0), moment
                 ),
                 lambda code: code,
             )
@@ -328,11 +330,13 @@ class Groups:
         self.runtime.transaction_ended(producer_id, is_commit=is_commit)
         self.runtime.high_watermark_moved()
 
-    def unstable(self) -> set[tuple[str, int]]:
-        return set(self.shard.unstable_partitions(GROUP))
+    def unstable(self, group: str = GROUP) -> set[tuple[str, int]]:
+        return set(self.shard.unstable_partitions(group))
 
-    def committed(self, topic: str = "orders", partition: int = 0) -> int | None:
-        found = self.shard.committed_offsets(GROUP).get(topic, {}).get(partition)
+    def committed(
+        self, topic: str = "orders", partition: int = 0, group: str = GROUP
+    ) -> int | None:
+        found = self.shard.committed_offsets(group).get(topic, {}).get(partition)
         return None if found is None else found.offset
 
     # -- whole groups ------------------------------------------------------------------------------
