@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .messages.api_versions import ApiVersionsResponse
 
 TRANSACTION_VERSION = "transaction.version"
+TRANSACTION_V2 = 2
+"""The level of ``transaction.version`` from which on the versions of KIP-890 are used."""
 
 _FOR_CLIENTS = {
     ApiKey.PRODUCE: VersionRange(3, LAST_VERSION),  # batches of magic 2 came with 3
@@ -113,7 +115,8 @@ def client_versions(
 ) -> VersionRange:
     """Return the versions of a request that pyk's clients may send, whatever the broker offers."""
     versions = api_key.stable_versions & _FOR_CLIENTS.get(api_key, ALL_VERSIONS)
-    if transaction_version >= 2 or (api_key is ApiKey.PRODUCE and not is_transactional):
+    is_plain_produce = api_key is ApiKey.PRODUCE and not is_transactional
+    if transaction_version >= TRANSACTION_V2 or is_plain_produce:
         return versions
     return versions & _BEFORE_TRANSACTION_V2.get(api_key, ALL_VERSIONS)
 

@@ -30,8 +30,6 @@ _NAMES = {
         partitioner.class partitioner.ignore.keys""",
     "compression_type is another": """compression.gzip.level compression.lz4.level
         compression.zstd.level""",
-    "this release has no transactions": """transaction.timeout.ms
-        transaction.two.phase.commit.enable""",
     "a record is retried until delivery_timeout_ms is over, a call until the timeout of the call": (
         "retries"
     ),
@@ -78,12 +76,6 @@ WITHOUT_EFFECT = {
 FAMILIES = {
     "metrics_context_": METRICS,
     "config_providers_": WITHOUT_EFFECT["config_providers"],
-}
-
-# These must be refused: accepted without effect, they would break their promises.
-REFUSED = {
-    "transactional_id": "this release has no transactions, and without them records that belong "
-    "together would not appear together",
 }
 
 

@@ -51,6 +51,9 @@ class ProducerOptions(ClientOptions, total=False):
     compression_level: int | None
     delivery_timeout_ms: int
     max_in_flight_requests_per_connection: int
+    transactional_id: str | None
+    transaction_timeout_ms: int
+    transaction_two_phase_commit_enable: bool
     metadata_max_idle_ms: int
     partitioner: Callable[..., int] | None
     key_serializer: Serializer | Callable[[Any], bytes | str | None] | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Sequence
 
-from pyk.clients.config.kafka_names import REFUSED, WITHOUT_EFFECT
+from pyk.clients.config.kafka_names import WITHOUT_EFFECT
 
 # What librdkafka, kafka-python and aiokafka call these options.
 ALIASES = {
@@ -65,8 +65,6 @@ def explain_unknown(name: str, known: Collection[str]) -> str:
         return f"{name!r} is not an option; here it is called {alias!r}"
     if plain in NEEDLESS:
         return f"{name!r} is not an option: {NEEDLESS[plain]}"
-    if plain in REFUSED:
-        return f"{name!r} cannot be given: {REFUSED[plain]}"
     near = difflib.get_close_matches(plain, [*known, *WITHOUT_EFFECT], n=1, cutoff=0.6)
     if plain.startswith(NOT_THERE_YET) and near[:1] != [plain]:
         return f"{name!r} is an option of other clients that this release of pyk does not have"

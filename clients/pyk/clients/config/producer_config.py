@@ -18,6 +18,7 @@ from pyk.clients.config.values import (
     Integer,
     OneOf,
     OptionalInteger,
+    OptionalText,
 )
 from pyk.clients.errors import ConfigurationError
 from pyk.clients.payload import Serializer
@@ -78,6 +79,22 @@ class ProducerConfig(ClientConfig):
     )
     max_in_flight_requests_per_connection: int = option(
         Integer(minimum=1), 5, "How many requests may be in flight on one connection."
+    )
+    transactional_id: str | None = option(
+        OptionalText(),
+        None,
+        "The name under which transactions are written; a later producer of the same name takes "
+        "over.",
+    )
+    transaction_timeout_ms: int = option(
+        Integer(minimum=1),
+        60_000,
+        "How long a transaction may stay open before brokers abort it.",
+    )
+    transaction_two_phase_commit_enable: bool = option(
+        Boolean(),
+        False,
+        "Let a prepared transaction stay open until it is completed, however long (KIP-939).",
     )
     metadata_max_idle_ms: int = option(
         Integer(minimum=5_000, maximum=INT64_MAX),
@@ -140,6 +157,7 @@ class ProducerConfig(ClientConfig):
     def _check(self) -> None:
         super()._check()
         self._check_compression_level()
+        self._check_transactions()
         if self.enable_idempotence and self.acks != ALL:
             raise ConfigurationError(
                 f"enable_idempotence needs acks='all', not {self.acks}: otherwise a leader "
@@ -156,6 +174,25 @@ class ProducerConfig(ClientConfig):
                 f"delivery_timeout_ms={self.delivery_timeout_ms} is less than linger_ms + "
                 f"request_timeout_ms = {self.linger_ms + self.request_timeout_ms}: "
                 "a record would expire before one request could end"
+            )
+
+    def _check_transactions(self) -> None:
+        has_two_phases = self.transaction_two_phase_commit_enable
+        if self.transactional_id is None:
+            if has_two_phases:
+                raise ConfigurationError(
+                    "transaction_two_phase_commit_enable needs a transactional_id"
+                )
+            return
+        if self.acks != ALL:
+            raise ConfigurationError(
+                f"transactional_id needs acks='all', not {self.acks}: otherwise a leader that "
+                "fails loses a part of a transaction"
+            )
+        if not self.enable_idempotence:
+            raise ConfigurationError(
+                "transactional_id needs enable_idempotence: without it, brokers accept a part of "
+                "a transaction twice"
             )
 
     def _check_compression_level(self) -> None:

@@ -22,7 +22,7 @@ from pyk.clients.errors.base import copy_to_raise
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.connection import ClientConnection, OutgoingRequest, expects_response
 from pyk.protocol.errors import ProtocolError
-from pyk.protocol.negotiation import PeerVersions
+from pyk.protocol.negotiation import TRANSACTION_V2, PeerVersions
 from pyk.protocol.schema import Message
 from pyk.protocol.throttling import client_must_wait
 from pyk.protocol.versions import VersionRange
@@ -172,7 +172,14 @@ class Connection:
         within, api_key = pending.within, pending.request.api_key
         chosen = self._chosen_versions.get(api_key)
         if chosen is None or chosen[0] is not within:
-            chosen = within, self.versions.version_for(pending.api_key, within)
+            # ``within`` says which versions a transaction allows: what the cluster has finalized
+            # since it connected is not known to this connection.
+            chosen = (
+                within,
+                self.versions.version_for(
+                    pending.api_key, within, transaction_version=TRANSACTION_V2
+                ),
+            )
             self._chosen_versions[api_key] = chosen
         return chosen[1]
 

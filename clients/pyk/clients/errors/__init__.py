@@ -15,6 +15,8 @@
     │   └── UnknownCodeError            a code that this release does not know
     ├── KafkaTimeoutError               (TimeoutError)
     │   └── BufferExhaustedError
+    ├── TransactionAbortedError         a record that was not sent because of an abort
+    ├── PreparedTransactionEndedError   it cannot be ended as asked any more
     ├── BootstrapError                  (ConnectionError) with .attempts: ConnectionAttempt, Stage
     ├── TooManyOpenFilesError           (OSError)
     ├── MalformedResponseError          bytes that break the protocol
@@ -52,11 +54,13 @@ from pyk.clients.errors.client import (
     MalformedResponseError,
     NodeDisconnectedError,
     NodeUnavailableError,
+    PreparedTransactionEndedError,
     SerializationError,
     SeveralErrors,
     Stage,
     StateError,
     TooManyOpenFilesError,
+    TransactionAbortedError,
 )
 from pyk.clients.errors.cluster import (
     BrokerIdNotRegisteredError,
@@ -326,6 +330,7 @@ __all__ = [
     "PolicyViolationError",
     "PositionOutOfRangeError",
     "PreferredLeaderNotAvailableError",
+    "PreparedTransactionEndedError",
     "PrincipalDeserializationFailureError",
     "ProducerFencedError",
     "ReassignmentInProgressError",
@@ -360,6 +365,7 @@ __all__ = [
     "TopicDeletionDisabledError",
     "TopicRecreatedError",
     "TransactionAbortableError",
+    "TransactionAbortedError",
     "TransactionCoordinatorFencedError",
     "TransactionalIdAuthorizationFailedError",
     "TransactionalIdNotFoundError",

@@ -36,6 +36,14 @@ class TooManyOpenFilesError(KafkaError, OSError):
     """The client cannot start because the process has no file descriptor left."""
 
 
+class TransactionAbortedError(KafkaError):
+    """The record was not sent, because its transaction was aborted before (KIP-654)."""
+
+
+class PreparedTransactionEndedError(KafkaError):
+    """A prepared transaction has ended otherwise: it timed out, or somebody else has ended it."""
+
+
 class BufferExhaustedError(KafkaTimeoutError):
     """The producer's buffer stayed full for all of ``max_block_ms``; the record was not taken."""
 

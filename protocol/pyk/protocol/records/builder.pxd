@@ -10,7 +10,8 @@ cdef class RecordBatchBuilder(RecordBuffer):
     cdef object _compression
     cdef object _level
     cdef object _delete_horizon_ms
-    cdef _take_format(self, compression, level, delete_horizon_ms)
+    cdef bint _is_transactional
+    cdef _take_format(self, compression, level, delete_horizon_ms, bint is_transactional)
     cpdef seal(
         self,
         long long producer_id=*,
@@ -38,6 +39,7 @@ cdef class RecordBatchBuilder(RecordBuffer):
 cdef class BatchFormat:
     cdef object _compression
     cdef object _level
+    cdef bint _is_transactional
 
     @cython.locals(builder=RecordBatchBuilder)
     cpdef RecordBatchBuilder new_builder(self, Py_ssize_t max_bytes)

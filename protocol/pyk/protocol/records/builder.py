@@ -17,7 +17,7 @@ class RecordBatchBuilder(RecordBuffer):
     timestamps from there, as compaction writes it.
     """
 
-    __slots__ = ("_compression", "_delete_horizon_ms", "_level")
+    __slots__ = ("_compression", "_delete_horizon_ms", "_is_transactional", "_level")
 
     def __init__(
         self,
@@ -30,14 +30,19 @@ class RecordBatchBuilder(RecordBuffer):
         super().__init__(max_bytes, delete_horizon_ms)
         if compression is not _NONE:
             check_available(compression)
-        self._take_format(compression, level, delete_horizon_ms)
+        self._take_format(compression, level, delete_horizon_ms, False)
 
     def _take_format(
-        self, compression: Compression, level: int | None, delete_horizon_ms: int | None
+        self,
+        compression: Compression,
+        level: int | None,
+        delete_horizon_ms: int | None,
+        is_transactional: bool,
     ) -> None:
         self._compression = compression
         self._level = level
         self._delete_horizon_ms = delete_horizon_ms
+        self._is_transactional = is_transactional
 
     def seal(  # noqa: PLR0917 - keywords would cost a compiled caller more than the header
         self,
@@ -61,8 +66,8 @@ class RecordBatchBuilder(RecordBuffer):
         )
 
     def sealed(self, producer_id: int, producer_epoch: int, base_sequence: int) -> bytearray:
-        """Finish a batch of a producer without transactions; return its bytes as ``seal`` does."""
-        attributes = self._attributes(False, False)
+        """Finish a batch of a producer; return its bytes as ``seal`` does."""
+        attributes = self._attributes(self._is_transactional, False)
         return self._seal(
             producer_id, producer_epoch, base_sequence, attributes, self.next_offset_delta - 1
         )
@@ -114,18 +119,23 @@ class RecordBatchBuilder(RecordBuffer):
 class BatchFormat:
     """What all batches of one producer have in common, but for their records."""
 
-    __slots__ = ("_compression", "_level")
+    __slots__ = ("_compression", "_is_transactional", "_level")
 
     def __init__(
-        self, compression: Compression = Compression.NONE, level: int | None = None
+        self,
+        compression: Compression = Compression.NONE,
+        level: int | None = None,
+        *,
+        is_transactional: bool = False,
     ) -> None:
         check_available(compression)
         self._compression = compression
         self._level = level
+        self._is_transactional = is_transactional
 
     def new_builder(self, max_bytes: int) -> RecordBatchBuilder:
         """Return a builder of such a batch; compiled, no arguments are parsed on the way."""
         builder = RecordBatchBuilder.__new__(RecordBatchBuilder)
         builder._start(max_bytes, False, -1)
-        builder._take_format(self._compression, self._level, None)
+        builder._take_format(self._compression, self._level, None, self._is_transactional)
         return builder

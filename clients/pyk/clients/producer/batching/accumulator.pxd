@@ -18,6 +18,7 @@ cdef class RecordAccumulator:
     cdef public object wakeup
     cdef Py_ssize_t _max_record_size
     cdef object _refusal
+    cdef bint _is_ended
     cdef readonly BatchDrain drain
     cdef readonly BufferWaits waits
     cdef Mutex _mutex

@@ -62,6 +62,7 @@ class RecordAccumulator:
         self.wakeup = wakeup
         self._max_record_size = min(max_record_size, buffer_memory)
         self._refusal: KafkaError | None = None
+        self._is_ended = False
         self._mutex = Mutex()
         self._batches = OpenBatches(
             batch_size=batch_size,
@@ -177,9 +178,30 @@ class RecordAccumulator:
     def refuse(self, error: KafkaError) -> None:
         """Accept nothing from now on: raise ``error`` in new calls, and in those that wait for
         room."""
+        self._refuse(error, True)
+
+    def refuse_for_now(self, error: KafkaError) -> None:
+        """Refuse records until :meth:`accept`; do nothing after :meth:`refuse`."""
+        if not self._is_ended:
+            self._refuse(error, False)
+
+    def accept(self) -> None:
+        """Take records again that were refused for now."""
         self._mutex.check()
         try:
             self._mutex.acquire()
+            if not self._is_ended:
+                self._refusal = None
+        finally:
+            self._mutex.release()
+
+    def _refuse(self, error: KafkaError, is_end: bool) -> None:
+        self._mutex.check()
+        try:
+            self._mutex.acquire()
+            if self._is_ended and not is_end:
+                return
+            self._is_ended = is_end
             self._refusal = error
             wakes = self.budget.dismiss()
         finally:
@@ -203,13 +225,23 @@ class RecordAccumulator:
 
     @property
     def refusal(self) -> KafkaError | None:
-        """Why nothing is accepted any more."""
+        """Why nothing is accepted, for now or any more."""
         return self._refusal
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether nothing is accepted any more."""
+        return self._is_ended
+
+    def check_accepting(self) -> None:
+        """Raise why nothing is accepted, before a caller waits for what a record needs."""
+        if self._refusal is not None:
+            raise copy_to_raise(self._refusal)
 
     def refuse_after_fork(self, error: KafkaError) -> None:
         """Raise in a forked child, where the thread that holds the lock may not exist."""
         self._mutex = self.drain.mutex = self.waits.mutex = Mutex()
-        self._refusal = error
+        self._refusal, self._is_ended = error, True
         unknown = copy_to_raise(error)
         unknown.definite = False  # the parent goes on with it
         for batch in self._batches.unfinished:

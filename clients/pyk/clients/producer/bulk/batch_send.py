@@ -49,6 +49,7 @@ class BatchSend:
         bulk = self._read(topic, records)
         accumulator = self._accumulator
         accumulator.check_size(topic, bulk.largest_size)
+        accumulator.check_accepting()
         while accumulator.lacks(topic, bulk.highest_partition):
             yield MetadataWait(topic, bulk.highest_partition, self._deadline())
         context = self._context(accumulator.topics[topic])

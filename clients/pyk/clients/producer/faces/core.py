@@ -21,6 +21,7 @@ from pyk.clients.errors import (
     ClosedError,
     ConfigurationError,
     KafkaTimeoutError,
+    StateError,
 )
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.waits import MetadataWait, Wait
@@ -34,6 +35,10 @@ from pyk.clients.producer.sending.identity import (
 )
 from pyk.clients.producer.sending.send_planner import SendPlanner, SendSettings
 from pyk.clients.producer.sending.sender import Sender
+from pyk.clients.producer.transactions.driver import TransactionDriver, complete_elsewhere
+from pyk.clients.producer.transactions.identity import TransactionalIdentity
+from pyk.clients.producer.transactions.prepared import PreparedTransaction
+from pyk.clients.producer.transactions.state import TransactionState
 from pyk.clients.topic_partition import TopicPartition
 from pyk.clients.wording import because, counted
 from pyk.protocol.records import Compression, UnsupportedCompressionError
@@ -87,8 +92,13 @@ class ProducerCore:
         self._thread = thread
         self.own_loop = LoopOfCaller(self.client.guard)
         self.accumulator = self._accumulator(self.own_loop if thread is None else thread)
+        self._transactions = self._make_transactions()
         self._planner = self._make_planner()
-        self._sender = Sender(self.client, config, self.accumulator, self._planner, thread)
+        self._sender = Sender(
+            self.client, config, self.accumulator, self._planner, thread, self._transactions
+        )
+        if self._transactions is not None:
+            self._transactions.connect(self._planner, self._sender.wake)
         self.accumulator.wakeup = self._sender.wake_for_records
         clock = self.client.clock
         self.record_send = RecordSend(self.accumulator, clock, self.max_block)
@@ -103,7 +113,17 @@ class ProducerCore:
     # -- life --------------------------------------------------------------------------------------
 
     async def start(self, timeout: float | None = None) -> None:
-        """Connect; raise :class:`BootstrapError` if no server leads to the cluster."""
+        """Connect, and get the producer id of transactions.
+
+        Raises :class:`BootstrapError` if no server leads to the cluster.
+        """
+        deadline = None if timeout is None else self.client.clock.now() + timeout
+        await self._connect(timeout)
+        if self._transactions is not None:
+            rest = None if deadline is None else max(0.0, deadline - self.client.clock.now())
+            await self._transactions.initialize(rest)
+
+    async def _connect(self, timeout: float | None) -> None:
         try:
             async with asyncio.timeout(timeout):
                 await self._starting.acquire()
@@ -168,8 +188,11 @@ class ProducerCore:
         self.refuse(reason)
         deadline = None if timeout is None else self.client.clock.now() + timeout
         try:
+            if self._is_started and self._transactions is not None:
+                await self._transactions.close(timeout)
             if self._is_started:
-                await self.flush(timeout)
+                rest = None if deadline is None else max(0.0, deadline - self.client.clock.now())
+                await self.flush(rest)
         except KafkaTimeoutError:
             pass
         finally:
@@ -181,7 +204,7 @@ class ProducerCore:
 
     def refuse(self, reason: str) -> None:
         """Accept nothing more; any thread may call it."""
-        if self.accumulator.refusal is None:
+        if not self.accumulator.is_ended:
             self.accumulator.refuse(ClosedError(reason))
 
     def end(self, reason: str = "the producer was closed before this was acknowledged") -> None:
@@ -323,6 +346,35 @@ class ProducerCore:
             "not acknowledged yet"
         )
 
+    # -- transactions ------------------------------------------------------------------------------
+
+    @property
+    def transactions(self) -> TransactionDriver:
+        """The transactions; raises :class:`StateError` if the producer has none."""
+        if self._thread is None:
+            self.client.check_place()
+        if self.is_closed:
+            raise ClosedError(CLOSED)
+        if self._transactions is None:
+            raise StateError("the producer has no transactions: give it a transactional_id")
+        return self._transactions
+
+    async def complete_transaction(
+        self, prepared: PreparedTransaction, is_commit: bool, timeout: float | None
+    ) -> None:
+        """End a prepared transaction: the one of this producer, or that of another one."""
+        own = self._transactions
+        if own is not None and own.has_prepared(prepared):
+            await (own.commit(timeout) if is_commit else own.abort(timeout))
+            return
+        if own is not None and own.state.transactional_id == prepared.transactional_id:
+            raise StateError(
+                f"{prepared.transactional_id!r} is the transactional_id of this producer, but it "
+                "has not prepared this transaction: complete it with another producer"
+            )
+        await self._connect(timeout)
+        await complete_elsewhere(self.client, prepared, is_commit, timeout or self.max_block)
+
     # -- the rest ----------------------------------------------------------------------------------
 
     def stats(self) -> ProducerStats:
@@ -340,7 +392,9 @@ class ProducerCore:
         config, client = self.config, self.client
         compression, level = Compression(config.compression_type), config.compression_level
         try:
-            batch_format = BatchFormat(compression, level)
+            batch_format = BatchFormat(
+                compression, level, is_transactional=config.transactional_id is not None
+            )
         except UnsupportedCompressionError as error:
             raise ConfigurationError(
                 f"compression_type={config.compression_type}: {error}"
@@ -357,10 +411,24 @@ class ProducerCore:
             engine=engine,
         )
 
+    def _make_transactions(self) -> TransactionDriver | None:
+        transactional_id = self.config.transactional_id
+        if transactional_id is None:
+            return None
+        return TransactionDriver(
+            TransactionState(transactional_id),
+            self.client,
+            self.config,
+            self.accumulator,
+            self.flush,
+        )
+
     def _make_planner(self) -> SendPlanner:
         config = self.config
         identity: IdentityPolicy = NoIdentity()
-        if config.enable_idempotence:
+        if self._transactions is not None:
+            identity = TransactionalIdentity(self._transactions.state)
+        elif config.enable_idempotence:
             identity = IdempotentIdentity()
         settings = SendSettings(
             max_in_flight=config.max_in_flight_requests_per_connection,
@@ -377,6 +445,8 @@ class ProducerCore:
     def _why_unsent(self, partition: TopicPartition) -> str:
         """Return the reason why the batches of a partition are not sent."""
         error = self._sender.identity.error
+        if error is not None and self._transactions is not None:
+            return f"the transaction coordinator has not added {partition}: {error}"
         if error is not None:
             return f"no broker has returned a producer id: {error}"
         leader = self.client.metadata.leader(partition)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -16,6 +16,7 @@ from pyk.clients.engine.environment import ClientEnvironment
 from pyk.clients.engine.steps import run
 from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import KafkaTimeoutError, StateError
+from pyk.clients.offsets import ConsumerGroupMetadata
 from pyk.clients.payload import K, V
 from pyk.clients.producer.arguments import HeadersLike
 from pyk.clients.producer.batching.delivery import Delivery, RecordMetadata
@@ -25,6 +26,10 @@ from pyk.clients.producer.faces.core import CLOSE_SECONDS, CLOSED, EXIT_SECONDS,
 from pyk.clients.producer.faces.face import ProducerFace
 from pyk.clients.producer.faces.record import WaitingRecord
 from pyk.clients.producer.faces.send_path import BlockingSendPath, OnDelivery
+from pyk.clients.producer.faces.transaction import ReadingClient, Transaction
+from pyk.clients.producer.transactions.offsets import offsets_of
+from pyk.clients.producer.transactions.prepared import PreparedTransaction
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 R = TypeVar("R")
 
@@ -120,6 +125,88 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
     def partitions_for(self, topic: str, timeout: float | None = None) -> set[int]:
         """Return the numbers of a topic's partitions; waits for metadata (``max_block_ms``)."""
         return self._thread.call(self._core.partitions_for(topic, checked_timeout(timeout)))
+
+    # -- transactions ------------------------------------------------------------------------------
+
+    def init_transactions(self, timeout: float | None = None) -> None:
+        """Get the producer id of ``transactional_id``; abort what an earlier producer left open.
+
+        Connecting does it, so entering the context manager does: a second call returns at once.
+        Raises :class:`KafkaTimeoutError` after ``timeout`` seconds (``max_block_ms``), as all calls
+        about transactions do: the call goes on, and made again it waits on.
+        """
+        self._thread.call(self._core.transactions.initialize(checked_timeout(timeout)))
+
+    def begin_transaction(self, timeout: float | None = None) -> None:
+        """Begin a transaction: what is sent from now on becomes visible with its commit.
+
+        Raises :class:`StateError` inside of a transaction, and :class:`ProducerFencedError` if
+        another producer with this ``transactional_id`` has taken over.
+        """
+        self._thread.call(self._core.transactions.begin(checked_timeout(timeout)))
+
+    def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
+        group_metadata: ConsumerGroupMetadata,
+        timeout: float | None = None,
+    ) -> None:
+        """Commit offsets of a group with the transaction: of the *next* record in each partition.
+
+        ``group_metadata`` is ``consumer.group_metadata()``: a group that has given the consumer's
+        partitions to another member refuses (KIP-447). Raises :class:`TransactionAbortableError`.
+        """
+        self._thread.call(
+            self._core.transactions.send_offsets(
+                offsets_of(offsets), group_metadata, checked_timeout(timeout)
+            )
+        )
+
+    def commit_transaction(self, timeout: float | None = None) -> None:
+        """Wait until all records of the transaction are written, and commit it.
+
+        Raises :class:`TransactionAbortableError` if one of them failed: call
+        :meth:`abort_transaction`. After a :class:`KafkaTimeoutError` the outcome is open: call it
+        again.
+        """
+        self._thread.call(self._core.transactions.commit(checked_timeout(timeout)))
+
+    def abort_transaction(self, timeout: float | None = None) -> None:
+        """Abort the transaction: no reader with ``read_committed`` sees a record of it.
+
+        Records that were not sent yet fail with :class:`TransactionAbortedError`.
+        """
+        self._thread.call(self._core.transactions.abort(checked_timeout(timeout)))
+
+    def prepare_transaction(self, timeout: float | None = None) -> PreparedTransaction:
+        """Write all records of the transaction, and return what any process needs to end it.
+
+        The transaction stays open: :meth:`complete_transaction` ends it.
+        """
+        return self._thread.call(self._core.transactions.prepare(checked_timeout(timeout)))
+
+    def complete_transaction(
+        self,
+        prepared: PreparedTransaction,
+        *,
+        commit: bool = True,
+        timeout: float | None = None,
+    ) -> None:
+        """End a prepared transaction, perhaps that of a producer in another process.
+
+        Ending it again in the same way is harmless. Raises :class:`PreparedTransactionEndedError`
+        if it was ended otherwise: it timed out, or somebody else has ended it.
+        """
+        limit = checked_timeout(timeout)
+        self._thread.call(self._core.complete_transaction(prepared, commit, limit))
+
+    def transaction(self, *consumers: ReadingClient) -> Transaction:
+        """Return a context manager: begin, commit at the end, abort after an exception.
+
+        What it gives has ``send_offsets(consumer)``. After an abort, these consumers and those of
+        ``send_offsets`` read again what was not committed.
+        """
+        return Transaction(self._core, self._thread, consumers)
 
     def __exit__(
         self,

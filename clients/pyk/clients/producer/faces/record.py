@@ -52,6 +52,7 @@ class RecordSend:
                 delivery = append(record, room if room.is_granted else None)
                 if delivery is not None:
                     return delivery
+                self._accumulator.check_accepting()
                 if self._accumulator.lacks(record.topic, record.partition):
                     yield MetadataWait(record.topic, record.partition, deadline)
                 elif not room.is_granted:

@@ -15,10 +15,8 @@ epochs and transactions:
 4. **What requests carry**: ``transactional_id``, beside the numbers that
    :class:`~pyk.clients.producer.sending.sequences.PartitionSequence` stamps on batches.
 
-A transactional policy (KIP-98, KIP-360, KIP-890) differs in what it answers. Its epoch comes from
-the coordinator and is one for all partitions, so it cannot begin an order alone: ``begin_order``
-returns False, and ``next_request`` asks for the next epoch, or for the partition to be added to the
-transaction. An error about sequences, and each failed batch, makes it abort the transaction.
+The policy of transactions is in :mod:`pyk.clients.producer.transactions.identity`: its epoch comes
+from the coordinator and is one for all partitions, so none of them begins an order alone.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from pyk.clients.errors import MalformedResponseError, error_for
 from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.sending.outcome import BatchOutcome
 from pyk.clients.producer.sending.partition_queue import PartitionQueue
-from pyk.clients.producer.sending.sequences import PartitionSequence, ProducerIdentity
+from pyk.clients.producer.sending.sequences import ProducerIdentity
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.schema import Message
@@ -62,7 +60,7 @@ class IdentityPolicy(Protocol):
     def transactional_id(self) -> str | None:
         """The transactional id of Produce requests, None outside of transactions."""
 
-    def begin_order(self, sequence: PartitionSequence) -> bool:
+    def begin_order(self, queue: PartitionQueue) -> bool:
         """Let a partition begin an order of its batches; False while a broker must be asked first.
 
         None of the partition's batches is in flight or in doubt.
@@ -87,7 +85,7 @@ class NoIdentity:
     numbers_batches = False
     transactional_id: str | None = None
 
-    def begin_order(self, sequence: PartitionSequence) -> bool:
+    def begin_order(self, queue: PartitionQueue) -> bool:
         return True
 
     def keeps_place(
@@ -116,8 +114,8 @@ class IdempotentIdentity:
     def __init__(self) -> None:
         self._identity: ProducerIdentity | None = None
 
-    def begin_order(self, sequence: PartitionSequence) -> bool:
-        identity = self._identity
+    def begin_order(self, queue: PartitionQueue) -> bool:
+        identity, sequence = self._identity, queue.sequence
         if sequence.can_restart():
             sequence.restart()
         elif identity is not None and identity.producer_id != sequence.producer_id:

@@ -5,12 +5,24 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import Protocol
 
 from pyk.clients.engine.client import Client
 from pyk.clients.errors import KafkaError
 from pyk.clients.producer.sending.identity import IdentityPolicy, IdentityRequest
 
 log = logging.getLogger(__name__)
+
+
+class IdentityAsker(Protocol):
+    """Asks brokers what an identity policy needs."""
+
+    @property
+    def error(self) -> KafkaError | None:
+        """Why it has not been answered yet, None if nothing is asked."""
+
+    def ask_soon(self) -> None:
+        """Start to ask a broker if the policy needs something, unless a request is in flight."""
 
 
 class IdentityDriver:

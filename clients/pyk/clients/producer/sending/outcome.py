@@ -60,6 +60,7 @@ _REFUSED_FOR_GOOD = frozenset(
         ErrorCode.POLICY_VIOLATION,
         ErrorCode.RECORD_LIST_TOO_LARGE,
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.TRANSACTION_ABORTABLE,
         ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
         ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
         ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
@@ -71,6 +72,7 @@ _VERDICTS = {
     ErrorCode.NONE: BatchOutcome.WRITTEN,
     ErrorCode.DUPLICATE_SEQUENCE_NUMBER: BatchOutcome.DUPLICATE,
     # Checked before anything is appended.
+    ErrorCode.CONCURRENT_TRANSACTIONS: BatchOutcome.REFUSED,  # the one before is not ended yet
     ErrorCode.NOT_ENOUGH_REPLICAS: BatchOutcome.REFUSED,
     ErrorCode.CORRUPT_MESSAGE: BatchOutcome.REFUSED,
     ErrorCode.THROTTLING_QUOTA_EXCEEDED: BatchOutcome.REFUSED,

@@ -118,7 +118,7 @@ class PartitionQueue:
 
         Drop the batches in doubt first: they must not be part of a new order.
         """
-        if not identity.begin_order(self.sequence):
+        if not identity.begin_order(self):
             return False
         self.has_gap = self.must_restart = False
         for batch in self.unsettled:

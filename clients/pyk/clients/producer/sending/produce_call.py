@@ -18,10 +18,7 @@ from pyk.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from pyk.protocol.versions import ALL_VERSIONS, VersionRange
 
-VERSIONS_WITH_NAMES = VersionRange(0, 12)
-_ALL_VERSIONS = ALL_VERSIONS
 _PRODUCE = int(ApiKey.PRODUCE)
 
 
@@ -52,8 +49,8 @@ class ProduceCall(SelfCodedRequest):
         self.queues: list[PartitionQueue] = []
         """Of each batch, that of its partition."""
         self.batches: list[ProducerBatch] = []
-        self.within = _ALL_VERSIONS
-        """The versions that can carry it: from 13 on topics go by their ids."""
+        self.within = terms.versions
+        """The versions that can carry it."""
         self._terms = terms
 
     def add(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
@@ -62,7 +59,7 @@ class ProduceCall(SelfCodedRequest):
         self.batches.append(batch)
         batch.topic_id = queue.topic_id
         if queue.topic_id is None:
-            self.within = VERSIONS_WITH_NAMES
+            self.within = self._terms.versions_with_names
 
     def encode_parts(self, version: int, out: bytearray) -> list[Any]:
         """Return the parts of the encoded request, and raise, as a message does."""

@@ -20,6 +20,7 @@ from pyk.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from pyk.protocol.versions import ALL_VERSIONS, LAST_VERSION, VersionRange
 from pyk.protocol.wire_numbers import (
     append_bytes,
     append_int32,
@@ -35,17 +36,34 @@ _OFFSET_BYTES = 8
 _SMALL_BYTES = 4 * 1024  # what is cheaper to copy than to hand on as a part of its own
 
 
-class ProduceTerms:
-    """The fields that all requests of a producer share."""
+# The versions of Produce, and those that name topics: from 13 on topics go by their ids. From 12 on
+# a batch adds its partition to the transaction (KIP-890); version 1 of transactions adds it before.
+_VERSIONS = {
+    0: (ALL_VERSIONS, VersionRange(0, 12)),
+    1: (VersionRange(0, 11), VersionRange(0, 11)),
+    2: (VersionRange(12, LAST_VERSION), VersionRange(12, 12)),
+}
 
-    __slots__ = ("acks", "timeout_ms", "transactional_id")
+
+class ProduceTerms:
+    """The fields that all requests of a producer share, and the versions that can carry them.
+
+    ``transaction_version`` is 0 for a producer without transactions.
+    """
+
+    __slots__ = ("acks", "timeout_ms", "transactional_id", "versions", "versions_with_names")
 
     def __init__(
-        self, acks: int = -1, timeout_ms: int = 30_000, transactional_id: str | None = None
+        self,
+        acks: int = -1,
+        timeout_ms: int = 30_000,
+        transactional_id: str | None = None,
+        transaction_version: int = 0,
     ) -> None:
         self.acks = acks
         self.timeout_ms = timeout_ms
         self.transactional_id = transactional_id
+        self.versions, self.versions_with_names = _VERSIONS[transaction_version]
 
 
 class ProduceTemplate:

@@ -50,6 +50,7 @@ cdef class SendPlanner:
     cdef object _routes
     cdef long _image_number
     cdef double _expires_at
+    cdef object _drop_error
 
     @cython.locals(node=NodeTraffic)
     cpdef bint is_busy(self) except -1

@@ -140,6 +140,7 @@ class SendPlanner:
         self._routes: Routes | None = None
         self._image_number = 0  # of the routes
         self._expires_at = NEVER  # no batch expires before
+        self._drop_error: KafkaError | None = None  # why nothing that was not sent is sent any more
 
     @property
     def in_flight_requests(self) -> int:
@@ -161,6 +162,8 @@ class SendPlanner:
         self._take(now)
         if self._expires_at <= now:
             self._expire(now, plan)
+        if self._drop_error is not None:
+            plan.settled += self._drop_waiting(self._drop_error)
         candidates = self._active
         while candidates:
             candidates = self._add_round(candidates, now, plan)
@@ -175,6 +178,39 @@ class SendPlanner:
             if queue.sequence.needs_new_producer_id
             for batch in queue.waiting()
             if self._give_up(queue, batch, error)
+        ]
+
+    def begin_transaction(self, transaction_version: int) -> None:
+        """Let each partition begin with :meth:`IdentityPolicy.begin_order` before it sends more.
+
+        Nothing of the transaction before is left.
+        """
+        settings = self._settings
+        self._terms = ProduceTerms(
+            settings.acks,
+            settings.request_timeout_ms,
+            self.identity.transactional_id,
+            transaction_version,
+        )
+        self._drop_error = None
+        for queue in self._queues.values():
+            queue.must_restart = True
+            queue.template = None  # it has the terms
+
+    def drop_unsent(self, error: KafkaError) -> None:
+        """Fail, from the next poll on, all batches that are not in flight.
+
+        Those in flight are awaited; they are not sent again.
+        """
+        self._drop_error = error
+
+    def _drop_waiting(self, error: KafkaError) -> list[ProducerBatch]:
+        self._take(NEVER)
+        return [
+            batch
+            for queue in self._active
+            for batch in queue.waiting()
+            if not batch.is_given_up and self._give_up(queue, batch, error)
         ]
 
     def abandon(self, error: KafkaError) -> list[ProducerBatch]:

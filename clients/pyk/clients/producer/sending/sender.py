@@ -12,7 +12,7 @@ from pyk.clients.engine.thread import LoopThread
 from pyk.clients.errors import KafkaError, StateError
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.batch import ProducerBatch
-from pyk.clients.producer.sending.identity_driver import IdentityDriver
+from pyk.clients.producer.sending.identity_driver import IdentityAsker, IdentityDriver
 from pyk.clients.producer.sending.produce_call import AllWritten, ProduceCall
 from pyk.clients.producer.sending.scheduled_turn import ScheduledTurn
 from pyk.clients.producer.sending.send_planner import ResponseEffects, SendPlanner
@@ -30,16 +30,17 @@ class Sender:
 
     A turn is due when the accumulator says so, when a time has come that the last turn named, and
     after a response if anything is left to be sent. ``thread`` drives the loop if ``send`` runs in
-    other threads.
+    other threads. ``identity`` asks brokers what the planner's policy needs.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - its parts
         self,
         client: Client,
         config: ProducerConfig,
         accumulator: RecordAccumulator,
         planner: SendPlanner,
         thread: LoopThread | None = None,
+        identity: IdentityAsker | None = None,
     ) -> None:
         self._client = client
         self._clock = client.clock
@@ -52,7 +53,9 @@ class Sender:
         self._planner = planner
         self._metadata = client.metadata
         self._turn = ScheduledTurn(self.take_turn)
-        self.identity = IdentityDriver(planner.identity, client, self._refused, self.wake)
+        self.identity = identity or IdentityDriver(
+            planner.identity, client, self._refused, self.wake
+        )
         self._thread = thread
         # What visitors call, bound once.
         self._visits = self.visit, self.wake

@@ -1,0 +1,391 @@
+"""The calls of a transactional producer: begin, send offsets, commit, abort, prepare, complete."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any
+
+from pyk.clients.config import ProducerConfig
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import (
+    InvalidTxnStateError,
+    KafkaError,
+    KafkaTimeoutError,
+    PreparedTransactionEndedError,
+    ProducerFencedError,
+    StateError,
+    TransactionAbortedError,
+)
+from pyk.clients.producer.batching.accumulator import RecordAccumulator
+from pyk.clients.producer.sending.send_planner import SendPlanner
+from pyk.clients.producer.sending.sequences import ProducerIdentity
+from pyk.clients.producer.transactions.operation import Operation
+from pyk.clients.producer.transactions.prepared import PreparedTransaction
+from pyk.clients.producer.transactions.requester import (
+    RefusedCall,
+    StoppedCall,
+    TransactionRequester,
+)
+from pyk.clients.producer.transactions.requests import (
+    CoordinatorCall,
+    GroupMetadata,
+    add_offsets,
+    add_partitions,
+    commit_offsets,
+    end_transaction,
+    init_producer_id,
+)
+from pyk.clients.producer.transactions.state import State, TransactionState
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.clients.wording import because
+
+log = logging.getLogger(__name__)
+
+INIT = "init_transactions"
+BEGIN = "begin_transaction"
+SEND_OFFSETS = "send_offsets_to_transaction"
+COMMIT = "commit_transaction"
+ABORT = "abort_transaction"
+PREPARE = "prepare_transaction"
+
+
+class TransactionDriver:
+    """Drives the transactions of one producer, on its event loop.
+
+    Each call is an :class:`Operation`: it goes on when its caller stops waiting, and made again it
+    waits on. ``flush`` waits until all records are settled; ``wake`` makes the sender look.
+    """
+
+    def __init__(
+        self,
+        state: TransactionState,
+        client: Client,
+        config: ProducerConfig,
+        accumulator: RecordAccumulator,
+        flush: Callable[[], Awaitable[None]],
+    ) -> None:
+        self.state = state
+        self._client = client
+        self._config = config
+        self._accumulator = accumulator
+        self._flush = flush
+        self._requester = TransactionRequester(client, state)
+        self._operation: Operation | None = None
+        self._offset_operations: list[Operation] = []
+        self._is_adding = False
+        state.on_error = self._stop_sending
+        self._refuse_records()
+
+    def connect(self, planner: SendPlanner, wake: Callable[[], object]) -> None:
+        """Learn what sends the records."""
+        self._planner = planner
+        self._wake = wake
+
+    @property
+    def error(self) -> KafkaError | None:
+        """Why the coordinator has not done yet what records wait for."""
+        return self._requester.error
+
+    # -- calls -------------------------------------------------------------------------------------
+
+    async def initialize(self, timeout: float | None) -> None:
+        """Get the producer id; return at once if it is there already."""
+        if self.state.identity is None:
+            self.state.check(State.UNINITIALIZED, State.INITIALIZING)
+            await self._call(INIT, self._initialize, timeout)
+        else:
+            self._raise_if_failed()
+
+    async def begin(self, timeout: float | None) -> None:
+        """Begin a transaction, with a new epoch if one is needed."""
+        if not self._is_running(BEGIN):
+            self.state.check(State.READY)
+        await self._call(BEGIN, self._begin, timeout)
+
+    async def send_offsets(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        group: GroupMetadata,
+        timeout: float | None,
+    ) -> None:
+        """Make offsets of a group part of the transaction."""
+        self.state.check(State.IN_TRANSACTION)
+        if not offsets:
+            return
+        operation = Operation(self._client, SEND_OFFSETS, self._send_offsets(offsets, group))
+        self._offset_operations.append(operation)
+        await operation.wait(self._seconds(timeout))
+
+    async def commit(self, timeout: float | None) -> None:
+        """Commit the transaction, once all its records are written."""
+        if not self._is_running(COMMIT):
+            self.state.check(State.IN_TRANSACTION, State.PREPARED)
+        await self._call(COMMIT, self._commit, timeout)
+
+    async def abort(self, timeout: float | None) -> None:
+        """Abort the transaction; what was not sent is dropped."""
+        if not self._is_running(ABORT):
+            self._check_may_abort()
+        await self._call(ABORT, self._abort, timeout)
+
+    async def prepare(self, timeout: float | None) -> PreparedTransaction:
+        """Write all records of the transaction, and return how to end it."""
+        if not self._is_running(PREPARE):
+            self.state.check(State.IN_TRANSACTION)
+        prepared: PreparedTransaction = await self._call(PREPARE, self._prepare, timeout)
+        return prepared
+
+    def has_prepared(self, prepared: PreparedTransaction) -> bool:
+        """Return whether this is the prepared transaction of the producer itself."""
+        return self.state.state is State.PREPARED and prepared == self._prepared_transaction()
+
+    async def close(self, timeout: float | None) -> None:
+        """Wait for the call that is being done, and abort the transaction that is left open.
+
+        A prepared transaction stays: it is for somebody else to end.
+        """
+        seconds = self._seconds(timeout)
+        deadline = self._client.clock.now() + seconds
+        try:
+            if self._operation is not None:
+                await self._operation.wait(seconds)
+        except KafkaError as error:
+            log.info("A call was given up when the producer was closed: %s", error)
+        self._operation = None
+        if self.state.state not in (State.IN_TRANSACTION, State.MUST_ABORT):
+            return
+        try:
+            await self._call(ABORT, self._abort, max(0.0, deadline - self._client.clock.now()))
+        except KafkaError as error:
+            log.warning(
+                "The open transaction of %r was not aborted before the producer was closed; the "
+                "brokers abort it: %s", self.state.transactional_id, error
+            )  # fmt: skip
+
+    def ask_soon(self) -> None:
+        """Add the partitions that wait for it, unless that is being done."""
+        if not self._is_adding and self.state.partitions_to_add():
+            self._is_adding = True
+            self._client.supervisor.spawn("add partitions to a transaction", self._add())
+
+    # -- what they do ------------------------------------------------------------------------------
+
+    async def _initialize(self) -> None:
+        state, config = self.state, self._config
+        state.begin_initialization()
+        call = init_producer_id(
+            state.transactional_id,
+            config.transaction_timeout_ms,
+            state.identity,
+            has_two_phases=config.transaction_two_phase_commit_enable,
+        )
+        try:
+            response = await self._requester.ask(call, lambda: True)
+        except RefusedCall as refused:
+            raise state.not_initialized(refused.error) from refused.error.__cause__
+        state.use(self._requester.version())
+        state.initialized(ProducerIdentity(response.producer_id, response.producer_epoch))
+        self._refuse_records()
+        log.info(
+            "%r has producer id %d, epoch %d; transactions of version %d",
+            state.transactional_id, response.producer_id, response.producer_epoch, state.version,
+        )  # fmt: skip
+
+    async def _begin(self) -> None:
+        state = self.state
+        await self._requester.look_at_features()
+        state.use(self._requester.version())
+        if state.must_initialize:
+            await self._initialize()
+        state.begin()
+        self._offset_operations.clear()
+        self._planner.begin_transaction(state.version)
+        self._accumulator.accept()
+
+    async def _add(self) -> None:
+        """Add partitions (version 1), as long as there are some."""
+        state = self.state
+        try:
+            while partitions := state.partitions_to_add():
+                assert state.identity is not None
+                call = add_partitions(state.transactional_id, state.identity, partitions)
+                state.request_sent()
+                await self._ask(call, lambda: state.is_sending)
+                state.added(partitions)
+                self._wake()
+        except (KafkaError, StoppedCall):
+            return  # the state knows, and the batches of these partitions are dropped
+        finally:
+            self._is_adding = False
+
+    async def _send_offsets(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: GroupMetadata
+    ) -> None:
+        state = self.state
+        assert state.identity is not None
+        try:
+            if state.version == 1:
+                call = add_offsets(state.transactional_id, state.identity, group.group_id)
+                state.request_sent()
+                await self._ask(call, lambda: state.is_sending)
+            state.added([])
+            call = commit_offsets(
+                state.transactional_id, state.identity, state.version, offsets, group
+            )
+            await self._ask(call, lambda: state.is_sending)
+        except StoppedCall:
+            raise self._stopped() from None
+
+    async def _commit(self) -> None:
+        self.state.begin_commit()
+        self._refuse_records()
+        await self._write_all()
+        self.state.check(State.COMMITTING)
+        await self._end(is_commit=True)
+
+    async def _abort(self) -> None:
+        self.state.begin_abort()
+        self._refuse_records()
+        dropped = TransactionAbortedError(
+            "the record was not sent: its transaction was aborted before"
+        )
+        self._planner.drop_unsent(dropped)
+        self._wake()
+        await self._flush()
+        await self._end(is_commit=False)
+
+    async def _prepare(self) -> PreparedTransaction:
+        await self._write_all()
+        self.state.check(State.IN_TRANSACTION)
+        self.state.prepare()
+        self._refuse_records()
+        return self._prepared_transaction()
+
+    async def _write_all(self) -> None:
+        """Wait until the records and the offsets of the transaction are written."""
+        await self._flush()
+        for operation in self._offset_operations:
+            await operation.ended()
+
+    async def _end(self, *, is_commit: bool) -> None:
+        state = self.state
+        identity = None
+        if state.has_to_end:
+            assert state.identity is not None
+            call = end_transaction(
+                state.transactional_id, state.identity, state.version, is_commit=is_commit
+            )
+            identity = await self._tell_end(call)
+        state.ended(identity)
+        self._refuse_records()
+
+    async def _tell_end(self, call: CoordinatorCall) -> ProducerIdentity | None:
+        """Tell the coordinator how the transaction ends; return the next identity, if it says."""
+        state = self.state
+        was_started = state.has_started
+        try:
+            response = await self._requester.ask(call, lambda: True)
+        except RefusedCall as refused:
+            if not was_started and isinstance(refused.error, InvalidTxnStateError):
+                return None  # the one request whose answer was lost did not come: nothing is open
+            raise state.failed(refused.error, refused.meaning) from refused.error.__cause__
+        if response.producer_id < 0:
+            return None
+        return ProducerIdentity(response.producer_id, response.producer_epoch)
+
+    async def _ask(self, call: CoordinatorCall, is_wanted: Callable[[], bool]) -> Any:
+        try:
+            return await self._requester.ask(call, is_wanted)
+        except RefusedCall as refused:
+            raise self.state.failed(refused.error, refused.meaning) from refused.error.__cause__
+
+    def _prepared_transaction(self) -> PreparedTransaction:
+        state, identity = self.state, self.state.identity
+        assert identity is not None
+        return PreparedTransaction(
+            state.transactional_id, identity.producer_id, identity.epoch, state.version
+        )
+
+    # -- around them -------------------------------------------------------------------------------
+
+    def _is_running(self, name: str) -> bool:
+        return self._operation is not None and self._operation.name == name
+
+    async def _call(
+        self, name: str, work: Callable[[], Coroutine[Any, Any, Any]], timeout: float | None
+    ) -> Any:
+        """Wait for an operation, which is begun unless a call before has done so."""
+        operation = self._operation
+        if operation is not None and operation.name != name:
+            if not operation.is_over:
+                raise StateError(
+                    f"{operation.name}() is still being done: call it again to wait for it"
+                )
+            operation = None
+        if operation is None:
+            operation = self._operation = Operation(self._client, name, work())
+        try:
+            return await operation.wait(self._seconds(timeout))
+        finally:
+            if operation.is_over and self._operation is operation:
+                self._operation = None
+
+    def _check_may_abort(self) -> None:
+        operation = self._operation
+        if operation is not None and operation.name == COMMIT and operation.has_succeeded:
+            raise StateError("the transaction was committed meanwhile: it cannot be aborted")
+        if self.state.state is not State.MUST_ABORT:
+            self.state.check(State.IN_TRANSACTION, State.PREPARED)
+
+    def _raise_if_failed(self) -> None:
+        if self.state.state is State.FAILED:
+            self.state.check()
+
+    def _stopped(self) -> KafkaError:
+        return self.state.error or TransactionAbortedError("the transaction was aborted meanwhile")
+
+    def _stop_sending(self, error: KafkaError) -> None:
+        """Take no more records, and drop those that were not sent."""
+        log.info("The transaction of %r: %s", self.state.transactional_id, error)
+        self._accumulator.refuse_for_now(error)
+        self._planner.drop_unsent(error)
+        self._wake()
+
+    def _refuse_records(self) -> None:
+        self._accumulator.refuse_for_now(StateError(f"the producer {self.state.state.value}"))
+
+    def _seconds(self, timeout: float | None) -> float:
+        return self._config.max_block_ms / 1000 if timeout is None else timeout
+
+
+async def complete_elsewhere(
+    client: Client, prepared: PreparedTransaction, is_commit: bool, timeout: float
+) -> None:
+    """End a prepared transaction of another producer; it may have ended in this way before.
+
+    Raises :class:`PreparedTransactionEndedError` if it has ended otherwise, and
+    :class:`KafkaTimeoutError` after ``timeout`` seconds: the call may be repeated.
+    """
+    requester = TransactionRequester(client, TransactionState(prepared.transactional_id))
+    call = end_transaction(
+        prepared.transactional_id, prepared.identity, prepared.version, is_commit=is_commit
+    )
+    name = prepared.transactional_id
+    try:
+        async with asyncio.timeout(timeout):
+            await requester.ask(call, lambda: True)
+    except TimeoutError:
+        raise KafkaTimeoutError(
+            f"the prepared transaction of {name!r} was not ended within {timeout:g} s"
+            f"{because(requester.error)}; call complete_transaction() again"
+        ) from None
+    except RefusedCall as refused:
+        if isinstance(refused.error, InvalidTxnStateError | ProducerFencedError):
+            verb = "committed" if is_commit else "aborted"
+            raise PreparedTransactionEndedError(
+                f"the prepared transaction of {name!r} cannot be {verb}: it was ended otherwise, "
+                "or it timed out"
+            ) from refused.error
+        raise refused.error from None

@@ -1,0 +1,51 @@
+"""The state of a prepared transaction, with which any process can end it. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import attrs
+
+from pyk.clients.producer.sending.sequences import ProducerIdentity
+
+_FIELDS = ("transactional_id", "producer_id", "epoch", "version")
+
+
+@attrs.frozen
+class PreparedTransaction:
+    """A transaction whose records are all written, to be ended by ``complete_transaction``.
+
+    Keep it with what decides about the transaction, as :meth:`to_json` or by pickle. Brokers abort
+    it once it is older than its ``transaction_timeout_ms``, unless that is switched off
+    (``transaction_two_phase_commit_enable``, KIP-939).
+    """
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    version: int
+    """The version of the transactions protocol that it began with: 1, or 2 (KIP-890)."""
+
+    @property
+    def identity(self) -> ProducerIdentity:
+        """Return the producer id and epoch that wrote it."""
+        return ProducerIdentity(self.producer_id, self.epoch)
+
+    def to_json(self) -> str:
+        """Return the state as a short JSON text."""
+        return json.dumps(attrs.asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> PreparedTransaction:
+        """Return the state that :meth:`to_json` wrote; raise ``ValueError`` for anything else."""
+        values: Any = json.loads(text)
+        match values:
+            case {
+                "transactional_id": str(),
+                "producer_id": int(),
+                "epoch": int(),
+                "version": 1 | 2,
+            } if len(values) == len(_FIELDS):
+                return cls(**values)
+        raise ValueError(f"not the state of a prepared transaction: {text!r}")

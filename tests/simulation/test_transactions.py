@@ -1,0 +1,651 @@
+"""A transactional producer beside brokers that lose answers, move, refuse and fall silent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+
+from pyk.clients import AsyncProducer, TopicPartition
+from pyk.clients.errors import (
+    KafkaError,
+    KafkaTimeoutError,
+    PreparedTransactionEndedError,
+    ProducerFencedError,
+    StateError,
+    TransactionAbortableError,
+    TransactionAbortedError,
+)
+from pyk.clients.offsets import ConsumerGroupMetadata
+from pyk.protocol.errors import ErrorCode
+from pyk.protocol.messages.add_offsets_to_txn import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+)
+from pyk.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from pyk.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from pyk.protocol.messages.produce import ProduceRequest
+from pyk.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from pyk.runtime.virtual_time import virtual_time
+from support.producing_cluster import make_producer
+from support.scripted_broker import CLOSE, SILENCE
+from support.transactional_cluster import TransactionalCluster, transacting
+
+BOTH = pytest.mark.parametrize("version", [1, 2])
+GROUP = ConsumerGroupMetadata("billing", 3, "member-1")
+READ = TopicPartition("payments", 0)
+FIRST_INIT = 1
+
+
+async def run_transaction(producer: AsyncProducer[Any, Any], *values: bytes) -> None:
+    """Write values to several partitions, with an offset, and commit."""
+    await producer.begin_transaction()
+    for number, value in enumerate(values):
+        await producer.send("orders", value, partition=number % 3)
+    await producer.send_offsets_to_transaction({READ: len(values)}, GROUP)
+    await producer.commit_transaction()
+
+
+# -- without faults --------------------------------------------------------------------------------
+
+
+@BOTH
+@virtual_time
+async def test_what_is_committed_becomes_visible_and_what_is_aborted_does_not(version):
+    async with transacting(version) as (cluster, producer):
+        await run_transaction(producer, b"a", b"b", b"c")
+        await producer.begin_transaction()
+        await producer.send_and_wait("orders", b"never")
+        await producer.abort_transaction()
+        await run_transaction(producer, b"d")
+
+    assert sorted(cluster.committed) == [b"a", b"b", b"c", b"d"]
+    assert cluster.aborted == [b"never"]
+    assert cluster.offsets == {("billing", "payments", 0): 1}
+    assert cluster.ends == [True, False, True]
+
+
+@virtual_time
+async def test_version_2_adds_nothing_by_itself_and_takes_its_epoch_from_each_end():
+    async with transacting(2) as (cluster, producer):
+        await run_transaction(producer, b"a", b"b")
+        await run_transaction(producer, b"c")
+
+    assert cluster.requests(AddPartitionsToTxnRequest) == []
+    assert cluster.requests(AddOffsetsToTxnRequest) == []
+    assert len(cluster.requests(InitProducerIdRequest)) == FIRST_INIT
+    assert {one.version >= 12 for one in cluster.requests(ProduceRequest)} == {True}
+    assert [one.message.producer_epoch for one in cluster.requests(EndTxnRequest)] == [0, 1]
+
+
+@virtual_time
+async def test_version_1_adds_partitions_in_batches_and_keeps_its_epoch():
+    async with transacting(1, linger_ms=50) as (cluster, producer):
+        await run_transaction(producer, b"a", b"b", b"c")
+        await run_transaction(producer, b"d", b"e", b"f")
+
+    assert len(cluster.requests(AddPartitionsToTxnRequest)) == 2
+    assert len(cluster.requests(InitProducerIdRequest)) == FIRST_INIT
+    assert {one.version <= 11 for one in cluster.requests(ProduceRequest)} == {True}
+    assert {one.version <= 4 for one in cluster.requests(EndTxnRequest)} == {True}
+    assert {one.version for one in cluster.requests(TxnOffsetCommitRequest)} == {4}
+
+
+@BOTH
+@virtual_time
+async def test_an_empty_transaction_ends_without_a_request(version):
+    async with transacting(version) as (cluster, producer):
+        await producer.begin_transaction()
+        await producer.commit_transaction()
+        await producer.begin_transaction()
+        await producer.abort_transaction()
+
+    assert cluster.requests(EndTxnRequest) == []
+
+
+@BOTH
+@virtual_time
+async def test_an_abort_drops_what_was_not_sent_and_says_so(version):
+    async with transacting(version, linger_ms=5000) as (cluster, producer):
+        await producer.begin_transaction()
+        delivery = await producer.send("orders", b"lingers")
+        await producer.abort_transaction()
+
+        with pytest.raises(TransactionAbortedError):
+            await delivery
+        await run_transaction(producer, b"next")
+
+    assert cluster.committed == [b"next"]
+    assert cluster.aborted == []
+
+
+@BOTH
+@virtual_time
+async def test_closing_aborts_the_open_transaction(version):
+    async with transacting(version) as (cluster, producer):
+        await producer.begin_transaction()
+        await producer.send_and_wait("orders", b"open")
+
+    assert cluster.ends == [False]
+
+
+# -- calls in the wrong state ----------------------------------------------------------------------
+
+
+@virtual_time
+async def test_a_call_in_the_wrong_state_says_what_to_do():
+    async with transacting() as (_, producer):
+        with pytest.raises(StateError, match=r"call begin_transaction\(\) first"):
+            await producer.send("orders", b"early")
+        for call in (producer.commit_transaction, producer.abort_transaction):
+            with pytest.raises(StateError, match=r"call begin_transaction\(\) first"):
+                await call()
+        await producer.begin_transaction()
+        with pytest.raises(StateError, match="commit or abort it first"):
+            await producer.begin_transaction()
+
+
+@virtual_time
+async def test_a_producer_without_a_transactional_id_has_no_transactions():
+    async with transacting(transactional_id=None) as (_, producer):
+        with pytest.raises(StateError, match="give it a transactional_id"):
+            await producer.begin_transaction()
+
+
+@virtual_time
+async def test_send_before_the_initialization_raises_at_once():
+    async with TransactionalCluster_() as cluster:
+        producer = make_producer(cluster, transactional_id="billing")
+        with pytest.raises(StateError, match="init_transactions"):
+            await producer.send("orders", b"early")
+        await producer.close()
+
+
+def TransactionalCluster_() -> TransactionalCluster:  # noqa: N802
+    from pyk.runtime.network import MemoryNetwork  # noqa: PLC0415
+
+    return TransactionalCluster(MemoryNetwork(latency=0.001))
+
+
+# -- lost answers ----------------------------------------------------------------------------------
+
+
+def apply_and(lose: Any, apply: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Carry a request out, and lose its answer."""
+
+    def answer(request: Any) -> Any:
+        apply(request)
+        return lose
+
+    return answer
+
+
+@attrs.frozen
+class Lost:
+    """A request whose answer is lost, and which part of the cluster carries it out."""
+
+    request: type
+    handler: str
+    version: int
+
+
+LOST = [
+    Lost(InitProducerIdRequest, "init_producer_id", 1),
+    Lost(InitProducerIdRequest, "init_producer_id", 2),
+    Lost(AddPartitionsToTxnRequest, "add_partitions", 1),
+    Lost(AddOffsetsToTxnRequest, "add_offsets", 1),
+    Lost(TxnOffsetCommitRequest, "commit_offsets", 1),
+    Lost(TxnOffsetCommitRequest, "commit_offsets", 2),
+    Lost(EndTxnRequest, "end", 1),
+    Lost(EndTxnRequest, "end", 2),
+    Lost(ProduceRequest, "produce", 1),
+    Lost(ProduceRequest, "produce", 2),
+]
+
+
+@pytest.mark.parametrize("lost", LOST, ids=lambda lost: f"{lost.handler}-{lost.version}")
+@pytest.mark.parametrize("how", [CLOSE, SILENCE], ids=str)
+@pytest.mark.parametrize("is_applied", [True, False], ids=["applied", "not applied"])
+@virtual_time
+async def test_a_lost_answer_changes_nothing(lost, how, is_applied):
+    async with TransactionalCluster_() as cluster:
+        cluster.use_version(lost.version)
+        cluster.add_topic("orders", [1, 2, 3])
+        answer = apply_and(how, getattr(cluster, lost.handler)) if is_applied else how
+        cluster.once(lost.request, answer)
+        async with make_producer(
+            cluster, transactional_id="billing", request_timeout_ms=2000
+        ) as producer:
+            await run_transaction(producer, b"a", b"b", b"c")
+            await run_transaction(producer, b"d")
+
+    assert sorted(cluster.committed) == [b"a", b"b", b"c", b"d"]
+    assert cluster.aborted == []
+    assert cluster.ends == [True, True]
+
+
+@pytest.mark.parametrize(
+    "lost", [one for one in LOST[2:8] if one.version == 1], ids=lambda lost: lost.handler
+)
+@virtual_time
+async def test_in_version_1_nothing_new_begins_before_another_epoch_after_a_lost_answer(lost):
+    """KAFKA-17754: the lost request may arrive late; only the epoch can refuse it then."""
+    async with transacting(1) as (cluster, producer):
+        cluster.once(lost.request, apply_and(CLOSE, getattr(cluster, lost.handler)))
+        await run_transaction(producer, b"a")
+        late = cluster.requests(lost.request)[0].message
+        await producer.begin_transaction()
+
+        answer = getattr(cluster, lost.handler)(late)
+
+        assert len(cluster.requests(InitProducerIdRequest)) == FIRST_INIT + 1
+        assert ErrorCode.PRODUCER_FENCED.value in codes_in(answer)
+        await producer.send("orders", b"b")
+        await producer.commit_transaction()
+
+    assert cluster.committed == [b"a", b"b"]
+
+
+@virtual_time
+async def test_in_version_2_a_late_end_is_refused_by_the_epoch_of_the_end_before():
+    async with transacting(2) as (cluster, producer):
+        await run_transaction(producer, b"a")
+        await run_transaction(producer, b"b")
+        late = cluster.requests(EndTxnRequest)[0].message
+        await producer.begin_transaction()
+        await producer.send_and_wait("orders", b"c")
+
+        assert cluster.end(late).error_code == ErrorCode.PRODUCER_FENCED
+        assert len(cluster.requests(InitProducerIdRequest)) == FIRST_INIT
+        await producer.commit_transaction()
+
+
+def codes_in(answer: Any) -> set[int]:
+    """Return all error codes of an answer."""
+    if isinstance(answer, list):
+        return {code for one in answer for code in codes_in(one)}
+    if not hasattr(answer, "__slots__") and not hasattr(answer, "__dict__"):
+        return set()
+    names = [name for kind in type(answer).__mro__ for name in getattr(kind, "__slots__", ())]
+    found: set[int] = set()
+    for name in names:
+        value = getattr(answer, name, None)
+        if name.endswith("error_code") and isinstance(value, int):
+            found.add(int(value))
+        elif isinstance(value, list):
+            found |= codes_in(value)
+    return found
+
+
+# -- coordinators ----------------------------------------------------------------------------------
+
+
+@BOTH
+@virtual_time
+async def test_a_coordinator_that_moves_in_a_transaction_is_followed(version):
+    async with transacting(version) as (cluster, producer):
+        await producer.begin_transaction()
+        await producer.send_and_wait("orders", b"a")
+        cluster.coordinator_id = 2
+        cluster.once(EndTxnRequest, EndTxnResponse(error_code=ErrorCode.NOT_COORDINATOR))
+        await producer.commit_transaction()
+
+    ends = cluster.requests(EndTxnRequest)
+    assert [one.node_id for one in ends] == [1, 2]
+    assert cluster.committed == [b"a"]
+
+
+@BOTH
+@virtual_time
+async def test_a_coordinator_that_dies_is_looked_up_again(version):
+    async with transacting(version) as (cluster, producer):
+        await producer.begin_transaction()
+        await producer.send_and_wait("orders", b"a", partition=1)
+        cluster.coordinator_id = 3
+        await cluster.kill(1)
+        await producer.commit_transaction()
+
+    assert cluster.committed == [b"a"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ],
+    ids=lambda code: code.name,
+)
+@BOTH
+@virtual_time
+async def test_errors_of_a_coordinator_that_pass_are_waited_out(version, code):
+    async with transacting(version) as (cluster, producer):
+        cluster.once(EndTxnRequest, *[EndTxnResponse(error_code=code)] * 3)
+        cluster.once(AddOffsetsToTxnRequest, *[AddOffsetsToTxnResponse(error_code=code)] * 3)
+        await run_transaction(producer, b"a", b"b")
+
+    assert sorted(cluster.committed) == [b"a", b"b"]
+    assert len(cluster.requests(InitProducerIdRequest)) == FIRST_INIT
+
+
+@virtual_time
+async def test_a_batch_that_comes_before_the_markers_of_the_transaction_before_is_sent_again():
+    async with transacting(2) as (cluster, producer):
+        cluster.once(ProduceRequest, cluster.refuse(ErrorCode.CONCURRENT_TRANSACTIONS))
+        await run_transaction(producer, b"a")
+
+    assert cluster.committed == [b"a"]
+
+
+# -- errors that abort, and errors that end ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.TRANSACTION_ABORTABLE,
+        ErrorCode.UNKNOWN_PRODUCER_ID,
+    ],
+    ids=lambda code: code.name,
+)
+@BOTH
+@virtual_time
+async def test_a_batch_that_fails_makes_the_transaction_abortable_and_the_producer_goes_on(
+    version, code
+):
+    async with transacting(version) as (cluster, producer):
+        cluster.once(ProduceRequest, cluster.refuse(code))
+        await producer.begin_transaction()
+        await producer.send("orders", b"fails")
+        with pytest.raises(TransactionAbortableError) as caught:
+            await producer.commit_transaction()
+        with pytest.raises(TransactionAbortableError):
+            await producer.send("orders", b"more")
+        await producer.abort_transaction()
+        await run_transaction(producer, b"next")
+
+    assert caught.value.txn_requires_abort
+    assert isinstance(caught.value, KafkaError)
+    assert cluster.committed == [b"next"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.FENCED_INSTANCE_ID,
+        ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.TRANSACTION_ABORTABLE,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    ],
+    ids=lambda code: code.name,
+)
+@BOTH
+@virtual_time
+async def test_offsets_that_the_group_refuses_make_the_transaction_abortable(version, code):
+    async with transacting(version) as (cluster, producer):
+        cluster.once(
+            TxnOffsetCommitRequest, lambda request: cluster.answer_offsets(request, code)
+        )
+        await producer.begin_transaction()
+        await producer.send("orders", b"a")
+        with pytest.raises(TransactionAbortableError):
+            await producer.send_offsets_to_transaction({READ: 1}, GROUP)
+        with pytest.raises(TransactionAbortableError):
+            await producer.commit_transaction()
+        await producer.abort_transaction()
+        await run_transaction(producer, b"next")
+
+    assert cluster.committed == [b"next"]
+
+
+@BOTH
+@virtual_time
+async def test_a_later_producer_of_the_same_id_takes_over(version):
+    async with transacting(version) as (cluster, first):
+        await first.begin_transaction()
+        await first.send_and_wait("orders", b"first")
+        async with make_producer(cluster, transactional_id="billing") as second:
+            with pytest.raises(ProducerFencedError, match="has taken over") as caught:
+                await first.commit_transaction()
+            for call in (first.begin_transaction, first.abort_transaction):
+                with pytest.raises(ProducerFencedError):
+                    await call()
+            with pytest.raises(ProducerFencedError):
+                await first.send("orders", b"more")
+            await run_transaction(second, b"second")
+
+    assert caught.value.fatal
+    assert not caught.value.txn_requires_abort
+    assert (cluster.committed, cluster.aborted) == ([b"second"], [b"first"])
+
+
+@virtual_time
+async def test_an_initialization_that_is_refused_may_be_tried_again():
+    async with TransactionalCluster_() as cluster:
+        cluster.add_topic("orders", [1, 2, 3])
+        refusal = InitProducerIdResponse(
+            error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        )
+        cluster.once(InitProducerIdRequest, refusal)
+        producer = make_producer(cluster, transactional_id="billing")
+        with pytest.raises(KafkaError, match="TRANSACTIONAL_ID_AUTHORIZATION_FAILED"):
+            await producer.init_transactions()
+        await producer.init_transactions()
+        await run_transaction(producer, b"a")
+        await producer.close()
+
+    assert cluster.committed == [b"a"]
+
+
+@BOTH
+@virtual_time
+async def test_a_record_that_expires_makes_the_transaction_abortable(version):
+    async with transacting(version, delivery_timeout_ms=3000, request_timeout_ms=1000) as (
+        cluster,
+        producer,
+    ):
+        cluster.on(ProduceRequest, SILENCE)
+        await producer.begin_transaction()
+        await producer.send("orders", b"expires")
+        with pytest.raises(TransactionAbortableError, match="delivery_timeout_ms"):
+            await producer.commit_transaction()
+        cluster.on(ProduceRequest, cluster.produce)
+        await producer.abort_transaction()
+        await run_transaction(producer, b"next")
+
+    assert cluster.committed == [b"next"]
+
+
+# -- timeouts and cancellation -------------------------------------------------------------------------
+
+
+@BOTH
+@virtual_time
+async def test_a_commit_that_timed_out_is_waited_for_by_the_next_call(version):
+    async with transacting(version, request_timeout_ms=1000) as (cluster, producer):
+        cluster.once(EndTxnRequest, SILENCE, SILENCE)
+        await producer.begin_transaction()
+        await producer.send("orders", b"a")
+        with pytest.raises(KafkaTimeoutError, match="call it again"):
+            await producer.commit_transaction(timeout=0.5)
+        with pytest.raises(StateError, match=r"commit_transaction\(\) is still being done"):
+            await producer.abort_transaction()
+        await producer.commit_transaction()
+        await run_transaction(producer, b"b")
+
+    assert cluster.committed == [b"a", b"b"]
+
+
+@BOTH
+@virtual_time
+async def test_a_commit_that_succeeded_unseen_cannot_be_aborted(version):
+    async with transacting(version, request_timeout_ms=1000) as (cluster, producer):
+        cluster.once(EndTxnRequest, SILENCE)
+        await producer.begin_transaction()
+        await producer.send("orders", b"a")
+        with pytest.raises(KafkaTimeoutError):
+            await producer.commit_transaction(timeout=0.5)
+        await asyncio.sleep(10)
+        with pytest.raises(StateError, match="was committed meanwhile"):
+            await producer.abort_transaction()
+        await producer.commit_transaction()
+
+    assert cluster.committed == [b"a"]
+
+
+@pytest.mark.parametrize("moment", [number / 2000 for number in range(0, 24)])
+@BOTH
+@virtual_time
+async def test_a_call_that_is_cancelled_goes_on_and_may_be_made_again(version, moment):
+    """The moments, half a millisecond apart, meet every await of the calls of a transaction."""
+    async with transacting(version) as (cluster, producer):
+        task = asyncio.ensure_future(run_transaction(producer, b"a", b"b"))
+        await asyncio.sleep(moment)
+        task.cancel()
+        await asyncio.wait([task])
+
+    assert sorted(cluster.committed) in ([], [b"a", b"b"])
+    assert not cluster.is_ongoing
+    if not task.cancelled():
+        assert sorted(cluster.committed) == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("moment", [number / 2000 for number in range(0, 24)])
+@BOTH
+@virtual_time
+async def test_a_block_that_is_cancelled_commits_or_aborts_as_a_whole(version, moment):
+    async with transacting(version) as (cluster, producer):
+
+        async def block() -> None:
+            async with producer.transaction():
+                await producer.send("orders", b"a", partition=0)
+                await producer.send("orders", b"b", partition=1)
+
+        task = asyncio.ensure_future(block())
+        await asyncio.sleep(moment)
+        task.cancel()
+        await asyncio.wait([task])
+
+    assert sorted(cluster.committed) in ([], [b"a", b"b"])
+    assert not cluster.is_ongoing
+
+
+# -- the block ---------------------------------------------------------------------------------------
+
+
+@BOTH
+@virtual_time
+async def test_a_block_commits_at_its_end_and_aborts_after_an_error(version):
+    async with transacting(version) as (cluster, producer):
+        async with producer.transaction():
+            await producer.send("orders", b"good")
+        with pytest.raises(ZeroDivisionError):
+            async with producer.transaction():
+                await producer.send_and_wait("orders", b"bad")
+                raise ZeroDivisionError
+        async with producer.transaction():
+            await producer.send("orders", b"good again")
+
+    assert cluster.committed == [b"good", b"good again"]
+    assert cluster.aborted == [b"bad"]
+
+
+@virtual_time
+async def test_a_block_whose_commit_is_refused_aborts_and_raises():
+    async with transacting() as (cluster, producer):
+        cluster.once(ProduceRequest, cluster.refuse(ErrorCode.INVALID_RECORD))
+        with pytest.raises(TransactionAbortableError):
+            async with producer.transaction():
+                await producer.send("orders", b"bad")
+        async with producer.transaction():
+            await producer.send("orders", b"good")
+
+    assert cluster.committed == [b"good"]
+
+
+@virtual_time
+async def test_a_block_of_a_producer_that_was_replaced_says_so():
+    async with transacting() as (cluster, first):
+        with pytest.raises(ProducerFencedError):
+            async with first.transaction():
+                async with make_producer(cluster, transactional_id="billing"):
+                    pass
+                await first.send("orders", b"late")
+
+    assert cluster.committed == []
+
+
+# -- the version changes -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
+@virtual_time
+async def test_a_cluster_that_changes_its_version_is_followed(before, after):
+    async with transacting(before, metadata_max_age_ms=1000) as (cluster, producer):
+        await run_transaction(producer, b"a")
+        await asyncio.sleep(2)
+        await run_transaction(producer, b"b")
+        cluster.use_version(after)
+        await asyncio.sleep(2)
+        await run_transaction(producer, b"c")
+        await run_transaction(producer, b"d")
+
+    assert cluster.committed == [b"a", b"b", b"c", b"d"]
+    versions = [one.version >= 5 for one in cluster.requests(EndTxnRequest)]
+    assert versions == [before == 2, before == 2, after == 2, after == 2]
+    assert len(cluster.requests(InitProducerIdRequest)) == FIRST_INIT + 1
+
+
+# -- prepared transactions ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_commit", [True, False])
+@BOTH
+@virtual_time
+async def test_a_prepared_transaction_is_ended_by_another_producer(version, is_commit):
+    async with transacting(version) as (cluster, producer):
+        await producer.begin_transaction()
+        await producer.send("orders", b"a")
+        prepared = await producer.prepare_transaction()
+        with pytest.raises(StateError, match="complete_transaction"):
+            await producer.send("orders", b"more")
+        async with make_producer(cluster) as other:
+            await other.complete_transaction(prepared, commit=is_commit)
+            await other.complete_transaction(prepared, commit=is_commit)
+            with pytest.raises(PreparedTransactionEndedError, match="was ended otherwise"):
+                await other.complete_transaction(prepared, commit=not is_commit)
+
+    assert cluster.ends == [is_commit]
+    assert (cluster.committed, cluster.aborted) == (([b"a"], []) if is_commit else ([], [b"a"]))
+
+
+@BOTH
+@virtual_time
+async def test_a_producer_completes_its_own_prepared_transaction_and_goes_on(version):
+    async with transacting(version) as (cluster, producer):
+        await producer.begin_transaction()
+        await producer.send("orders", b"a")
+        await producer.complete_transaction(await producer.prepare_transaction())
+        await run_transaction(producer, b"b")
+
+    assert cluster.committed == [b"a", b"b"]
+
+
+@virtual_time
+async def test_closing_leaves_a_prepared_transaction_to_others():
+    async with transacting() as (cluster, producer):
+        await producer.begin_transaction()
+        await producer.send("orders", b"a")
+        await producer.prepare_transaction()
+
+    assert cluster.ends == []
