@@ -30,8 +30,6 @@ VALUES = {
     "key.deserializer": "org.apache.kafka.common.serialization.StringDeserializer",
     "value.deserializer": "org.apache.kafka.common.serialization.ByteArrayDeserializer",
 }
-# A transactional id is refused, since pyk has no transactions.
-REFUSED = {"transactional.id"}
 
 
 def properties(client: str) -> dict[str, str]:
@@ -39,7 +37,6 @@ def properties(client: str) -> dict[str, str]:
     return {
         name: VALUES.get(name, default if default is not None else "something")
         for name, default in KAFKA[client].items()
-        if name not in REFUSED
     }
 
 
@@ -54,7 +51,7 @@ def test_all_configurations_of_kafka_are_accepted_with_their_defaults_and_one_wa
     text = record.getMessage()
     for name in KAFKA[client]:
         is_option = name.replace(".", "_") in config.options()
-        assert is_option or name in REFUSED or name in text, name
+        assert is_option or name in text, name
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -30,6 +30,7 @@ from pyk.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.messages.produce import ProduceRequest
 from pyk.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from pyk.runtime.network import MemoryNetwork
 from pyk.runtime.virtual_time import virtual_time
 from support.producing_cluster import make_producer
 from support.scripted_broker import CLOSE, SILENCE
@@ -39,6 +40,10 @@ BOTH = pytest.mark.parametrize("version", [1, 2])
 GROUP = ConsumerGroupMetadata("billing", 3, "member-1")
 READ = TopicPartition("payments", 0)
 FIRST_INIT = 1
+
+
+def make_cluster(version: int = 2) -> TransactionalCluster:
+    return TransactionalCluster(MemoryNetwork(latency=0.001), version=version)
 
 
 async def run_transaction(producer: AsyncProducer[Any, Any], *values: bytes) -> None:
@@ -158,17 +163,11 @@ async def test_a_producer_without_a_transactional_id_has_no_transactions():
 
 @virtual_time
 async def test_send_before_the_initialization_raises_at_once():
-    async with TransactionalCluster_() as cluster:
+    async with make_cluster() as cluster:
         producer = make_producer(cluster, transactional_id="billing")
         with pytest.raises(StateError, match="init_transactions"):
             await producer.send("orders", b"early")
         await producer.close()
-
-
-def TransactionalCluster_() -> TransactionalCluster:  # noqa: N802
-    from pyk.runtime.network import MemoryNetwork  # noqa: PLC0415
-
-    return TransactionalCluster(MemoryNetwork(latency=0.001))
 
 
 # -- lost answers ----------------------------------------------------------------------------------
@@ -212,8 +211,7 @@ LOST = [
 @pytest.mark.parametrize("is_applied", [True, False], ids=["applied", "not applied"])
 @virtual_time
 async def test_a_lost_answer_changes_nothing(lost, how, is_applied):
-    async with TransactionalCluster_() as cluster:
-        cluster.use_version(lost.version)
+    async with make_cluster(lost.version) as cluster:
         cluster.add_topic("orders", [1, 2, 3])
         answer = apply_and(how, getattr(cluster, lost.handler)) if is_applied else how
         cluster.once(lost.request, answer)
@@ -342,7 +340,7 @@ async def test_a_batch_that_comes_before_the_markers_of_the_transaction_before_i
     assert cluster.committed == [b"a"]
 
 
-# -- errors that abort, and errors that end ----------------------------------------------------------
+# -- errors that abort, and errors that end --------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -393,9 +391,7 @@ async def test_a_batch_that_fails_makes_the_transaction_abortable_and_the_produc
 @virtual_time
 async def test_offsets_that_the_group_refuses_make_the_transaction_abortable(version, code):
     async with transacting(version) as (cluster, producer):
-        cluster.once(
-            TxnOffsetCommitRequest, lambda request: cluster.answer_offsets(request, code)
-        )
+        cluster.once(TxnOffsetCommitRequest, lambda request: cluster.answer_offsets(request, code))
         await producer.begin_transaction()
         await producer.send("orders", b"a")
         with pytest.raises(TransactionAbortableError):
@@ -431,11 +427,9 @@ async def test_a_later_producer_of_the_same_id_takes_over(version):
 
 @virtual_time
 async def test_an_initialization_that_is_refused_may_be_tried_again():
-    async with TransactionalCluster_() as cluster:
+    async with make_cluster() as cluster:
         cluster.add_topic("orders", [1, 2, 3])
-        refusal = InitProducerIdResponse(
-            error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        )
+        refusal = InitProducerIdResponse(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         cluster.once(InitProducerIdRequest, refusal)
         producer = make_producer(cluster, transactional_id="billing")
         with pytest.raises(KafkaError, match="TRANSACTIONAL_ID_AUTHORIZATION_FAILED"):
@@ -466,7 +460,7 @@ async def test_a_record_that_expires_makes_the_transaction_abortable(version):
     assert cluster.committed == [b"next"]
 
 
-# -- timeouts and cancellation -------------------------------------------------------------------------
+# -- timeouts and cancellation ---------------------------------------------------------------------
 
 
 @BOTH
@@ -478,7 +472,7 @@ async def test_a_commit_that_timed_out_is_waited_for_by_the_next_call(version):
         await producer.send("orders", b"a")
         with pytest.raises(KafkaTimeoutError, match="call it again"):
             await producer.commit_transaction(timeout=0.5)
-        with pytest.raises(StateError, match=r"commit_transaction\(\) is still being done"):
+        with pytest.raises(StateError, match=r"call commit_transaction\(\) again"):
             await producer.abort_transaction()
         await producer.commit_transaction()
         await run_transaction(producer, b"b")
@@ -503,7 +497,7 @@ async def test_a_commit_that_succeeded_unseen_cannot_be_aborted(version):
     assert cluster.committed == [b"a"]
 
 
-@pytest.mark.parametrize("moment", [number / 2000 for number in range(0, 24)])
+@pytest.mark.parametrize("moment", [number / 2000 for number in range(24)])
 @BOTH
 @virtual_time
 async def test_a_call_that_is_cancelled_goes_on_and_may_be_made_again(version, moment):
@@ -520,7 +514,7 @@ async def test_a_call_that_is_cancelled_goes_on_and_may_be_made_again(version, m
         assert sorted(cluster.committed) == [b"a", b"b"]
 
 
-@pytest.mark.parametrize("moment", [number / 2000 for number in range(0, 24)])
+@pytest.mark.parametrize("moment", [number / 2000 for number in range(24)])
 @BOTH
 @virtual_time
 async def test_a_block_that_is_cancelled_commits_or_aborts_as_a_whole(version, moment):
@@ -540,7 +534,22 @@ async def test_a_block_that_is_cancelled_commits_or_aborts_as_a_whole(version, m
     assert not cluster.is_ongoing
 
 
-# -- the block ---------------------------------------------------------------------------------------
+# -- the block -------------------------------------------------------------------------------------
+
+
+async def write_and_fail(producer: AsyncProducer[Any, Any], value: bytes) -> None:
+    async with producer.transaction():
+        await producer.send_and_wait("orders", value)
+        raise ZeroDivisionError
+
+
+async def be_replaced_in_a_block(
+    cluster: TransactionalCluster, producer: AsyncProducer[Any, Any]
+) -> None:
+    async with producer.transaction():
+        async with make_producer(cluster, transactional_id="billing"):
+            pass
+        await producer.send("orders", b"late")
 
 
 @BOTH
@@ -550,9 +559,7 @@ async def test_a_block_commits_at_its_end_and_aborts_after_an_error(version):
         async with producer.transaction():
             await producer.send("orders", b"good")
         with pytest.raises(ZeroDivisionError):
-            async with producer.transaction():
-                await producer.send_and_wait("orders", b"bad")
-                raise ZeroDivisionError
+            await write_and_fail(producer, b"bad")
         async with producer.transaction():
             await producer.send("orders", b"good again")
 
@@ -577,15 +584,12 @@ async def test_a_block_whose_commit_is_refused_aborts_and_raises():
 async def test_a_block_of_a_producer_that_was_replaced_says_so():
     async with transacting() as (cluster, first):
         with pytest.raises(ProducerFencedError):
-            async with first.transaction():
-                async with make_producer(cluster, transactional_id="billing"):
-                    pass
-                await first.send("orders", b"late")
+            await be_replaced_in_a_block(cluster, first)
 
     assert cluster.committed == []
 
 
-# -- the version changes -----------------------------------------------------------------------------
+# -- the version changes ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
@@ -606,7 +610,7 @@ async def test_a_cluster_that_changes_its_version_is_followed(before, after):
     assert len(cluster.requests(InitProducerIdRequest)) == FIRST_INIT + 1
 
 
-# -- prepared transactions ---------------------------------------------------------------------------
+# -- prepared transactions -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("is_commit", [True, False])

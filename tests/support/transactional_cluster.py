@@ -56,6 +56,7 @@ class TransactionalCluster(ProducingCluster):
         self.aborted: list[bytes] = []
         self.offsets: dict[tuple[str, str, int], int] = {}
         self.ends: list[bool] = []
+        self._may_repeat = False
         self._written: list[bytes] = []
         self._offsets: dict[tuple[str, str, int], int] = {}
         self.on(ApiVersionsRequest, self._api_versions)
@@ -71,11 +72,14 @@ class TransactionalCluster(ProducingCluster):
         self.features_epoch += 1
 
     def init_producer_id(self, request: InitProducerIdRequest) -> InitProducerIdResponse:
+        if request.transactional_id is None:
+            return self._init_producer_id(request)
         if request.producer_id >= 0 and request.producer_epoch != self.epoch:
             return InitProducerIdResponse(error_code=ErrorCode.PRODUCER_FENCED)
         if self.is_ongoing:
             self._finish(is_commit=False)
         self.epoch += 1
+        self._may_repeat = False
         return InitProducerIdResponse(producer_id=PRODUCER_ID, producer_epoch=self.epoch)
 
     def add_partitions(self, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
@@ -124,15 +128,16 @@ class TransactionalCluster(ProducingCluster):
         return TxnOffsetCommitResponse(topics=topics)
 
     def end(self, request: EndTxnRequest) -> EndTxnResponse:
-        raises_epoch = self.received[-1].version >= 5
-        if raises_epoch and request.producer_epoch == self.epoch - 1 and self.ends:
+        raises_epoch = any(one.message is request and one.version >= 5 for one in self.received)
+        if raises_epoch and request.producer_epoch == self.epoch - 1 and self._may_repeat:
             code = ErrorCode.NONE if self.ends[-1] == request.committed else 48
             return EndTxnResponse(
                 error_code=code, producer_id=PRODUCER_ID, producer_epoch=self.epoch
             )
         if code := self._judge_epoch(request.producer_epoch):
             return EndTxnResponse(error_code=code)
-        if not self.is_ongoing:
+        may_be_empty = raises_epoch and not request.committed
+        if not (self.is_ongoing or may_be_empty):
             is_repeated = bool(self.ends) and self.ends[-1] == request.committed
             return EndTxnResponse(error_code=0 if is_repeated else ErrorCode.INVALID_TXN_STATE)
         self._finish(is_commit=request.committed)
@@ -142,6 +147,7 @@ class TransactionalCluster(ProducingCluster):
         return EndTxnResponse(producer_id=PRODUCER_ID, producer_epoch=self.epoch)
 
     def _finish(self, *, is_commit: bool) -> None:
+        self._may_repeat = True
         self.ends.append(is_commit)
         (self.committed if is_commit else self.aborted).extend(self._written)
         if is_commit:

@@ -90,9 +90,29 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest_of_kafka() -> None:
         ProducerConfig.from_properties({"bootstrap.servers": SERVERS, "sasl.mechanisms": "PLAIN"})
 
 
-def test_a_transactional_id_is_refused_because_its_promise_would_not_hold() -> None:
-    with pytest.raises(ConfigurationError, match="no transactions"):
-        ProducerConfig.from_properties({"bootstrap.servers": SERVERS, "transactional.id": "t"})
+def test_transactional_ids_are_taken_with_what_belongs_to_them() -> None:
+    config = ProducerConfig.from_properties(
+        {
+            "bootstrap.servers": SERVERS,
+            "transactional.id": "billing",
+            "transaction.timeout.ms": "5000",
+        }
+    )
+
+    assert (config.transactional_id, config.transaction_timeout_ms) == ("billing", 5000)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"transactional.id": "t", "acks": "1"}, "needs acks='all'"),
+        ({"transactional.id": "t", "enable.idempotence": "false"}, "needs enable_idempotence"),
+        ({"transaction.two.phase.commit.enable": "true"}, "needs a transactional_id"),
+    ],
+)
+def test_transactions_need_what_keeps_them_whole(options: dict[str, str], reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=reason):
+        ProducerConfig.from_properties({"bootstrap.servers": SERVERS, **options})
 
 
 # -- names of Java classes -------------------------------------------------------------------------

@@ -124,7 +124,7 @@ class AsyncProducer(ProducerFace[K, V], AsyncSendPath, AsyncContext):
         Raises :class:`KafkaTimeoutError` after ``timeout`` seconds (``max_block_ms``), as all calls
         about transactions do: the call goes on, and made again it waits on.
         """
-        await self._core.transactions.initialize(checked_timeout(timeout))
+        await self._core.init_transactions(checked_timeout(timeout))
 
     async def begin_transaction(self, timeout: float | None = None) -> None:
         """Begin a transaction: what is sent from now on becomes visible with its commit.

@@ -359,6 +359,11 @@ class ProducerCore:
             raise StateError("the producer has no transactions: give it a transactional_id")
         return self._transactions
 
+    async def init_transactions(self, timeout: float | None) -> None:
+        """Connect, and get the producer id of transactions."""
+        _ = self.transactions  # which raises if there are none
+        await self.start(timeout)
+
     async def complete_transaction(
         self, prepared: PreparedTransaction, is_commit: bool, timeout: float | None
     ) -> None:

@@ -135,7 +135,7 @@ class Producer(ProducerFace[K, V], BlockingSendPath, BlockingContext):
         Raises :class:`KafkaTimeoutError` after ``timeout`` seconds (``max_block_ms``), as all calls
         about transactions do: the call goes on, and made again it waits on.
         """
-        self._thread.call(self._core.transactions.initialize(checked_timeout(timeout)))
+        self._thread.call(self._core.init_transactions(checked_timeout(timeout)))
 
     def begin_transaction(self, timeout: float | None = None) -> None:
         """Begin a transaction: what is sent from now on becomes visible with its commit.

@@ -7,8 +7,8 @@ Four things may follow from an error:
 * ``ABORT``: the transaction cannot be committed any more; after an abort the producer goes on.
 * ``FAIL``: another producer has taken over, or nothing this producer can do would help.
 
-The tables are those of Kafka's ``TransactionManager`` (4.x), so what is retriable there is here;
-what a table does not list and is not retriable is fatal, for nobody knows what it leaves behind.
+The tables are those of Kafka's ``TransactionManager`` (4.x), with one difference that is noted
+below. What they do not list and is not retriable is fatal: nobody knows what it leaves behind.
 """
 
 from __future__ import annotations
@@ -71,7 +71,12 @@ _ABORT = {
         ErrorCode.STALE_MEMBER_EPOCH,
         ErrorCode.UNKNOWN_MEMBER_ID,
     },
-    TransactionRequest.END: {ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.UNKNOWN_PRODUCER_ID},
+    TransactionRequest.END: {
+        # It is not committed: in version 2, brokers say this of a transaction that timed out.
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.TRANSACTION_ABORTABLE,
+        ErrorCode.UNKNOWN_PRODUCER_ID,
+    },
     TransactionRequest.PRODUCE: set(),
 }
 

@@ -7,7 +7,12 @@ from typing import Any, Protocol
 
 import attrs
 
-from pyk.clients.errors import KafkaError, ProducerFencedError, error_for
+from pyk.clients.errors import (
+    InvalidTxnStateError,
+    KafkaError,
+    ProducerFencedError,
+    error_for,
+)
 from pyk.clients.producer.sending.sequences import ProducerIdentity
 from pyk.clients.producer.transactions.meanings import Meaning, TransactionRequest, meaning_of_code
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition, by_topic
@@ -78,9 +83,13 @@ class CoordinatorCall:
                 f"{self.transactional_id!r} has taken over, or the transaction took longer than "
                 "its transaction_timeout_ms: close this producer"
             )
+        if at.code is ErrorCode.INVALID_TXN_STATE and self.request is TransactionRequest.END:
+            return InvalidTxnStateError(
+                f"EndTxn: the transaction of {self.transactional_id!r} is not open any more; "
+                "perhaps it took longer than its transaction_timeout_ms"
+            )
         error = error_for(at.code, topic=at.topic, partition=at.partition)
-        about_group = self.group_id is not None
-        error.group_id = self.group_id if about_group else None
+        error.group_id = self.group_id
         error.args = (f"{self.request.value}: {error.args[0]}",)
         return error
 

@@ -56,7 +56,7 @@ class State(Enum):
 _MOVES = {
     State.UNINITIALIZED: {State.INITIALIZING},
     # Back, if it was the first time and is refused: nothing is open, so the call may be repeated.
-    State.INITIALIZING: {State.UNINITIALIZED, State.READY, State.PREPARED},
+    State.INITIALIZING: {State.UNINITIALIZED, State.READY},
     State.READY: {State.INITIALIZING, State.IN_TRANSACTION},
     State.IN_TRANSACTION: {
         State.PREPARED,
@@ -210,6 +210,7 @@ class TransactionState:
 
     def ended(self, identity: ProducerIdentity | None = None) -> None:
         """Learn that the transaction has ended; version 2 names the identity of the next one."""
+        self.check(State.COMMITTING, State.ABORTING)
         if identity is not None:
             self.identity = identity
         self._move(State.READY)

@@ -16,7 +16,9 @@ from pyk.clients.producer.sending.identity import (
     IdentityPolicy,
     NoIdentity,
 )
-from pyk.clients.producer.sending.sequences import MAX_EPOCH, PartitionSequence, ProducerIdentity
+from pyk.clients.producer.sending.partition_queue import PartitionQueue
+from pyk.clients.producer.sending.sequences import MAX_EPOCH, ProducerIdentity
+from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.init_producer_id import InitProducerIdResponse
 from pyk.protocol.messages.produce import (
@@ -44,34 +46,39 @@ def answer(policy: IdentityPolicy, response: Message) -> None:
     request.answered(response)
 
 
-def numbers(sequence: PartitionSequence) -> tuple[int, int, int]:
+def new_queue() -> PartitionQueue:
+    return PartitionQueue(TopicPartition("orders", 0), must_restart=True)
+
+
+def numbers(queue: PartitionQueue) -> tuple[int, int, int]:
+    sequence = queue.sequence
     return sequence.producer_id, sequence.epoch, sequence.next_sequence
 
 
 def test_without_an_identity_an_order_begins_at_once_and_has_no_numbers():
-    policy, sequence = NoIdentity(), PartitionSequence()
+    policy, queue = NoIdentity(), new_queue()
 
-    assert policy.begin_order(sequence)
+    assert policy.begin_order(queue)
 
-    assert not sequence.is_numbered()
+    assert not queue.sequence.is_numbered()
     assert policy.next_request() is None
 
 
 def test_an_order_waits_for_the_first_producer_id():
-    policy, sequence = IdempotentIdentity(), PartitionSequence()
-    assert not policy.begin_order(sequence)
+    policy, queue = IdempotentIdentity(), new_queue()
+    assert not policy.begin_order(queue)
 
     answer(policy, InitProducerIdResponse(producer_id=7, producer_epoch=3))
 
-    assert policy.begin_order(sequence)
-    assert numbers(sequence) == (7, 3, 0)
+    assert policy.begin_order(queue)
+    assert numbers(queue) == (7, 3, 0)
 
 
 def test_a_partition_raises_its_own_epoch():
     policy = make_identity(ProducerIdentity(7, 0))
-    restarted, other = PartitionSequence(), PartitionSequence()
-    for sequence in (restarted, other):
-        policy.begin_order(sequence)
+    restarted, other = new_queue(), new_queue()
+    for queue in (restarted, other):
+        policy.begin_order(queue)
 
     assert policy.begin_order(restarted)
 
@@ -80,16 +87,16 @@ def test_a_partition_raises_its_own_epoch():
 
 
 def test_after_the_last_epoch_a_partition_needs_another_producer_id():
-    policy, sequence = make_identity(ProducerIdentity(7, MAX_EPOCH)), PartitionSequence()
-    policy.begin_order(sequence)
+    policy, queue = make_identity(ProducerIdentity(7, MAX_EPOCH)), new_queue()
+    policy.begin_order(queue)
 
-    assert not policy.begin_order(sequence)
-    assert sequence.needs_new_producer_id
+    assert not policy.begin_order(queue)
+    assert queue.sequence.needs_new_producer_id
 
     policy.received(ProducerIdentity(8, 0))
-    assert policy.begin_order(sequence)
-    assert not sequence.needs_new_producer_id
-    assert numbers(sequence) == (8, 0, 0)
+    assert policy.begin_order(queue)
+    assert not queue.sequence.needs_new_producer_id
+    assert numbers(queue) == (8, 0, 0)
 
 
 def test_a_refusal_is_raised_and_changes_nothing():
@@ -99,7 +106,7 @@ def test_a_refusal_is_raised_and_changes_nothing():
     with pytest.raises(ClusterAuthorizationFailedError):
         answer(policy, InitProducerIdResponse(error_code=code, producer_id=7, producer_epoch=0))
 
-    assert not policy.begin_order(PartitionSequence())
+    assert not policy.begin_order(new_queue())
 
 
 @pytest.mark.parametrize(("producer_id", "epoch"), [(-1, 0), (7, -1)])
@@ -119,11 +126,11 @@ class Transaction(IdempotentIdentity):
     partitions_admitted: int = 0
     must_abort: bool = False
 
-    def begin_order(self, sequence):
+    def begin_order(self, queue):
         if self.partitions_admitted == 0 or self.must_abort:
             return False
         self.partitions_admitted -= 1
-        sequence.start(self.identity)
+        queue.sequence.start(self.identity)
         return True
 
     def keeps_place(self, queue, batch, outcome):

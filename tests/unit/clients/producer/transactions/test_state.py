@@ -1,0 +1,217 @@
+"""The states of a transactional producer: which calls are allowed, and what answers do to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pyk.clients.errors import (
+    InvalidRecordError,
+    KafkaError,
+    ProducerFencedError,
+    StateError,
+    TransactionAbortableError,
+)
+from pyk.clients.producer.sending.sequences import ProducerIdentity
+from pyk.clients.producer.transactions.meanings import Meaning
+from pyk.clients.producer.transactions.state import State, TransactionState
+from pyk.clients.topic_partition import TopicPartition
+
+PARTITION = TopicPartition("orders", 0)
+FIRST, NEXT = ProducerIdentity(7, 0), ProducerIdentity(7, 1)
+FENCED = ProducerFencedError("another one")
+
+
+def make_state(target: State, version: int = 2) -> TransactionState:
+    """Return a state that was moved there by calls and answers."""
+    state = TransactionState("billing")
+    steps: dict[State, list[Callable[[], object]]] = {
+        State.UNINITIALIZED: [],
+        State.INITIALIZING: [state.begin_initialization],
+    }
+    ready = [state.begin_initialization, lambda: state.initialized(FIRST)]
+    steps[State.READY] = ready
+    steps[State.IN_TRANSACTION] = [*ready, state.begin]
+    steps[State.PREPARED] = [*ready, state.begin, state.prepare]
+    steps[State.COMMITTING] = [*ready, state.begin, state.begin_commit]
+    steps[State.ABORTING] = [*ready, state.begin, state.begin_abort]
+    fails = lambda: state.failed(InvalidRecordError("bad"), Meaning.ABORT)  # noqa: E731
+    steps[State.MUST_ABORT] = [*ready, state.begin, fails]
+    steps[State.FAILED] = [*ready, lambda: state.failed(FENCED, Meaning.FAIL)]
+    state.use(version)
+    for step in steps[target]:
+        step()
+    assert state.state is target
+    return state
+
+
+CALLS: dict[str, tuple[Callable[[TransactionState], object], set[State], State]] = {
+    "begin_initialization": (
+        lambda state: state.begin_initialization(),
+        {State.UNINITIALIZED, State.READY},
+        State.INITIALIZING,
+    ),
+    "begin": (lambda state: state.begin(), {State.READY}, State.IN_TRANSACTION),
+    "prepare": (lambda state: state.prepare(), {State.IN_TRANSACTION}, State.PREPARED),
+    "begin_commit": (
+        lambda state: state.begin_commit(),
+        {State.IN_TRANSACTION, State.PREPARED},
+        State.COMMITTING,
+    ),
+    "begin_abort": (
+        lambda state: state.begin_abort(),
+        {State.IN_TRANSACTION, State.PREPARED, State.MUST_ABORT},
+        State.ABORTING,
+    ),
+    "ended": (lambda state: state.ended(), {State.COMMITTING, State.ABORTING}, State.READY),
+}
+
+
+@pytest.mark.parametrize("start", State, ids=lambda state: state.name)
+@pytest.mark.parametrize("name", CALLS)
+def test_each_call_is_allowed_in_its_states_only(name: str, start: State) -> None:
+    call, allowed, target = CALLS[name]
+    state = make_state(start)
+
+    if start in allowed:
+        call(state)
+        assert state.state is target
+        return
+    expected = {
+        State.MUST_ABORT: TransactionAbortableError,
+        State.FAILED: ProducerFencedError,
+    }.get(start, StateError)
+    with pytest.raises(expected):
+        call(state)
+    assert state.state is start
+
+
+@pytest.mark.parametrize("start", State, ids=lambda state: state.name)
+def test_a_fatal_error_ends_the_producer_in_every_state(start: State) -> None:
+    state = make_state(start)
+
+    error = state.failed(FENCED, Meaning.FAIL)
+
+    assert state.state is State.FAILED
+    assert error.fatal
+    assert not error.retriable
+    assert not error.txn_requires_abort
+
+
+@pytest.mark.parametrize("start", [State.IN_TRANSACTION, State.COMMITTING, State.MUST_ABORT])
+def test_an_error_of_a_transaction_asks_for_an_abort_and_names_the_first_cause(
+    start: State,
+) -> None:
+    told: list[KafkaError] = []
+    state = make_state(start)
+    state.on_error = told.append
+
+    error = state.failed(InvalidRecordError("worse"), Meaning.ABORT)
+
+    assert state.state is State.MUST_ABORT
+    assert error.txn_requires_abort
+    assert isinstance(error.__cause__, InvalidRecordError)
+    assert str(error.__cause__) == ("bad" if start is State.MUST_ABORT else "worse")
+    assert len(told) == (0 if start is State.MUST_ABORT else 1)
+
+
+def test_an_abort_that_the_coordinator_refuses_ends_the_producer() -> None:
+    state = make_state(State.ABORTING)
+
+    assert state.failed(InvalidRecordError("bad"), Meaning.ABORT).fatal
+    assert state.state is State.FAILED
+
+
+def test_a_batch_that_fails_while_it_is_dropped_changes_nothing() -> None:
+    state = make_state(State.ABORTING)
+
+    state.batch_failed(InvalidRecordError("dropped"), Meaning.ABORT, was_sent=False)
+
+    assert state.state is State.ABORTING
+
+
+def test_the_first_initialization_may_be_repeated_and_a_later_one_may_not() -> None:
+    first = make_state(State.INITIALIZING)
+    later = make_state(State.READY)
+    later.begin_initialization()
+
+    first.not_initialized(InvalidRecordError("refused"))
+    later.not_initialized(InvalidRecordError("refused"))
+
+    assert (first.state, later.state) == (State.UNINITIALIZED, State.FAILED)
+
+
+# -- partitions ------------------------------------------------------------------------------------
+
+
+def test_in_version_2_a_partition_is_admitted_at_once_and_starts_the_transaction() -> None:
+    state = make_state(State.IN_TRANSACTION, version=2)
+
+    assert state.admits(PARTITION)
+    assert state.has_to_end
+    assert state.partitions_to_add() == []
+
+
+def test_in_version_1_a_partition_waits_until_it_is_added() -> None:
+    state = make_state(State.IN_TRANSACTION, version=1)
+
+    assert not state.admits(PARTITION)
+    assert state.partitions_to_add() == [PARTITION]
+    assert not state.has_to_end
+    state.added([PARTITION])
+
+    assert state.admits(PARTITION)
+    assert state.partitions_to_add() == []
+    assert state.has_to_end
+
+
+@pytest.mark.parametrize("start", [State.READY, State.PREPARED, State.ABORTING, State.MUST_ABORT])
+def test_no_partition_is_admitted_outside_of_an_open_transaction(start: State) -> None:
+    assert not make_state(start).admits(PARTITION)
+
+
+def test_an_abort_ends_what_may_have_been_added_and_a_commit_what_was() -> None:
+    state = make_state(State.IN_TRANSACTION, version=1)
+    state.request_sent()
+    assert not state.has_to_end
+
+    state.begin_abort()
+
+    assert state.has_to_end
+
+
+# -- epochs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("version", "needs_epoch"), [(1, True), (2, False)])
+def test_a_lost_answer_asks_for_another_epoch_in_version_1(version: int, needs_epoch: bool) -> None:
+    state = make_state(State.COMMITTING, version)
+
+    state.answer_lost()
+    state.ended()
+
+    assert state.must_initialize is needs_epoch
+
+
+@pytest.mark.parametrize(("version", "needs_epoch"), [(1, True), (2, False)])
+def test_an_abort_after_an_error_asks_for_another_epoch_in_version_1(
+    version: int, needs_epoch: bool
+) -> None:
+    state = make_state(State.MUST_ABORT, version)
+    state.begin_abort()
+
+    state.ended(NEXT if version == 2 else None)
+
+    assert state.must_initialize is needs_epoch
+    assert state.identity == (NEXT if version == 2 else FIRST)
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
+def test_another_version_asks_for_another_epoch(before: int, after: int) -> None:
+    state = make_state(State.READY, before)
+    assert not state.must_initialize
+
+    state.use(after)
+
+    assert state.must_initialize
