@@ -48,7 +48,7 @@ def broker(  # noqa: PLR0917 - click passes them by name
     data_dir: str | None,
     configs: tuple[str, ...],
 ) -> None:
-    """Run a broker for development and tests, until Ctrl-C or SIGTERM.
+    """Run a broker for development and tests, until Ctrl-C, SIGTERM or the end of its terminal.
 
     Prints one line, READY host:port, once clients can connect.
     """
@@ -94,7 +94,14 @@ async def _serve(cluster: AsyncCluster) -> None:
 
 
 def _stop_signals() -> Iterable[signal.Signals]:
-    return signal.SIGINT, signal.SIGTERM
+    """Return the signals that stop a broker, as they do Apache Kafka.
+
+    SIGHUP says that the terminal is gone, unless ``nohup`` has the process ignore it.
+    """
+    yield signal.SIGINT
+    yield signal.SIGTERM
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        yield signal.SIGHUP
 
 
 def _explain(error: OSError, host: str, port: int) -> str:

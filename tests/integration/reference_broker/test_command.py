@@ -33,12 +33,29 @@ def test_it_prints_only_the_ready_line_to_standard_output(tmp_path: Path) -> Non
     assert broker.ready == f"READY {broker.bootstrap}\n"
 
 
-def test_ctrl_c_stops_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGHUP])
+def test_ctrl_c_and_the_end_of_its_terminal_stop_it_cleanly(
+    tmp_path: Path, sent: signal.Signals
+) -> None:
     with BrokerProcess(tmp_path) as broker:
-        broker.process.send_signal(signal.SIGINT)
+        broker.process.send_signal(sent)
         _, err = broker.process.communicate(timeout=10)
 
     assert (broker.process.returncode, err) == (0, "")
+    assert (tmp_path / "node0" / ".kafka_cleanshutdown").exists()
+
+
+def test_with_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does: children inherit it
+    try:
+        with BrokerProcess(tmp_path) as broker:
+            broker.process.send_signal(signal.SIGHUP)
+            host, _, port = broker.bootstrap.partition(":")
+
+            socket.create_connection((host, int(port)), timeout=5).close()
+            assert broker.terminate() == (0, "", "")
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_the_ready_line_has_the_advertised_address(tmp_path: Path) -> None:
