@@ -8,11 +8,13 @@ Three rules hold:
 3. A flush that fails is final. The operating system may have dropped what it could not write, and
    the next flush would succeed without it, so the log is out of use until it is opened again.
    One that could not begin (no space, no file descriptor left) dropped nothing: the next append
-   that asks for a flush, or the next maintenance, begins it.
+   that asks for a flush, or the next maintenance, begins it. Where there will never be one, because
+   the directory is gone or must not be written, waiting would be a silence: that fails at once.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -25,6 +27,8 @@ from pyk.runtime.filesystem.atomic_write import PendingWrite
 from pyk.runtime.filesystem.interface import File, FileSystem
 
 log = logging.getLogger(__name__)
+
+OUT_OF_RESOURCES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 FLUSHES_AT_ONCE = 8
 """Each holds four files open, so there must not be one for each log."""
@@ -252,7 +256,7 @@ class LogFlusher:
         self._is_queued = False
         if self._is_closed:
             pass  # the log is gone, and its files may be too
-        elif error is not None and flush is None and self._when_flushed is None:
+        elif flush is None and self._when_flushed is None and _may_pass(error):
             log.warning("Could not begin to flush %s, will try again: %s", self._name, error)
         else:
             if error is not None:
@@ -286,3 +290,8 @@ class LogFlusher:
             error,
         )
         self.failure = StorageError(f"cannot flush {self._name}: {error}")
+
+
+def _may_pass(error: BaseException | None) -> bool:
+    """Whether what could not begin may begin later: once there is space or a descriptor."""
+    return isinstance(error, OSError) and error.errno in OUT_OF_RESOURCES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 
 import pytest
 
@@ -235,6 +236,18 @@ def test_flush_that_could_not_begin_is_tried_again(caplog, operation, file, numb
     log.flusher.request(0)
 
     assert (log.safe_offset, log.recovery_point) == (2, 2)
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EROFS, errno.EACCES, errno.EIO])
+def test_flush_that_will_never_begin_takes_the_log_offline(number):
+    filesystem = FaultyFileSystem(MemoryFileSystem())
+    log = open_log(filesystem, flush_messages=1)
+    filesystem.on("open", "*.index").fail(number)
+
+    append(log, b"0")
+
+    assert log.failure is not None
+    assert os.strerror(number) in str(log.failure)
 
 
 def test_last_flush_of_a_log_fails_if_it_cannot_begin():
