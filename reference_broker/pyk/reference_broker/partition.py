@@ -191,6 +191,18 @@ class Partition:
         self._notify()
         return result
 
+    def expect_transaction(
+        self, producer_id: int, producer_epoch: int, base_sequence: int, *, begins_at_zero: bool
+    ) -> None:
+        """Note a batch that opens a transaction once the coordinator has agreed (KIP-890).
+
+        Until one is appended, none with a higher sequence number is. ``begins_at_zero``: the
+        producer begins its sequences again with each transaction (version 2).
+        """
+        self.log.expect_transaction(
+            producer_id, producer_epoch, base_sequence, begins_at_zero=begins_at_zero
+        )
+
     def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
         """Return whether a producer has written here in a transaction of this epoch, still open."""
         return self.log.producers.has_open_transaction(producer_id, producer_epoch)

@@ -264,6 +264,30 @@ async def test_a_lost_coordinator_lets_producers_ask_again(
     assert await write(client, producer, 0) == [0]
 
 
+async def test_a_batch_does_not_overtake_one_that_could_not_be_verified(
+    cluster: AsyncCluster, client: RawClient
+) -> None:
+    producer = await begun(client)
+    await add(client, producer, 0)
+    cluster.faults.on("AddPartitionsToTxn").once().close()
+
+    assert await write(client, producer, 0, sequence=5) == [ErrorCode.NOT_ENOUGH_REPLICAS]
+    assert await write(client, producer, 0, sequence=6) == [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
+    assert await write(client, producer, 0, sequence=5) == [0]
+    assert await write(client, producer, 0, sequence=6) == [0]
+
+
+async def test_a_version_2_producer_begins_at_sequence_zero_in_every_partition(
+    client: RawClient,
+) -> None:
+    producer = await begun(client)
+
+    later = await write(client, producer, 0, sequence=1, version=12)
+
+    assert later == [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
+    assert await write(client, producer, 0, sequence=0, version=12) == [0]
+
+
 @pytest.mark.parametrize("fault", ["close", "apply_then_lose_response", "NOT_LEADER_OR_FOLLOWER"])
 async def test_markers_are_sent_until_they_are_written(
     cluster: AsyncCluster, client: RawClient, fault: str

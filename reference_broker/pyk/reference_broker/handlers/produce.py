@@ -120,6 +120,9 @@ def _unverified(
                 continue  # the append will say so
             if needs_verification(services, partition, producer, verification):
                 partitions.append(partition)
+                partition.expect_transaction(
+                    *_producer_of(data), begins_at_zero=verification is Verification.ADD
+                )
     return Unverified(
         transactional_id=request.transactional_id or "",
         producer=producer,
@@ -187,10 +190,16 @@ def _transactional_producers(request: ProduceRequest) -> AbstractSet[tuple[int, 
     for topic in request.topic_data:
         for data in topic.partition_data:
             if _is_transactional(data):
-                assert data.records is not None
-                producer_id, producer_epoch, _ = PRODUCER.unpack_from(data.records, PRODUCER_ID_AT)
+                producer_id, producer_epoch, _ = _producer_of(data)
                 found.add((producer_id, producer_epoch))
     return found
+
+
+def _producer_of(data: PartitionProduceData) -> tuple[int, int, int]:
+    """Return producer id, producer epoch and base sequence of a batch."""
+    assert data.records is not None
+    producer_id, producer_epoch, base_sequence = PRODUCER.unpack_from(data.records, PRODUCER_ID_AT)
+    return producer_id, producer_epoch, base_sequence
 
 
 def _is_transactional(data: PartitionProduceData) -> bool:

@@ -202,6 +202,18 @@ class Log:
                 return self._duplicate_result(duplicate)
         return self._append(batch, leader_epoch, self._clock.time_ms())
 
+    def expect_transaction(
+        self, producer_id: int, producer_epoch: int, base_sequence: int, *, begins_at_zero: bool
+    ) -> None:
+        """Note a batch that waits for the coordinator, see ``expected_transactions``."""
+        self.producers.expected.expect(
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            begins_at_zero=begins_at_zero,
+            now_ms=self._clock.time_ms(),
+        )
+
     def end_transaction(
         self, marker: TransactionMarker, leader_epoch: int, transaction_version: int = 0
     ) -> LogAppendResult:

@@ -30,6 +30,7 @@ from pyk.reference_broker.storage.errors import (
     OutOfOrderSequenceError,
     TransactionCoordinatorFencedError,
 )
+from pyk.reference_broker.storage.expected_transactions import ExpectedTransactions
 from pyk.reference_broker.storage.producer_entry import (
     MAX_SEQUENCE,
     NO_OFFSET,
@@ -51,6 +52,7 @@ class ProducerStates:
     def __init__(self, map_end_offset: int = 0) -> None:
         self.map_end_offset = map_end_offset
         self.transactions = UnstableTransactions()
+        self.expected = ExpectedTransactions()
         self._producers: dict[int, ProducerEntry] = {}
 
     def __len__(self) -> int:
@@ -73,6 +75,8 @@ class ProducerStates:
         """
         entry = self._producers.get(batch.producer_id)
         if entry is None:
+            if self.expected.producers and has_sequence:
+                self.expected.check(batch, partition, is_known=False)
             return None
         if has_sequence:
             duplicate = entry.find_duplicate(batch)
@@ -80,6 +84,8 @@ class ProducerStates:
                 return duplicate
         _check_epoch(entry, batch, partition)
         if has_sequence:
+            if self.expected.producers:
+                self.expected.check(batch, partition, is_known=bool(entry.batches))
             _check_sequence(entry, batch, partition)
         if entry.current_txn_first_offset != NO_OFFSET and not batch.is_transactional:
             raise InvalidTransactionStateError(
@@ -100,6 +106,7 @@ class ProducerStates:
         if batch.is_transactional and entry.current_txn_first_offset == NO_OFFSET:
             entry.current_txn_first_offset = last_offset - batch.last_offset_delta
             self.transactions.begin(entry)
+            self.expected.forget(batch.producer_id)
 
     def check_marker(
         self, marker: TransactionMarker, transaction_version: int, partition: object
@@ -139,6 +146,7 @@ class ProducerStates:
         entry.take_epoch(marker.producer_epoch)
         entry.coordinator_epoch = marker.coordinator_epoch
         entry.last_timestamp = timestamp
+        self.expected.forget(marker.producer_id)
         if not entry.has_open_transaction:
             return None
         ended = self.transactions.end(entry, offset)
@@ -164,6 +172,7 @@ class ProducerStates:
 
         Returns how many are forgotten. A producer inside a transaction is kept.
         """
+        self.expected.expire(now_ms, expiration_ms)
         expired = [
             producer_id
             for producer_id, entry in self._producers.items()
