@@ -8,7 +8,7 @@ on the disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import Enum, auto
 from uuid import UUID
 
@@ -49,16 +49,12 @@ class Isolation(Enum):
 
 @slotted.frozen
 class PartitionRead:
-    """What a fetch finds in a partition: records, and the offsets as they are at this moment.
-
-    ``aborted_transactions`` are those that the records may be of, for readers of committed records.
-    """
+    """What a fetch finds in a partition: records, and the offsets as they are at this moment."""
 
     records: FileRecords
     high_watermark: int
     last_stable_offset: int
     log_start_offset: int
-    aborted_transactions: Sequence[EndedTransaction] = ()
 
 
 class Partition:
@@ -223,12 +219,16 @@ class Partition:
         self.check_leader_epoch(current_leader_epoch)
         log, up_to_offset = self.log, self.end_offset(isolation)
         records = log.reader.read(offset, max_bytes, up_to_offset, min_one_batch=min_one_batch)
-        aborted: Sequence[EndedTransaction] = ()
-        if isolation is Isolation.READ_COMMITTED and records.size:
-            aborted = log.reader.aborted_transactions(offset, records, up_to_offset)
         return PartitionRead(
-            records, log.high_watermark, log.last_stable_offset, log.log_start_offset, aborted
+            records, log.high_watermark, log.last_stable_offset, log.log_start_offset
         )
+
+    def aborted_transactions(self, offset: int, records: FileRecords) -> list[EndedTransaction]:
+        """Return the aborted transactions that ``records`` may be of; raise a ``LogError``.
+
+        They were just read from ``offset`` on, as a reader of committed records may.
+        """
+        return self.log.reader.aborted_transactions(offset, records, self.last_stable_offset)
 
     def is_in_older_segment(self, offset: int, isolation: Isolation) -> bool:
         """Return whether a reader at ``offset`` may see records of a later segment."""

@@ -156,17 +156,14 @@ class _Reader:
                 current_leader_epoch=asked.current_leader_epoch,
                 min_one_batch=min_one_batch,
             )
+            data = self._data(asked, read)
+            if read.records.size:
+                data.records = read.records
+                if self._isolation is Isolation.READ_COMMITTED:
+                    data.aborted_transactions = _aborted_transactions(partition, asked, read)
         except (ApiError, LogError) as error:
             self._services.note_error(error)
             return _failed(asked, error, partition)
-        data = self._data(asked, read)
-        if read.records.size:
-            data.records = read.records
-        if read.aborted_transactions:
-            data.aborted_transactions = [
-                AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
-                for each in read.aborted_transactions
-            ]
         return data
 
     def _find(self, fetched: FetchedPartition) -> Partition:
@@ -241,6 +238,15 @@ class _Reader:
             self._services.note_error(error)
             return _failed(fetched.asked, error, None)
         return data
+
+
+def _aborted_transactions(
+    partition: Partition, asked: FetchPartition, read: PartitionRead
+) -> list[AbortedTransaction]:
+    return [
+        AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+        for each in partition.aborted_transactions(asked.fetch_offset, read.records)
+    ]
 
 
 def _diverging_epoch(partition: Partition, asked: FetchPartition) -> EpochEndOffset | None:

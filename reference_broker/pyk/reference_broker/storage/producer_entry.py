@@ -23,6 +23,8 @@ class ProducedBatch(Protocol):
     @property
     def base_sequence(self) -> int: ...
     @property
+    def last_sequence(self) -> int: ...
+    @property
     def last_offset_delta(self) -> int: ...
     @property
     def is_transactional(self) -> bool: ...
@@ -73,7 +75,7 @@ class ProducerEntry:
         """Return the remembered batch that ``batch`` repeats."""
         if batch.producer_epoch != self.epoch:
             return None
-        last_sequence = _last_sequence(batch)
+        last_sequence = batch.last_sequence
         for known in self.batches:
             if known.last_sequence == last_sequence and known.base_sequence == batch.base_sequence:
                 return known
@@ -85,8 +87,9 @@ class ProducerEntry:
             self.take_epoch(batch.producer_epoch)
         elif len(self.batches) == BATCHES_TO_RETAIN:
             del self.batches[0]
-        last_sequence, delta = _last_sequence(batch), batch.last_offset_delta
-        self.batches.append(BatchMetadata(last_sequence, last_offset, delta, timestamp))
+        self.batches.append(
+            BatchMetadata(batch.last_sequence, last_offset, batch.last_offset_delta, timestamp)
+        )
         self.last_timestamp = timestamp
 
     def take_epoch(self, epoch: int) -> None:
@@ -94,8 +97,3 @@ class ProducerEntry:
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches.clear()
-
-
-def _last_sequence(batch: ProducedBatch) -> int:
-    first = batch.base_sequence
-    return first if first < 0 else (first + batch.last_offset_delta) & MAX_SEQUENCE

@@ -16,6 +16,7 @@ from pyk.protocol.records.layout import (
     TRANSACTIONAL,
 )
 from pyk.reference_broker.storage.errors import CorruptRecordsError, StorageError
+from pyk.reference_broker.storage.producer_entry import MAX_SEQUENCE
 from pyk.runtime.filesystem.interface import File
 
 WINDOW_BYTES = 8 * 1024
@@ -43,6 +44,12 @@ class StoredBatch(NamedTuple):
     @property
     def last_offset_delta(self) -> int:
         return self.last_offset - self.base_offset
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence number of the last offset, -1 without sequence numbers."""
+        first = self.base_sequence
+        return first if first < 0 else (first + self.last_offset_delta) & MAX_SEQUENCE
 
     @property
     def is_transactional(self) -> bool:
