@@ -1,10 +1,11 @@
-"""Transactions of the producer on Apache Kafka, in both versions of their protocol."""
+"""Transactions of the producer: on the reference broker, and on Apache Kafka in both versions."""
 
 from __future__ import annotations
 
 import itertools
 import time
 from collections.abc import Iterator
+from typing import Protocol
 
 import pytest
 
@@ -15,23 +16,40 @@ from pyk.clients.errors import (
     RecordTooLargeError,
     TransactionAbortableError,
 )
+from pyk.reference_broker import Cluster
 from support import apache_kafka
 from support.apache_kafka import ApacheKafka
-
-pytestmark = pytest.mark.conformance
 
 _numbers = itertools.count()
 READ = TopicPartition("payments", 0)
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["version 1", "version 2"])
-def kafka(request: pytest.FixtureRequest) -> Iterator[ApacheKafka]:
-    """A broker whose ``transaction.version`` has this level."""
+class Broker(Protocol):
+    """A broker that these scenarios run on."""
+
+    @property
+    def bootstrap(self) -> str: ...
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "reference",
+        pytest.param("apache, version 1", marks=pytest.mark.conformance),
+        pytest.param("apache, version 2", marks=pytest.mark.conformance),
+    ],
+)
+def kafka(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """A broker that aborts quickly what timed out; its ``transaction.version`` is 2 or 1."""
+    config = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}
+    if request.param == "reference":
+        with Cluster(config=config) as cluster:
+            yield cluster
+        return
     if why := apache_kafka.missing():
         pytest.skip(why)
-    config = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}
     with ApacheKafka(config=config) as broker:
-        if request.param == 1:
+        if request.param == "apache, version 1":
             set_transaction_version(broker, 1)
         yield broker
 
@@ -50,7 +68,7 @@ def set_transaction_version(broker: ApacheKafka, level: int) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def committed_values(broker: ApacheKafka, topic: str) -> list[bytes | None]:
+def committed_values(broker: Broker, topic: str) -> list[bytes | None]:
     """Return what a consumer sees that reads what is committed, behind a record that ends it."""
     with Producer(broker.bootstrap) as producer:
         end = producer.send_and_wait(topic, b"the end").offset
@@ -66,7 +84,7 @@ def committed_values(broker: ApacheKafka, topic: str) -> list[bytes | None]:
     return values[:-1]
 
 
-def test_commits_are_visible_and_aborts_are_not(kafka: ApacheKafka, name: str) -> None:
+def test_commits_are_visible_and_aborts_are_not(kafka: Broker, name: str) -> None:
     with Producer(kafka.bootstrap, transactional_id=name) as producer:
         for number in range(6):
             producer.begin_transaction()
@@ -81,9 +99,7 @@ def test_commits_are_visible_and_aborts_are_not(kafka: ApacheKafka, name: str) -
     assert committed_values(kafka, name) == [b"0", b"2", b"4"]
 
 
-def test_offsets_of_a_consumer_are_committed_with_the_transaction(
-    kafka: ApacheKafka, name: str
-) -> None:
+def test_offsets_of_a_consumer_are_committed_with_the_transaction(kafka: Broker, name: str) -> None:
     with Producer(kafka.bootstrap) as producer:
         for number in range(4):
             producer.send_and_wait(f"{name}-in", b"%d" % number)
@@ -113,7 +129,7 @@ def test_offsets_of_a_consumer_are_committed_with_the_transaction(
     assert committed_values(kafka, name) == [b"0", b"1", b"2", b"3"]
 
 
-def test_a_batch_that_is_refused_costs_its_transaction_only(kafka: ApacheKafka, name: str) -> None:
+def test_a_batch_that_is_refused_costs_its_transaction_only(kafka: Broker, name: str) -> None:
     with Producer(kafka.bootstrap, transactional_id=name, max_request_size=8_000_000) as producer:
         producer.begin_transaction()
         delivery = producer.send(name, bytes(2_000_000))
@@ -127,9 +143,7 @@ def test_a_batch_that_is_refused_costs_its_transaction_only(kafka: ApacheKafka, 
     assert committed_values(kafka, name) == [b"next"]
 
 
-def test_a_later_producer_takes_over_and_what_was_open_is_aborted(
-    kafka: ApacheKafka, name: str
-) -> None:
+def test_a_later_producer_takes_over_and_what_was_open_is_aborted(kafka: Broker, name: str) -> None:
     with Producer(kafka.bootstrap, transactional_id=name) as first:
         first.begin_transaction()
         first.send_and_wait(name, b"first")
@@ -142,7 +156,7 @@ def test_a_later_producer_takes_over_and_what_was_open_is_aborted(
     assert committed_values(kafka, name) == [b"second"]
 
 
-def test_a_prepared_transaction_is_ended_by_another_producer(kafka: ApacheKafka, name: str) -> None:
+def test_a_prepared_transaction_is_ended_by_another_producer(kafka: Broker, name: str) -> None:
     with Producer(kafka.bootstrap, transactional_id=name) as producer:
         producer.begin_transaction()
         producer.send(name, b"prepared")
@@ -158,9 +172,7 @@ def test_a_prepared_transaction_is_ended_by_another_producer(kafka: ApacheKafka,
     assert committed_values(kafka, name) == [b"prepared"]
 
 
-def test_a_prepared_transaction_that_timed_out_is_not_committed(
-    kafka: ApacheKafka, name: str
-) -> None:
+def test_a_prepared_transaction_that_timed_out_is_not_committed(kafka: Broker, name: str) -> None:
     with Producer(kafka.bootstrap, transactional_id=name, transaction_timeout_ms=500) as producer:
         producer.begin_transaction()
         producer.send(name, b"too late")
@@ -171,6 +183,7 @@ def test_a_prepared_transaction_that_timed_out_is_not_committed(
         other.complete_transaction(prepared)
 
 
+@pytest.mark.conformance
 def test_a_producer_follows_a_cluster_that_changes_its_version(name: str) -> None:
     if why := apache_kafka.missing():
         pytest.skip(why)

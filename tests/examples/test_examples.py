@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
+import inspect
 import json
 import signal
 import subprocess
@@ -11,7 +13,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -23,7 +25,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-TRIED_HERE = {"worker", "fastapi_service", "test_with_broker", "arrow_in_and_out", "spark_windows"}
+TRIED_HERE = {
+    "arrow_in_and_out",
+    "exactly_once",
+    "exactly_once_async",
+    "fastapi_service",
+    "spark_windows",
+    "test_with_broker",
+    "worker",
+}
 
 
 @pytest.fixture
@@ -141,3 +151,49 @@ def test_the_windows_of_the_stream_are_counted_once_over_two_runs(
     ) as consumer:
         counts = [json.loads(record.value)["count"] for record in consumer.poll(20, max_records=9)]
     assert sorted(counts) == [1, 1, 2]
+
+
+class CrashError(Exception):
+    """Ends a program in the middle of a transaction."""
+
+
+@pytest.mark.parametrize("name", ["exactly_once", "exactly_once_async"])
+def test_each_order_has_one_invoice_although_the_program_crashes_in_a_transaction(
+    cluster: Cluster, name: str
+) -> None:
+    orders = [b"order %d" % number for number in range(20)]
+    with Producer(cluster.bootstrap) as producer:
+        for order in orders:
+            producer.send("orders", order)
+    bill, made = example(name).bill, list[bytes]()
+
+    def run(**options: Any) -> None:
+        running = bill(cluster.bootstrap, **options)
+        if inspect.iscoroutine(running):
+            asyncio.run(running)
+
+    def crash_after_seven(order: bytes) -> bytes:
+        made.append(order)
+        if len(made) > 7:
+            raise CrashError
+        return b"invoice for " + order
+
+    with pytest.raises(CrashError):
+        run(transform=crash_after_seven)
+    run(goes_on=lambda: len(read_committed(cluster, "invoices", 0.1)) < len(orders))
+
+    assert sorted(read_committed(cluster, "invoices", 1.0)) == sorted(
+        b"invoice for " + order for order in orders
+    )
+
+
+def read_committed(cluster: Cluster, topic: str, seconds: float) -> list[bytes | None]:
+    """Return all values that are visible to a reader of committed transactions."""
+    with Consumer(
+        cluster.bootstrap, auto_offset_reset="earliest", isolation_level="read_committed"
+    ) as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        values: list[bytes | None] = []
+        while records := consumer.poll(seconds):
+            values += [record.value for record in records]
+        return values
