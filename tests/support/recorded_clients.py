@@ -152,6 +152,17 @@ class RecordedConsumer(RebalanceListener):
         self._recorder.complete(number, records=read)
         return records
 
+    async def go_back(self, records: Iterable[tuple[TopicPartition, int, str]]) -> None:
+        """Read these again, as after an abort, as far as their partitions are still assigned."""
+        first: dict[TopicPartition, int] = {}
+        for partition, offset, _ in records:
+            first[partition] = min(offset, first.get(partition, offset))
+        assigned = self.consumer.assignment()
+        for partition, offset in first.items():
+            if partition in assigned:
+                await self.consumer.seek(partition, offset)
+                self.on_partitions_assigned([partition])
+
     async def commit(self) -> None:
         """Commit what was handed out."""
         offsets, self.consumed = self.consumed, {}

@@ -42,7 +42,18 @@ APIS = (
     "OffsetFetch",
     "SyncGroup",
 )
-COORDINATOR_APIS = {"OffsetCommit", "OffsetFetch", "JoinGroup", "SyncGroup", "Heartbeat"}
+COORDINATOR_APIS = {
+    "OffsetCommit",
+    "OffsetFetch",
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "InitProducerId",
+    "AddPartitionsToTxn",
+    "AddOffsetsToTxn",
+    "TxnOffsetCommit",
+    "EndTxn",
+}
 
 
 class Nemesis:

@@ -1,0 +1,37 @@
+"""Transactions in three stages through faults of all kinds: their histories are sound."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyk.runtime.virtual_time import run_virtual
+from pykcheck import check
+from support.recorded_chains import STAGES, TOPICS, origins, play_chain, visible_values
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_every_stage_processes_every_record_once_in_spite_of_faults(seed: int) -> None:
+    recorder, nemesis = run_virtual(play_chain(seed))
+
+    report = check(recorder.history())
+    values = visible_values(recorder)
+
+    assert report.anomalies == []
+    assert report.unread == 0
+    assert report.transactions["committed"] > 10 * STAGES
+    assert report.transactions["aborted"] > 0
+    assert [origins(values[topic]) for topic in TOPICS[1:]] == [origins(values[TOPICS[0]])] * STAGES
+    assert nemesis.counts.total() > 5
+
+
+def test_a_chain_that_reads_what_is_not_committed_is_found() -> None:
+    recorder, _ = run_virtual(play_chain(2, reads="read_uncommitted"))
+
+    assert "G1a aborted read" in check(recorder.history()).counts
+
+
+def test_the_same_seed_gives_the_same_history() -> None:
+    first, _ = run_virtual(play_chain(3))
+    second, _ = run_virtual(play_chain(3))
+
+    assert first.events == second.events

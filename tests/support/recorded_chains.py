@@ -1,0 +1,378 @@
+"""Consume, transform, produce, in transactions and in three stages, recorded for ``pykcheck``.
+
+Each stage is a group whose instances read one topic and write the next: each record they read makes
+one record, in the transaction that commits its offset. Beside them, writers append to the first
+topic and read all topics in transactions of their own, of which some are aborted. Instances crash,
+and others take over their transactional ids while they still run.
+
+All is in memory and in virtual time, and all randomness comes from one seed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+from itertools import count
+from random import Random
+from typing import Any
+
+from pyk.clients import AsyncConsumer, AsyncProducer, TopicPartition
+from pyk.clients.errors import KafkaError
+from pyk.reference_broker import AsyncCluster
+from pyk.runtime.simulation import World
+from pykcheck import Recorder
+from support.recorded_clients import RecordedConsumer, RecordedProducer, recording
+from support.recorded_groups import Nemesis
+
+STAGES = 3
+INSTANCES = 2
+WRITERS = 2
+TOPICS = tuple(f"stage{number}" for number in range(STAGES + 1))
+PARTITIONS = [TopicPartition(topic, number) for topic in TOPICS for number in range(2)]
+SECONDS_OF_FAULTS = 20
+SECONDS_TO_CATCH_UP = 300
+TRANSACTION_TIMEOUT = 10.0
+
+APIS = (
+    *("Produce",) * 3,
+    "Fetch",
+    "FindCoordinator",
+    "Heartbeat",
+    "JoinGroup",
+    "Metadata",
+    "OffsetFetch",
+    "SyncGroup",
+    *("InitProducerId",) * 2,
+    "AddPartitionsToTxn",
+    "AddOffsetsToTxn",
+    *("TxnOffsetCommit",) * 3,
+    *("EndTxn",) * 4,
+    *("WriteTxnMarkers",) * 2,
+)
+
+
+class TransactionalProducer:
+    """A recorded producer with transactions. Nothing may be done with it once ``is_over``."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        process: str,
+        producer: AsyncProducer[bytes, bytes],
+        transactional_id: str,
+    ) -> None:
+        self.sends = RecordedProducer(recorder, process, producer)
+        self.producer = producer
+        self.process = process
+        self.is_over = False
+        self._recorder = recorder
+        self._id = transactional_id
+        self._numbers = count()
+
+    def next_transaction(self) -> str:
+        """Return the name of the next transaction."""
+        return f"{self.process}.{next(self._numbers)}"
+
+    async def start(self) -> bool:
+        """Take over the transactional id; return whether that succeeded."""
+        try:
+            with recording(self._recorder, self.process, "init", transactional_id=self._id):
+                await self.producer.start()
+        except KafkaError:
+            self.is_over = True
+        return not self.is_over
+
+    async def begin(self, transaction: str) -> bool:
+        try:
+            with recording(
+                self._recorder,
+                self.process,
+                "begin",
+                transaction=transaction,
+                transactional_id=self._id,
+                timeout=TRANSACTION_TIMEOUT,
+            ):
+                await self.producer.begin_transaction()
+        except KafkaError as error:
+            # Where the call goes on, another one would wait for it.
+            self.is_over = error.fatal or not error.retriable
+            return False
+        return True
+
+    async def commit(self, transaction: str) -> bool:
+        """Commit; abort if it has to be. Return whether it was committed."""
+        while True:
+            try:
+                with recording(self._recorder, self.process, "commit", transaction=transaction):
+                    await self.producer.commit_transaction()
+                return True
+            except KafkaError as error:
+                if error.txn_requires_abort:
+                    await self.abort(transaction)
+                    return False
+                if error.fatal or not error.retriable:
+                    self.is_over = True
+                    return False
+
+    async def abort(self, transaction: str) -> None:
+        while not self.is_over:
+            try:
+                with recording(self._recorder, self.process, "abort", transaction=transaction):
+                    await self.producer.abort_transaction()
+                return
+            except KafkaError as error:
+                self.is_over = error.fatal or not error.retriable
+
+    async def crash(self) -> None:
+        self._recorder.invoke(self.process, "crash")
+        self.is_over = True
+        await self.producer._core.client.close(0)
+
+    async def close(self) -> None:
+        with contextlib.suppress(KafkaError):
+            await self.producer.close(0)
+
+
+async def transform_some(
+    producer: TransactionalProducer, consumer: RecordedConsumer, target: str, random: Random
+) -> bool:
+    """Transform what one poll brings, in a transaction; return whether it was committed."""
+    transaction = producer.next_transaction()
+    consumer.consumed.clear()
+    try:
+        records = await consumer.poll(1.0, transaction=transaction)
+    except KafkaError:
+        await asyncio.sleep(0.5)
+        return False
+    if not records or not await producer.begin(transaction):
+        await consumer.go_back(records)
+        return False
+    for number, (partition, offset, value) in enumerate(records):
+        await producer.sends.send(
+            TopicPartition(target, random.randrange(2)),
+            f"{value.partition('>')[0]}>{transaction}.{number}",
+            transaction=transaction,
+            source=f"{partition.topic}-{partition.partition}@{offset}",
+        )
+    if random.random() < 0.05:
+        await producer.abort(transaction)
+    elif await _send_offsets(producer, consumer, transaction):
+        if await producer.commit(transaction):
+            return True
+    else:
+        await producer.abort(transaction)
+    await consumer.go_back(records)
+    return False
+
+
+async def _send_offsets(
+    producer: TransactionalProducer, consumer: RecordedConsumer, transaction: str
+) -> bool:
+    offsets = dict(consumer.consumed)
+    try:
+        with consumer.recording_commit(offsets, transaction=transaction):
+            await producer.producer.send_offsets_to_transaction(
+                offsets, consumer.consumer.group_metadata()
+            )
+    except KafkaError as error:
+        producer.is_over = error.fatal
+        return False
+    return True
+
+
+async def append_some(
+    producer: TransactionalProducer, reader: RecordedConsumer, random: Random
+) -> None:
+    """Send to the first topic and poll all topics in one transaction, in a random order."""
+    transaction = producer.next_transaction()
+    if not await producer.begin(transaction):
+        return
+    for number in range(random.randint(1, 4)):
+        if random.random() < 0.3:
+            with contextlib.suppress(KafkaError):
+                await reader.poll(0.1, transaction=transaction)
+        else:
+            partition = TopicPartition(TOPICS[0], random.randrange(2))
+            value = f"{transaction}.{number}"
+            await producer.sends.send(partition, value, transaction=transaction)
+    if random.random() < 0.2:
+        await producer.abort(transaction)
+    else:
+        await producer.commit(transaction)
+
+
+class Chain:
+    """The stages and the writers of one run."""
+
+    def __init__(self, world: World, cluster: AsyncCluster, recorder: Recorder, reads: str) -> None:
+        self.committed = 0
+        """How many transactions of stages were committed."""
+        self._reads = reads
+        self._world = world
+        self._cluster = cluster
+        self._recorder = recorder
+        self._random = Random(f"{world.seed} chain")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._started = count()
+        self._is_faulty = True
+        self._is_over = False
+
+    async def play(self, nemesis: Nemesis) -> None:
+        """Run everything through faults, let the stages catch up, and audit all topics."""
+        for number in range(WRITERS):
+            self._spawn(self._write(f"writer-id{number}"))
+        for stage in range(STAGES):
+            for number in range(INSTANCES):
+                self._spawn(self._transform(stage, f"stage{stage}-id{number}"))
+        await nemesis.run(SECONDS_OF_FAULTS)
+        self._is_faulty = False
+        await self._catch_up()
+        self._is_over = True
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+        for isolation in ("read_committed", "read_uncommitted"):
+            auditor = self._consumer(f"auditor of {isolation}", None, isolation)
+            async with auditor.consumer:
+                await auditor.read_to_the_end(PARTITIONS)
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # -- clients -----------------------------------------------------------------------------------
+
+    def _producer(self, name: str, transactional_id: str) -> TransactionalProducer:
+        producer: AsyncProducer[bytes, bytes] = AsyncProducer(
+            self._cluster.bootstrap,
+            client_id=name,
+            transactional_id=transactional_id,
+            transaction_timeout_ms=round(TRANSACTION_TIMEOUT * 1000),
+            request_timeout_ms=3_000,
+            delivery_timeout_ms=8_000,
+            max_block_ms=10_000,
+            linger_ms=self._random.choice((0, 5)),
+            **self._world.host(name).client_options,
+        )
+        return TransactionalProducer(self._recorder, name, producer, transactional_id)
+
+    def _consumer(
+        self, name: str, group: str | None, isolation: str = "read_committed"
+    ) -> RecordedConsumer:
+        consumer: AsyncConsumer[bytes, bytes] = AsyncConsumer(
+            self._cluster.bootstrap,
+            client_id=name,
+            group_id=group,
+            auto_offset_reset="earliest",
+            isolation_level=isolation if group is None else self._reads,
+            enable_auto_commit=False,
+            request_timeout_ms=3_000,
+            session_timeout_ms=6_000,
+            heartbeat_interval_ms=1_000,
+            max_poll_records=self._random.choice((3, 10)),
+            **self._world.host(name).client_options,
+        )
+        return RecordedConsumer(self._recorder, name, consumer, isolation=isolation, group=group)
+
+    async def _write(self, transactional_id: str) -> None:
+        """Append and read in transactions, while there are faults."""
+        name = f"writer{next(self._started)}"
+        producer = self._producer(name, transactional_id)
+        reader = self._consumer(name, None)
+        reader.assign(PARTITIONS)
+        is_replaced = False
+        if await producer.start():
+            while self._is_faulty and not producer.is_over:
+                await append_some(producer, reader, self._random)
+                await asyncio.sleep(self._random.uniform(0.0, 1.0))
+                if not is_replaced and self._random.random() < 0.02:
+                    is_replaced = True
+                    self._spawn(self._write(transactional_id))
+                    if self._random.random() < 0.5:
+                        await producer.crash()
+        if not is_replaced and self._is_faulty:
+            await asyncio.sleep(1.0)
+            self._spawn(self._write(transactional_id))
+        await producer.close()
+        await reader.consumer.close(0)
+
+    async def _transform(self, stage: int, transactional_id: str) -> None:
+        """Transform until all is over, or another instance has taken over."""
+        name = f"stage{stage}.{next(self._started)}"
+        producer = self._producer(name, transactional_id)
+        consumer = self._consumer(name, f"group{stage}")
+        is_replaced = False
+        if await producer.start():
+            consumer.subscribe([TOPICS[stage]])
+            while not self._is_over and not producer.is_over:
+                self.committed += await transform_some(
+                    producer, consumer, TOPICS[stage + 1], self._random
+                )
+                if self._is_faulty and not is_replaced and self._random.random() < 0.02:
+                    is_replaced = True
+                    self._spawn(self._transform(stage, transactional_id))
+                    if self._random.random() < 0.5:
+                        await producer.crash()
+        if not is_replaced and not self._is_over:
+            await asyncio.sleep(1.0)
+            self._spawn(self._transform(stage, transactional_id))
+        await producer.close()
+        await consumer.consumer.close(5)
+
+    async def _catch_up(self) -> None:
+        """Wait until no transaction is open, and the stages had nothing to do for a while."""
+        readers = [
+            self._consumer(f"observer of {isolation}", None, isolation)
+            for isolation in ("read_committed", "read_uncommitted")
+        ]
+        deadline = self._world.clock.now() + SECONDS_TO_CATCH_UP
+        seen: Any = None
+        while self._world.clock.now() < deadline:
+            stable, written = [await reader.consumer.end_offsets(PARTITIONS) for reader in readers]
+            if stable == written and (stable, self.committed) == seen:
+                break
+            seen = stable, self.committed
+            await asyncio.sleep(TRANSACTION_TIMEOUT + 10)
+        else:
+            raise AssertionError(f"the chain did not catch up: {stable} of {written}")
+        for reader in readers:
+            await reader.consumer.close()
+
+
+def visible_values(recorder: Recorder, isolation: str = "read_committed") -> dict[str, list[str]]:
+    """Return the values that the auditor of an isolation level read, by topic."""
+    values: dict[str, list[str]] = {topic: [] for topic in TOPICS}
+    auditor = f"auditor of {isolation}"
+    polls = {event["op"] for event in recorder.events if event.get("process") == auditor}
+    for event in recorder.events:
+        if event["op"] in polls:
+            for partition, _, value in event.get("records", ()):
+                values[partition.rpartition("-")[0]].append(value)
+    return values
+
+
+def origins(values: Iterable[str]) -> list[str]:
+    """Return the values of the first topic that others were made from, sorted."""
+    return sorted(value.partition(">")[0] for value in values)
+
+
+async def play_chain(seed: int, *, reads: str = "read_committed") -> tuple[Recorder, Nemesis]:
+    """Return what happened in one run, and what went wrong in it.
+
+    ``reads`` is how instances of stages read in truth; the history always says ``read_committed``.
+    """
+    world = World(seed, latency=0.002)
+    recorder = Recorder(world.clock.now)
+    config = {
+        "offsets.topic.num.partitions": 2,
+        "transaction.state.log.num.partitions": 2,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1_000,
+    }
+    async with AsyncCluster(config=config, **world.host("broker").environment) as cluster:
+        for topic in TOPICS:
+            await cluster.create_topic(topic, partitions=2)
+        nemesis = Nemesis(world, cluster, Random(f"{seed} nemesis"), APIS)
+        await Chain(world, cluster, recorder, reads).play(nemesis)
+    return recorder, nemesis
