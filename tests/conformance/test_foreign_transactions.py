@@ -1,4 +1,5 @@
-"""Transactions of librdkafka on Apache Kafka with three nodes, read and managed by pyk."""
+"""Transactions of librdkafka, on pyk's broker and on Apache Kafka with three nodes, read and managed
+by pyk."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from pyk.clients import (
     TopicPartition,
     TransactionState,
 )
+from pyk.reference_broker import Cluster
 from support import apache_kafka
 from support.apache_kafka import ApacheKafkaCluster
 from support.real_time import eventually
@@ -30,8 +32,12 @@ _numbers = itertools.count()
 PARTITIONS = 3
 
 
-@pytest.fixture(scope="module")
-def bootstrap() -> Iterator[str]:
+@pytest.fixture(scope="module", params=["reference", "apache, three nodes"])
+def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "reference":
+        with Cluster() as cluster:
+            yield cluster.bootstrap
+        return
     if why := apache_kafka.missing():
         pytest.skip(why)
     with ApacheKafkaCluster(3) as kafka:
