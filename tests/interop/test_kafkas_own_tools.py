@@ -72,3 +72,36 @@ def test_dump_log_segments_reads_the_files_of_the_reference_broker(tmp_path: Pat
     assert "payload: two" in dump("files-0", "--print-data-log")
     metadata = dump("__cluster_metadata-0", "--cluster-metadata-decoder")
     assert '"type":"TOPIC_RECORD","version":0,"data":{"name":"files"' in metadata
+
+
+def test_the_transaction_tool_lists_describes_and_aborts_a_transaction(bootstrap: str) -> None:
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+    commands, topic = "TransactionsCommand", "java-transactions"
+    place = ["--topic", topic, "--partition", "1"]
+    tool("TopicCommand", bootstrap, "--create", "--topic", topic, "--partitions", "2")
+    options = {"bootstrap.servers": bootstrap, "transactional.id": "java-id"}
+    producer = confluent_kafka.Producer(options)
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(topic, b"open", partition=1)
+    assert producer.flush(30) == 0
+
+    listed = row_of(tool(commands, bootstrap, "list"), "TransactionalId", "java-id")
+    assert listed["TransactionState"] == "Ongoing"
+    described = tool(commands, bootstrap, "describe", "--transactional-id", "java-id")
+    assert row_of(described, "TransactionalId", "java-id")["TopicPartitions"] == f"{topic}-1"
+    producer_id, shown = listed["ProducerId"], "CurrentTransactionStartOffset"
+    known = tool(commands, bootstrap, "describe-producers", *place)
+    assert row_of(known, "ProducerId", producer_id)[shown] == "0"
+    tool(commands, bootstrap, "find-hanging", "--broker-id", "0")
+    tool(commands, bootstrap, "abort", *place, "--start-offset", "0")
+
+    known = tool(commands, bootstrap, "describe-producers", *place)
+    assert row_of(known, "ProducerId", producer_id)[shown] == "None"
+
+
+def row_of(printed: str, column: str, value: str) -> dict[str, str]:
+    """Return the row of a printed table that has a value in a column."""
+    names, *rows = (line.split() for line in printed.splitlines() if line.strip())
+    found = (dict(zip(names, row, strict=False)) for row in rows)
+    return next(row for row in found if row[column] == value)
