@@ -1,5 +1,4 @@
-"""Transactions of librdkafka, on pyk's broker and on Apache Kafka with three nodes, read and managed
-by pyk."""
+"""Transactions of librdkafka on two kinds of brokers, read and managed by pyk."""
 
 from __future__ import annotations
 
