@@ -9,11 +9,18 @@ from typing import Any
 
 import pytest
 
-from pyk.clients import AsyncConsumer, ConsumerGroupMetadata, TopicPartition
+from pyk.clients import AsyncConsumer, AsyncProducer, ConsumerGroupMetadata, TopicPartition
 from pyk.clients.errors import ClosedError, CommitFailedError, StateError
 from pyk.reference_broker import AsyncCluster
 from pyk.runtime.virtual_time import eventually, virtual_time
-from support.consuming import eventually_polled, make_consumer, produce, reference_cluster
+from support.consuming import (
+    eventually_polled,
+    make_consumer,
+    network_of,
+    produce,
+    reference_cluster,
+)
+from support.environments import client_options
 
 P0, P1, P2 = (TopicPartition("orders", number) for number in range(3))
 RECORDS = 60
@@ -379,3 +386,54 @@ class TestWhereToGoBack:
             reads.return_to(mark)
 
             assert await positions(consumer) == {P0: 7, P1: 0, P2: 0}
+
+    @virtual_time
+    async def test_a_closed_consumer_hides_no_other_error(self) -> None:
+        async with one_member() as (_, consumer):
+            reads = consumer._transaction_reads
+            mark = reads.begin()
+            consumed = reads.consumed(mark)
+            await consumer.close()
+
+            reads.committed(consumed)
+            reads.return_to(mark)
+
+
+class TestWithAProducer:
+    @virtual_time
+    async def test_the_offsets_of_a_committed_block_are_those_of_the_group(self) -> None:
+        async with one_member() as (cluster, consumer), writer(cluster) as producer:
+            async with producer.transaction() as transaction:
+                await take(consumer, RECORDS)
+                await transaction.send_offsets(consumer)
+
+            found = await consumer.committed([P0, P1, P2])
+
+            assert {p: o.offset for p, o in found.items() if o} == {P0: 20, P1: 20, P2: 20}
+
+    @virtual_time
+    async def test_a_failed_block_takes_its_consumer_back_before_a_seek_in_it(self) -> None:
+        async with one_member() as (cluster, consumer), writer(cluster) as producer:
+            with pytest.raises(RuntimeError):
+                await seek_and_fail(producer, consumer)
+
+            assert await positions(consumer) == {P0: 0, P1: 0, P2: 0}
+            found = await consumer.committed([P0, P1, P2])
+            assert found == {P0: None, P1: None, P2: None}
+
+
+async def seek_and_fail(producer: AsyncProducer[Any, Any], consumer: Any) -> None:
+    async with producer.transaction(consumer) as transaction:
+        await take(consumer, RECORDS)
+        consumer.seek(P0, 12)
+        await transaction.send_offsets(consumer)
+        raise RuntimeError
+
+
+@asynccontextmanager
+async def writer(cluster: Any) -> AsyncIterator[AsyncProducer[bytes, bytes]]:
+    producer: AsyncProducer[bytes, bytes] = AsyncProducer(
+        cluster.bootstrap, transactional_id="t", **client_options(network_of(cluster))
+    )
+    async with producer:
+        yield producer

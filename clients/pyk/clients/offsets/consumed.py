@@ -51,7 +51,8 @@ class TransactionReads(Protocol):
         reads.committed(consumed)            the transaction is committed, or
         reads.return_to(mark)                it was aborted: its records are read again
 
-    Nothing here waits for a broker.
+    Nothing here waits for a broker. Compare with ``==``: a consumer makes it for each use. After
+    the consumer was closed, the last two do nothing.
     """
 
     def begin(self) -> Any:

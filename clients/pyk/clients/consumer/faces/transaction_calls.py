@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.positions import Positions
-from pyk.clients.errors import CommitFailedError, StateError
+from pyk.clients.errors import ClosedError, CommitFailedError, StateError
 from pyk.clients.offsets import ConsumedOffsets, ConsumerGroupMetadata
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
@@ -118,13 +119,15 @@ class TransactionCalls:
         return self._group_or_none
 
 
+@attrs.frozen
 class ReadsAtOnce:
-    """:class:`TransactionReads` of one face; ``at_once`` calls a function on the consumer's
-    loop."""
+    """:class:`TransactionReads` of one face; ``at_once`` calls a function on the consumer's loop.
 
-    def __init__(self, calls: TransactionCalls, at_once: Callable[..., Any]) -> None:
-        self._calls = calls
-        self._at_once = at_once
+    Two of the same consumer are equal: the consumer keeps none, as they refer to it.
+    """
+
+    _calls: TransactionCalls
+    _at_once: Callable[..., Any]
 
     def begin(self) -> Any:
         return self._at_once(self._calls.begin)
@@ -134,10 +137,12 @@ class ReadsAtOnce:
         return found
 
     def committed(self, consumed: ConsumedOffsets) -> None:
-        self._at_once(self._calls.committed, consumed)
+        with contextlib.suppress(ClosedError):  # it reads nothing more
+            self._at_once(self._calls.committed, consumed)
 
     def return_to(self, mark: Any) -> None:
-        self._at_once(self._calls.return_to, mark)
+        with contextlib.suppress(ClosedError):
+            self._at_once(self._calls.return_to, mark)
 
 
 def _unknown_position(partition: TopicPartition) -> StateError:

@@ -89,7 +89,7 @@ class TransactionSteps:
 
     def _mark_of(self, reads: TransactionReads) -> Any:
         for known, mark in self._marks:
-            if known is reads:
+            if known == reads:
                 return mark
         mark = reads.begin()
         self._marks.append((reads, mark))
