@@ -36,10 +36,10 @@ class FlushPlanner:
 
     def next_flush(self, from_offset: int, up_to_offset: int) -> Flush:
         """Return the flush of the first segment that is not on the disk; raise ``OSError``."""
-        segment, *behind = self._segments.from_offset(from_offset)
+        segment, *following = self._segments.from_offset(from_offset)
         if not segment.indexes.transactions.entries.is_written:
             self._segments.directory_changes += 1  # its file may be new
-        end_offset = min(up_to_offset, behind[0].base_offset) if behind else up_to_offset
+        end_offset = min(up_to_offset, following[0].base_offset) if following else up_to_offset
         directory_changes, logs_above = self._segments.directory_changes, self._above.logs
         syncs_above = self._above.synced_logs < self._number
         entries = self._leader_epochs.entries

@@ -71,7 +71,7 @@ class SegmentIndexes:
         self.times.append_if_newer(*self.newest)
 
     def truncate_to(self, offset: int) -> None:
-        """Keep the entries below ``offset``; batches behind the last one are to be noted again."""
+        """Keep the entries below ``offset``; batches after the last one are to be noted again."""
         self.offsets.truncate_to(offset)
         self.times.truncate_to(offset)
         self.transactions.truncate_to(offset)

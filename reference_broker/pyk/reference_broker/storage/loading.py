@@ -193,10 +193,10 @@ class _Repair:
         that the last entry of its time index was not.
         """
         first_suspect = self._segments.from_offset(below)[0]
-        for segment, behind in pairwise(self._segments):
+        for segment, following in pairwise(self._segments):
             if segment is first_suspect:
                 break
-            is_doubtful = behind.base_offset == below and not was_shut_down_cleanly
+            is_doubtful = following.base_offset == below and not was_shut_down_cleanly
             is_sound = segment.has_sound_indexes and (
                 not is_doubtful or segment.has_complete_time_index
             )

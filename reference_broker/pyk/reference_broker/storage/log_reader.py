@@ -91,7 +91,7 @@ class LogReader:
         return bool(later) and later[0].base_offset < end_offset
 
     def find_timestamp(self, timestamp_ms: int) -> OffsetAndTimestamp | None:
-        """Return the first record at or behind ``timestamp_ms``, None if all are older."""
+        """Return the first record at or after ``timestamp_ms``, None if all are older."""
         self._require_open()
         try:
             return find_timestamp(self._segments, timestamp_ms, self._offsets.log_start_offset)

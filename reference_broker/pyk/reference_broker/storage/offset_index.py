@@ -39,7 +39,7 @@ class OffsetIndex(SegmentIndex):
         index = self._count_up_to(offset) - 1
         return self.entries[index][1] if index >= 0 else 0
 
-    def offset_at_or_behind(self, position: int) -> int | None:
+    def offset_at_or_after(self, position: int) -> int | None:
         """Return an offset above all that lie before ``position``, None if no entry tells one."""
         index = self.entries.count_up_to(position - 1, field=1)
         return self._base_offset + self.entries[index][0] if index < len(self.entries) else None

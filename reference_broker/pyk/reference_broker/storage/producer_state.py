@@ -6,7 +6,7 @@ a retry: it is answered with the offsets it got the first time.
 
 1. An older epoch than the producer's last is fenced: a newer instance took over.
 2. A newer epoch begins again at sequence 0.
-3. The same epoch goes on at the next sequence; behind 2147483647 comes 0.
+3. The same epoch goes on at the next sequence; after 2147483647 comes 0.
 4. A producer the log does not know may begin anywhere: its records may be deleted or expired.
 
 The first transactional batch of a producer opens a transaction in this log, and a marker of the

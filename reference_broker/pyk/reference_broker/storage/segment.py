@@ -152,7 +152,7 @@ class LogSegment:
         self.size += extent.size
 
     def locate(self, offset: int) -> StoredBatch | None:
-        """Return the first batch that ends at or behind ``offset``, None if all end before."""
+        """Return the first batch that ends at or after ``offset``, None if all end before."""
         if offset >= self._last_batch_from:  # the one that readers wait for
             start = self._last_batch_position
         else:
@@ -172,7 +172,7 @@ class LogSegment:
         self.indexes.truncate_to(offset)
         if batch is not None:
             self.cut(batch.position)
-        # What the last time index entry does not cover any more is behind the last index entry.
+        # What the last time index entry does not cover any more is after the last index entry.
         for kept in self.batches(self.indexes.times.last_entry()[1]):
             self.indexes.note_timestamp(kept.max_timestamp, kept.last_offset)
 

@@ -59,7 +59,7 @@ class LogSegments:
         return self._segments[max(index, 0) :]
 
     def above(self, offset: int) -> list[LogSegment]:
-        """Return the segments that begin behind ``offset``."""
+        """Return the segments that begin above ``offset``."""
         return self._segments[bisect_right(self._segments, offset, key=_base_offset) :]
 
     def records(
@@ -73,8 +73,8 @@ class LogSegments:
         for segment in self.from_offset(offset):
             first = segment.locate(offset)
             if first is not None:
-                behind = None if end_offset is None else segment.locate(end_offset)
-                end = segment.size if behind is None else behind.position
+                following = None if end_offset is None else segment.locate(end_offset)
+                end = segment.size if following is None else following.position
                 size = min(end - first.position, max(max_bytes, first.size if min_one_batch else 0))
                 is_whole = size >= first.size
                 return FileRecords(segment.file, first.position, size) if is_whole else NO_RECORDS
@@ -90,7 +90,7 @@ class LogSegments:
         segments = self.from_offset(offset)
         if not any(len(segment.indexes.transactions) for segment in segments):
             return []
-        end_offset = self._offset_behind(offset, records, end_offset)
+        end_offset = self._offset_after(offset, records, end_offset)
         found = []
         for segment in segments:
             aborted, is_complete = segment.indexes.transactions.overlapping(offset, end_offset)
@@ -99,17 +99,15 @@ class LogSegments:
                 break
         return found
 
-    def _offset_behind(self, offset: int, records: FileRecords, end_offset: int) -> int:
+    def _offset_after(self, offset: int, records: FileRecords, end_offset: int) -> int:
         """Return an offset above all of ``records``, and not much above, at most ``end_offset``."""
         for segment in self.from_offset(offset):
             if segment.locate(offset) is not None:
-                behind = segment.indexes.offsets.offset_at_or_behind(
-                    records.position + records.size
-                )
+                found = segment.indexes.offsets.offset_at_or_after(records.position + records.size)
                 later = self.above(segment.base_offset)
-                if behind is None and later:
-                    behind = later[0].base_offset
-                return end_offset if behind is None else min(behind, end_offset)
+                if found is None and later:
+                    found = later[0].base_offset
+                return end_offset if found is None else min(found, end_offset)
         return end_offset
 
     def facts(self, log_end_offset: int) -> Iterator[SegmentFacts]:

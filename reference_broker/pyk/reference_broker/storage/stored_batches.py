@@ -61,7 +61,7 @@ class StoredBatch(NamedTuple):
 
 
 def find_batch(file: File, position: int, end: int, offset: int) -> StoredBatch | None:
-    """Return the first batch from ``position`` on that ends at or behind ``offset``.
+    """Return the first batch from ``position`` on that ends at or after ``offset``.
 
     Raises ``StorageError`` as ``walk_batches`` does. It is that, with nothing made of the batches
     that are passed over: every fetch comes through here.

@@ -1,7 +1,7 @@
 """The aborted transactions whose markers are in a segment: Kafka's ``.txnindex`` files.
 
 An entry names the producer, the first offset of the transaction, the offset of the marker, and the
-last stable offset behind the marker: where the oldest transaction begins that was open then. A
+last stable offset after the marker: where the oldest transaction begins that was open then. A
 fetch of committed records is told of the aborted transactions that it overlaps. Those whose marker
 is in a later segment are in the index of that one.
 """

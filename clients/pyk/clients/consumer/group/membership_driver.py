@@ -208,7 +208,7 @@ class MembershipDriver:
             return error
 
     async def _send_leave(self, action: Leave, deadline: float) -> None:
-        """Tell the coordinator on another lane, because the request would wait behind a JoinGroup.
+        """Tell the coordinator on another lane, because the request would wait for a JoinGroup.
 
         This is a courtesy, because the session ends anyway: it does not wait for an outage to end.
         """

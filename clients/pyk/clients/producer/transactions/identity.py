@@ -44,7 +44,7 @@ class TransactionalIdentity:
     ) -> bool:
         """Return whether a batch that was refused as out of order or fenced is sent again.
 
-        Only behind an older one that is not settled: that one is the reason, and comes first. No
+        Only after an older one that is not settled: that one is the reason, and comes first. No
         order can begin inside of a transaction.
         """
         return outcome is not BatchOutcome.FENCED and queue.unsettled[0] is not batch
