@@ -82,6 +82,7 @@ class Goal:
 
 PRODUCE_GOALS = (
     Goal("pyk send", "confluent produce", 0.70),
+    Goal("pyk send in a transaction", "pyk send", 1.05),
     Goal("pyk send+callback", "confluent produce+callback", 0.70),
     Goal("pyk await send", "aiokafka await send", 0.20),
     Goal("pyk send, plain Python", "kafka-python send", 0.35),

@@ -69,6 +69,16 @@ def pyk_send(run: Run) -> None:
         _send(run, producer)
 
 
+def pyk_send_in_transaction(run: Run) -> None:
+    from pyk.clients import Producer
+
+    with (
+        Producer(run.bootstrap, transactional_id=run.topic, **pyk_config(run)) as producer,
+        producer.transaction(),
+    ):
+        _send(run, producer)
+
+
 def pyk_send_callback(run: Run) -> None:
     from pyk.clients import Producer
 
@@ -209,6 +219,7 @@ def kafka_python_send(run: Run) -> None:
 
 CASES = {
     "pyk send": pyk_send,
+    "pyk send in a transaction": pyk_send_in_transaction,
     "pyk send+callback": pyk_send_callback,
     "pyk send_batch": pyk_send_batch,
     "pyk await send": pyk_async_send,
