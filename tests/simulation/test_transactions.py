@@ -18,8 +18,10 @@ from pyk.clients.errors import (
     StateError,
     TransactionAbortableError,
     TransactionAbortedError,
+    UnsupportedVersionError,
 )
 from pyk.clients.offsets import ConsumerGroupMetadata
+from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.add_offsets_to_txn import (
     AddOffsetsToTxnRequest,
@@ -30,6 +32,7 @@ from pyk.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from pyk.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from pyk.protocol.messages.produce import ProduceRequest
 from pyk.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from pyk.protocol.versions import VersionRange
 from pyk.runtime.network import MemoryNetwork
 from pyk.runtime.virtual_time import virtual_time
 from support.producing_cluster import make_producer
@@ -653,3 +656,30 @@ async def test_closing_leaves_a_prepared_transaction_to_others():
         await producer.prepare_transaction()
 
     assert cluster.ends == []
+
+
+@virtual_time
+async def test_two_phases_are_asked_for_where_a_broker_offers_them():
+    async with make_cluster() as cluster:
+        cluster.add_topic("orders", [1, 2, 3])
+        cluster.versions[ApiKey.INIT_PRODUCER_ID] = ApiKey.INIT_PRODUCER_ID.versions
+        async with make_producer(
+            cluster, transactional_id="billing", transaction_two_phase_commit_enable=True
+        ) as producer:
+            await run_transaction(producer, b"a")
+
+    (asked,) = cluster.requests(InitProducerIdRequest)
+    assert (asked.version, asked.message.enable2_pc) == (6, True)
+    assert cluster.committed == [b"a"]
+
+
+@virtual_time
+async def test_two_phases_that_no_broker_offers_are_an_error_at_once():
+    async with make_cluster() as cluster:
+        cluster.versions[ApiKey.INIT_PRODUCER_ID] = VersionRange(0, 5)
+        producer = make_producer(
+            cluster, transactional_id="billing", transaction_two_phase_commit_enable=True
+        )
+        with pytest.raises(UnsupportedVersionError):
+            await producer.start()
+        await producer.close()

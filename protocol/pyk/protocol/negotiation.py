@@ -97,12 +97,15 @@ class PeerVersions:
         Raises UnsupportedVersionError if no version fits. ``transaction_version`` is the level that
         the sender's transaction began with, None for what this broker said. ``is_transactional``
         tells that a Produce belongs to a transaction; the other requests of transactions always do.
+        A version that Kafka calls unstable is used only if ``within`` allows nothing else.
         """
         if transaction_version is None:
             transaction_version = self.features.level(TRANSACTION_VERSION)
         ours = client_versions(
             api_key, transaction_version=transaction_version, is_transactional=is_transactional
         )
+        if within.lowest > api_key.stable_versions.highest:
+            ours = api_key.versions
         offered = self.apis.get(api_key, NO_VERSIONS)
         common = ours & offered & within
         if common.is_empty:

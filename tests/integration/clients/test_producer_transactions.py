@@ -89,6 +89,47 @@ def test_a_block_that_is_interrupted_anywhere_is_whole_or_not_there(
     assert torn == set()
 
 
+def test_a_consumer_goes_back_after_an_abort_and_not_after_a_commit(
+    cluster: Cluster, topic: str
+) -> None:
+    with Producer(cluster.bootstrap) as source:
+        for number in range(4):
+            source.send_and_wait(topic, b"%d" % number, partition=0)
+    with (
+        Producer(cluster.bootstrap, transactional_id="billing") as producer,
+        Consumer(
+            cluster.bootstrap,
+            group_id="billing",
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            topics=[topic],
+        ) as consumer,
+    ):
+        first = read(consumer, 2)
+        with producer.transaction(consumer) as transaction:
+            transaction.send_offsets(consumer)
+        second = read(consumer, 1)
+        with pytest.raises(ZeroDivisionError):
+            fail_in_a_transaction(producer, consumer)
+        again = read(consumer, 2)
+
+    assert (first, second, again) == ([b"0", b"1"], [b"2"], [b"2", b"3"])
+
+
+def read(consumer: Consumer[Any, Any], count: int) -> list[bytes | None]:
+    """Return the next values, as many as asked for."""
+    values: list[bytes | None] = []
+    while len(values) < count:
+        values += [one.value for one in consumer.poll(IN_TIME, max_records=count - len(values))]
+    return values
+
+
+def fail_in_a_transaction(producer: Producer[Any, Any], consumer: Consumer[Any, Any]) -> None:
+    with producer.transaction(consumer) as transaction:
+        transaction.send_offsets(consumer)
+        raise ZeroDivisionError
+
+
 def test_a_program_that_ends_in_a_transaction_aborts_it(cluster: Cluster, topic: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LEAVES_OPEN, cluster.bootstrap, topic],

@@ -178,3 +178,13 @@ def test_header_versions_follow_the_encoding_of_the_body(
 ) -> None:
     assert request_header_version(api_key, version) == request_header
     assert response_header_version(api_key, version) == response_header
+
+
+def test_an_unstable_version_is_used_only_by_callers_that_want_nothing_else() -> None:
+    api = ApiKey.INIT_PRODUCER_ID
+    unstable = api.versions.highest
+    assert unstable not in api.stable_versions
+    peer = PeerVersions.from_response(response((api, 0, unstable)))
+
+    assert peer.version_for(api) == api.stable_versions.highest
+    assert peer.version_for(api, VersionRange(unstable, unstable)) == unstable
