@@ -1,8 +1,8 @@
 """Kill, stop and cut real processes, and check what they saw: ``python -m chaos MINUTES``.
 
-Producers and a group run against a broker, each in a process of its own, through a proxy that loses
-responses. It prints how many operations there were, what went wrong, and the anomalies by class;
-the exit status is 1 if there are any.
+Producers, a group, and transactions in three stages run against a broker, each client in a process
+of its own, through a proxy that loses responses. It prints how many operations there were, what
+went wrong, and the anomalies by class; the exit status is 1 if there are any.
 """
 
 from __future__ import annotations

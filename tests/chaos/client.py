@@ -17,6 +17,14 @@ import attrs
 
 from pyk.clients import AsyncConsumer, AsyncProducer
 from pykcheck import Recorder
+from support.recorded_chains import PARTITIONS as CHAIN_PARTITIONS
+from support.recorded_chains import TOPICS as STAGES
+from support.recorded_chains import (
+    TRANSACTION_TIMEOUT,
+    TransactionalProducer,
+    append_some,
+    transform_some,
+)
 from support.recorded_clients import RecordedConsumer, RecordedProducer
 from support.recorded_groups import GROUP, TOPICS, read_and_commit, send_values
 
@@ -26,9 +34,14 @@ OPERATIONS_PER_CLIENT = 10_000_000
 
 @attrs.frozen
 class Job:
-    """What a client does: its role, its name, where the cluster is, and where its history goes."""
+    """What a client does: its role, its name, where the cluster is, and where its history goes.
+
+    A ``slot`` has one client at a time, and one transactional id: ``stage1-0`` is the first of the
+    clients that transform what is in the topic ``stage1``.
+    """
 
     role: str
+    slot: str
     name: str
     bootstrap: str
     file: str
@@ -82,7 +95,62 @@ async def read(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
             await read_and_commit(member, random)
 
 
-ROLES = {"producer": produce, "member": read}
+def transactional_producer(
+    job: Job, recorder: Recorder, transactional_id: str
+) -> TransactionalProducer:
+    producer: AsyncProducer[bytes, bytes] = AsyncProducer(
+        job.bootstrap,
+        client_id=job.name,
+        transactional_id=transactional_id,
+        transaction_timeout_ms=round(TRANSACTION_TIMEOUT * 1000),
+    )
+    return TransactionalProducer(recorder, job.name, producer, transactional_id)
+
+
+def committed_reader(job: Job, recorder: Recorder, group: str | None) -> RecordedConsumer:
+    consumer: AsyncConsumer[bytes, bytes] = AsyncConsumer(
+        job.bootstrap,
+        client_id=job.name,
+        group_id=group,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+        enable_auto_commit=False,
+        session_timeout_ms=6_000,
+        heartbeat_interval_ms=1_000,
+        max_poll_records=20,
+    )
+    return RecordedConsumer(recorder, job.name, consumer, isolation="read_committed", group=group)
+
+
+async def append(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
+    """Append to the first stage, and read all stages, in transactions."""
+    random = Random(job.number)
+    producer = transactional_producer(job, recorder, job.slot)
+    reader = committed_reader(job, recorder, None)
+    async with reader.consumer:
+        reader.assign(CHAIN_PARTITIONS)
+        if await producer.start():
+            while not is_over.is_set() and not producer.is_over:
+                await append_some(producer, reader, random)
+                await asyncio.sleep(random.uniform(0.0, 0.2))
+        await producer.close()
+
+
+async def transform(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
+    """Transform the records of one stage, in transactions."""
+    random = Random(job.number)
+    stage = int(job.slot[len("stage")])
+    producer = transactional_producer(job, recorder, job.slot)
+    consumer = committed_reader(job, recorder, f"group{stage}")
+    async with consumer.consumer:
+        if await producer.start():
+            consumer.subscribe([STAGES[stage]])
+            while not is_over.is_set() and not producer.is_over:
+                await transform_some(producer, consumer, STAGES[stage + 1], random)
+        await producer.close()
+
+
+ROLES = {"producer": produce, "member": read, "writer": append, "stage": transform}
 
 
 def main(arguments: list[str]) -> None:

@@ -17,19 +17,29 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from pyk.clients import Admin, AsyncConsumer, NewTopic
+from pyk.clients import Admin, AsyncConsumer, NewTopic, TopicPartition
 from pyk.protocol import ApiKey
 from pykcheck import Recorder, Report, check, read_history
 from support.apache_kafka import free_ports
 from support.broker_process import BrokerProcess
 from support.proxy import Proxy
+from support.recorded_chains import PARTITIONS as CHAIN_PARTITIONS
+from support.recorded_chains import STAGES, TRANSACTION_TIMEOUT
+from support.recorded_chains import TOPICS as CHAIN_TOPICS
 from support.recorded_clients import RecordedConsumer
 from support.recorded_groups import GROUP, PARTITIONS, TOPICS
 
 from .client import Job
 
-ROLES = ("producer", "producer", "producer", "member", "member", "member")
-SECONDS_TO_CATCH_UP = 180
+SLOTS = (
+    *(f"producer-{number}" for number in range(2)),
+    *(f"member-{number}" for number in range(2)),
+    *(f"writer-{number}" for number in range(2)),
+    *(f"stage{stage}-{number}" for stage in range(STAGES) for number in range(2)),
+)
+TRANSACTIONAL = ("writer", "stage")
+SECONDS_TO_START = 120
+SECONDS_TO_CATCH_UP = 240
 LOST_RESPONSES = (
     *(ApiKey.PRODUCE,) * 4,
     *(ApiKey.OFFSET_COMMIT,) * 2,
@@ -40,6 +50,8 @@ LOST_RESPONSES = (
     ApiKey.METADATA,
     ApiKey.OFFSET_FETCH,
     ApiKey.SYNC_GROUP,
+    *(ApiKey.END_TXN,) * 4,
+    *(ApiKey.TXN_OFFSET_COMMIT,) * 2,
 )
 
 
@@ -68,9 +80,12 @@ class Chaos:
             stack.enter_context(Proxy(self._port, port, self._to_lose))
             stack.callback(self._kill_clients)
             with Admin(self._bootstrap) as admin:
-                admin.create_topics([NewTopic(topic, partitions=3) for topic in TOPICS])
-            for role in ROLES:
-                self._start(role)
+                topics = [NewTopic(topic, partitions=3) for topic in TOPICS]
+                topics += [NewTopic(topic, partitions=2) for topic in CHAIN_TOPICS]
+                admin.create_topics(topics)
+            for slot in SLOTS:
+                self._start(slot)
+            self._await_clients()
             self._go_wrong(seconds)
             self._end_well()
         self._gather()
@@ -109,13 +124,17 @@ class Chaos:
         process = self._clients.pop(job)
         process.kill()
         process.wait()
-        self._start(job.role)
+        if all(other.slot != job.slot for other in self._clients):
+            self._start(job.slot)
 
     def _stop_a_client(self) -> None:
         """Stop a process for some seconds, so that its group goes on without it."""
         job, process = self._random.choice(list(self._clients.items()))
         self.faults[f"{job.role} stopped"] += 1
         process.send_signal(signal.SIGSTOP)
+        if job.role in TRANSACTIONAL and self._random.random() < 0.5:
+            self.faults[f"{job.role} replaced while stopped"] += 1
+            self._start(job.slot)
         time.sleep(self._random.choice((1.0, 8.0)))
         process.send_signal(signal.SIGCONT)
 
@@ -127,11 +146,12 @@ class Chaos:
 
     # -- clients -----------------------------------------------------------------------------------
 
-    def _start(self, role: str) -> None:
+    def _start(self, slot: str) -> None:
         self._number += 1
-        name = f"{role}{self._number}"
+        role = slot.partition("-")[0].rstrip("0123456789")
+        name = f"{slot}.{self._number}"
         file = self._folder / f"{name}.jsonl"
-        job = Job(role, name, self._bootstrap, str(file), self._number)
+        job = Job(role, slot, name, self._bootstrap, str(file), self._number)
         with (self._folder / f"{name}.log").open("wb") as log:
             self._clients[job] = subprocess.Popen(
                 job.command,
@@ -139,13 +159,24 @@ class Chaos:
                 env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
             )
 
+    def _await_clients(self) -> None:
+        """Wait until each client has begun to write its history; a slow machine takes a while."""
+        deadline = time.monotonic() + SECONDS_TO_START
+        for job in self._clients:
+            file = Path(job.file)
+            while not file.exists() or not file.stat().st_size:
+                if time.monotonic() > deadline:
+                    raise AssertionError(f"{job.name} does not begin: see {job.file}")
+                time.sleep(0.1)
+
     def _restart_what_ended(self) -> None:
-        """Replace clients that gave up, as they may while the broker is down."""
+        """Replace clients that ended: were fenced, or gave up while the broker was down."""
         for job, process in list(self._clients.items()):
             if process.poll() is not None:
-                self.faults[f"{job.role} gave up"] += 1
+                self.faults[f"{job.role} ended"] += 1
                 del self._clients[job]
-                self._start(job.role)
+                if all(other.slot != job.slot for other in self._clients):
+                    self._start(job.slot)
 
     def _kill_clients(self) -> None:
         for process in self._clients.values():
@@ -168,39 +199,53 @@ class Chaos:
         self._to_lose.clear()
         self._restart_what_ended()
         self._stop("producer")
+        self._stop("writer")
         with (self._folder / "auditor.jsonl").open("w", encoding="utf-8") as file:
             recorder = Recorder(time.monotonic, file=file)
             asyncio.run(self._catch_up(recorder))
             self._stop("member")
+            self._stop("stage")
             asyncio.run(self._audit(recorder))
 
-    def _consumer(self, recorder: Recorder, name: str, group: str | None) -> RecordedConsumer:
+    def _consumer(
+        self, recorder: Recorder, name: str, group: str | None, isolation: str = "read_uncommitted"
+    ) -> RecordedConsumer:
         consumer: AsyncConsumer[bytes, bytes] = AsyncConsumer(
             self._bootstrap,
             group_id=group,
             auto_offset_reset="earliest",
-            isolation_level="read_uncommitted",
+            isolation_level=isolation,
             enable_auto_commit=False,
         )
-        return RecordedConsumer(recorder, name, consumer, isolation="read_uncommitted", group=group)
+        return RecordedConsumer(recorder, name, consumer, isolation=isolation, group=group)
 
     async def _catch_up(self, recorder: Recorder) -> None:
-        """Wait until the group has committed all that there is."""
+        """Wait until the groups have committed all that there is, and no transaction is open."""
         observer = self._consumer(recorder, "observer", GROUP)
+        stable_reader = self._consumer(recorder, "reader", None, "read_committed")
         deadline = time.monotonic() + SECONDS_TO_CATCH_UP
-        async with observer.consumer:
+        seen: dict[TopicPartition, int] = {}
+        async with observer.consumer, stable_reader.consumer:
             while time.monotonic() < deadline:
                 committed = await observer.read_offsets(PARTITIONS)
                 ends = await observer.consumer.end_offsets(PARTITIONS)
-                if all(committed.get(each, 0) == end for each, end in ends.items()):
+                has_read = all(committed.get(each, 0) == end for each, end in ends.items())
+                written = await observer.consumer.end_offsets(CHAIN_PARTITIONS)
+                stable = await stable_reader.consumer.end_offsets(CHAIN_PARTITIONS)
+                if has_read and written == stable == seen:
                     return
-                await asyncio.sleep(1.0)
-        raise AssertionError(f"the group did not catch up: {committed} of {ends}")
+                seen = written
+                await asyncio.sleep(2 * TRANSACTION_TIMEOUT)
+        raise AssertionError(f"not caught up: {committed} of {ends}, stable {stable} of {written}")
 
     async def _audit(self, recorder: Recorder) -> None:
-        auditor = self._consumer(recorder, "auditor", None)
-        async with auditor.consumer:
-            await auditor.read_to_the_end(PARTITIONS)
+        for isolation, partitions in (
+            ("read_uncommitted", [*PARTITIONS, *CHAIN_PARTITIONS]),
+            ("read_committed", CHAIN_PARTITIONS),
+        ):
+            auditor = self._consumer(recorder, f"auditor of {isolation}", None, isolation)
+            async with auditor.consumer:
+                await auditor.read_to_the_end(partitions)
 
     def _gather(self) -> None:
         """Make one history of those of all processes."""
