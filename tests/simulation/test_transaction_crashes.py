@@ -149,3 +149,27 @@ async def test_transactions_have_their_outcome_whenever_the_broker_is_killed(
             for partition in broker.services.replicas.of_topic(TOPIC):
                 assert committed_values(partition) == [b"committed"], kill_ms
                 assert partition.last_stable_offset == partition.high_watermark, kill_ms
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+@virtual_time
+async def test_an_abandoned_transaction_is_aborted_after_its_timeout(is_killed: bool) -> None:
+    network = MemoryNetwork(latency=LATENCY)
+    async with AsyncCluster(clock=current_clock(), network=network) as cluster:
+        await cluster.create_topic(TOPIC, partitions=len(PARTITIONS))
+        client = TransactionalClient(cluster, network)
+        await client.write(await client.init(), b"abandoned")
+        if is_killed:
+            await cluster.kill()
+            await cluster.start()
+
+        await asyncio.sleep(59)
+        assert await client.state() == "Ongoing"
+        await asyncio.sleep(12)
+
+        assert await client.state() == "CompleteAbort"
+        (broker,) = cluster._brokers.values()
+        for partition in broker.services.replicas.of_topic(TOPIC):
+            assert committed_values(partition) == []
+            assert partition.last_stable_offset == partition.high_watermark == 2
+        await client.channels.close()
