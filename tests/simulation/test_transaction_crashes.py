@@ -112,12 +112,13 @@ class TransactionalClient:
 def committed_values(partition: Partition) -> list[bytes | None]:
     """Return what a reader of committed records is left with."""
     found = partition.read(0, 1 << 20, Isolation.READ_COMMITTED)
+    aborted = partition.aborted_transactions(0, found.records)
     values: list[bytes | None] = []
     for each in read_batches(found.records.read()):
         is_aborted = any(
             ended.producer_id == each.producer_id
             and ended.first_offset <= each.base_offset <= ended.last_offset
-            for ended in found.aborted_transactions
+            for ended in aborted
         )
         if not each.is_control and not is_aborted:
             values += [record.value for record in each]
