@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
@@ -80,3 +81,59 @@ async def test_offsets_for_times_finds_offsets_by_timestamp(bootstrap: str) -> N
 
     assert first[partition].offset == begin[partition] == 0
     assert end[partition] > 0
+
+
+async def test_offsets_are_committed_in_transactions(bootstrap: str) -> None:
+    source, target = "aiokafka-source", "aiokafka-target"
+    await create(bootstrap, source)
+    await create(bootstrap, target)
+    await produce(bootstrap, source)
+    consumer = aiokafka.AIOKafkaConsumer(
+        source,
+        bootstrap_servers=bootstrap,
+        group_id="aiokafka-mover",
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        isolation_level="read_committed",
+    )
+    producer = aiokafka.AIOKafkaProducer(
+        bootstrap_servers=bootstrap, transactional_id="aiokafka-mover"
+    )
+    moved = 0
+
+    async with producer, consumer, asyncio.timeout(60):
+        for is_aborted in itertools.cycle([False, True]):
+            batches: dict[Any, Any] = {}
+            while not batches:
+                batches = await consumer.getmany(timeout_ms=100, max_records=100)
+            records = [record for batch in batches.values() for record in batch]
+            await producer.begin_transaction()
+            for record in records:
+                await producer.send(target, record.value)
+            offsets = {partition: each[-1].offset + 1 for partition, each in batches.items()}
+            await producer.send_offsets_to_transaction(offsets, "aiokafka-mover")
+            if is_aborted:
+                await producer.abort_transaction()
+                for partition, each in batches.items():
+                    consumer.seek(partition, each[0].offset)
+                continue
+            await producer.commit_transaction()
+            moved += len(records)
+            if moved == len(VALUES):
+                break
+        committed = [await consumer.committed(each) for each in consumer.assignment()]
+
+    assert sum(filter(None, committed)) == len(VALUES)
+    assert sorted(await read_committed(bootstrap, target)) == sorted(VALUES)
+
+
+async def read_committed(bootstrap: str, topic: str) -> list[bytes]:
+    """Return the values of as many committed records as were produced."""
+    consumer = aiokafka.AIOKafkaConsumer(
+        topic,
+        bootstrap_servers=bootstrap,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+    )
+    async with consumer, asyncio.timeout(20):
+        return [(await consumer.getone()).value for _ in VALUES]

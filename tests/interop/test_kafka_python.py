@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ pytestmark = pytest.mark.conformance
 
 kafka = pytest.importorskip("kafka")
 admin = pytest.importorskip("kafka.admin")
+structs = pytest.importorskip("kafka.structs")
 
 VALUES = [b"%d" % number for number in range(500)]
 
@@ -58,3 +60,61 @@ def test_topics_and_configurations_are_administered(bootstrap: str) -> None:
     client.delete_topics(["kafka-python-admin"])
     assert "kafka-python-admin" not in client.list_topics()
     client.close()
+
+
+def test_offsets_are_committed_in_transactions(bootstrap: str) -> None:
+    source, target = "kafka-python-source", "kafka-python-target"
+    create(bootstrap, source)
+    create(bootstrap, target)
+    produce(bootstrap, source)
+    consumer = kafka.KafkaConsumer(
+        source,
+        bootstrap_servers=bootstrap,
+        group_id="kafka-python-mover",
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        isolation_level="read_committed",
+    )
+    producer = kafka.KafkaProducer(
+        bootstrap_servers=bootstrap, transactional_id="kafka-python-mover"
+    )
+    producer.init_transactions()
+    moved = 0
+
+    for is_aborted in itertools.cycle([False, True]):
+        batches: dict[Any, Any] = {}
+        while not batches:
+            batches = consumer.poll(timeout_ms=100, max_records=100)
+        records = [record for batch in batches.values() for record in batch]
+        producer.begin_transaction()
+        for record in records:
+            producer.send(target, value=record.value)
+        offsets = {
+            partition: structs.OffsetAndMetadata(each[-1].offset + 1, "", -1)
+            for partition, each in batches.items()
+        }
+        producer.send_offsets_to_transaction(offsets, consumer.group_metadata())
+        if is_aborted:
+            producer.abort_transaction()
+            for partition, each in batches.items():
+                consumer.seek(partition, each[0].offset)
+            continue
+        producer.commit_transaction()
+        moved += len(records)
+        if moved == len(VALUES):
+            break
+    committed = [consumer.committed(each) or 0 for each in consumer.assignment()]
+    consumer.close()
+    producer.close()
+
+    assert sum(committed) == len(VALUES)
+    reader = kafka.KafkaConsumer(
+        target,
+        bootstrap_servers=bootstrap,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+        consumer_timeout_ms=20_000,
+    )
+    found = [next(reader).value for _ in VALUES]
+    reader.close()
+    assert sorted(found) == sorted(VALUES)
