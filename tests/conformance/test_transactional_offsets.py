@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
+from pyk.clients import AsyncConsumer, AsyncProducer, TopicPartition
 from pyk.protocol.errors import ErrorCode
 from support.brokers import Kafka
 from support.raw_transactions import RawTransactions
@@ -101,3 +103,35 @@ async def test_a_commit_without_a_group_is_refused(offsets: RawTransactions) -> 
     await offsets.commit(5)
 
     assert await offsets.commit(6, group_id="") is ErrorCode.INVALID_GROUP_ID
+
+
+async def test_a_consumer_of_committed_records_begins_where_the_transaction_ended(
+    kafka: Kafka, topic: str, group: str, offsets: RawTransactions
+) -> None:
+    async with AsyncProducer(kafka.bootstrap) as producer:
+        for number in range(8):
+            await producer.send_and_wait(topic, b"%d" % number, partition=0)
+    await offsets.commit_outside(1)
+    await offsets.commit(5)
+    first = TopicPartition(topic, 0)
+
+    async with AsyncConsumer(
+        kafka.bootstrap, group_id=group, isolation_level="read_committed"
+    ) as consumer:
+        consumer.assign([first])
+        reading = asyncio.create_task(anext(consumer))
+        assert await read_uncommitted(kafka, group, first) == 1
+        assert not reading.done()
+        await offsets.end(is_commit=True)
+
+        record = await asyncio.wait_for(reading, 20)
+
+    assert (record.offset, record.value) == (5, b"5")
+
+
+async def read_uncommitted(kafka: Kafka, group: str, partition: TopicPartition) -> int:
+    """Return the committed offset as a consumer sees it that does not wait for transactions."""
+    async with AsyncConsumer(kafka.bootstrap, group_id=group) as consumer:
+        committed = (await consumer.committed([partition]))[partition]
+    assert committed is not None
+    return committed.offset
