@@ -22,7 +22,12 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from pyk.clients.arguments import checked_timeout
-from pyk.clients.errors import KafkaError, KafkaTimeoutError, StateError
+from pyk.clients.errors import (
+    KafkaError,
+    KafkaTimeoutError,
+    StateError,
+    TransactionAbortedError,
+)
 from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.wording import counted
 
@@ -198,7 +203,9 @@ class BatchResult:
                 callback.run(self.engine)
 
     def __del__(self) -> None:
-        if self.error is not None and not self.is_observed:
+        if self.error is None or self.is_observed:
+            return
+        if not isinstance(self.error, TransactionAbortedError):  # which the application wanted
             log.error(
                 "%s for partition %d of topic %r not delivered: %s",
                 counted(self.count, "record"),

@@ -13,7 +13,12 @@ import pytest
 
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.engine.waiter import Engine, LoopOfCaller
-from pyk.clients.errors import InvalidRecordError, KafkaTimeoutError, StateError
+from pyk.clients.errors import (
+    InvalidRecordError,
+    KafkaTimeoutError,
+    StateError,
+    TransactionAbortedError,
+)
 from pyk.clients.producer.batching.delivery import BatchResult, Delivery, RecordMetadata
 from support.garbage import without_garbage_collection
 
@@ -274,6 +279,20 @@ def test_a_forked_child_logs_nothing_of_the_batches_of_its_parent(
     caplog.clear()
     batch, deliveries = make_deliveries(2)
     batch.abandon(KafkaTimeoutError("belongs to the parent"), 2)
+    with caplog.at_level(logging.ERROR):
+        del batch, deliveries
+        gc.collect()
+
+    assert caplog.records == []
+
+
+def test_records_of_an_aborted_transaction_are_no_failure_to_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    gc.collect()
+    caplog.clear()
+    batch, deliveries = make_deliveries(2)
+    batch.fail(TransactionAbortedError("its transaction was aborted"), 2)
     with caplog.at_level(logging.ERROR):
         del batch, deliveries
         gc.collect()
