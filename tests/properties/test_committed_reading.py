@@ -82,17 +82,18 @@ class Log:
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(["write", "write", "write", "plain", "commit", "abort"]),
-        st.integers(1, 4),
+        st.integers(1, 2),
         st.integers(1, 3),
         st.booleans(),
     ),
-    max_size=25,
+    min_size=10,
+    max_size=30,
 )
 
 
 @given(st.data())
 def test_what_was_committed_is_read_and_nothing_else(data: st.DataObject) -> None:
-    log = written(data.draw(STEPS), has_compaction=data.draw(st.booleans()))
+    log = written(data.draw(STEPS), has_compaction=data.draw(BOOLEANS))
     position = fetch_offset = data.draw(st.integers(0, log.end))
     found: list[int] = []
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pyk.clients import ConcurrentUseError, OffsetAndMetadata
+from pyk.clients import ConcurrentUseError, OffsetAndMetadata, Producer
 from support.blocking_consuming import partitions, produce, read, reader
 from support.real_time import eventually
 
@@ -140,3 +140,31 @@ def test_a_member_that_was_removed_for_slow_polls_rejoins_at_the_next_poll(clust
         eventually(lambda: consumer.health().group_state == "away")
 
         assert len(read(consumer, 20)) >= 20
+
+
+def test_a_producer_can_commit_what_a_blocking_consumer_has_handed_out(cluster, topic):
+    produce(cluster, topic, 30)
+
+    with (
+        reader(cluster, topic, group_id=topic, enable_auto_commit=False) as consumer,
+        Producer(cluster.bootstrap, transactional_id=topic) as producer,
+    ):
+        with pytest.raises(RuntimeError):
+            read_and_fail(producer, consumer)
+        with producer.transaction(consumer) as transaction:
+            values = read(consumer, 30)
+            transaction.send_offsets(consumer)
+        metadata = consumer.group_metadata()
+        committed = consumer.committed(partitions(topic))
+
+    assert sorted(values, key=int) == [b"%d" % n for n in range(30)]
+    assert metadata.generation_id >= 1
+    assert metadata.member_id
+    assert {target.offset for target in committed.values() if target} == {10}
+
+
+def read_and_fail(producer, consumer):
+    with producer.transaction(consumer) as transaction:
+        read(consumer, 30)
+        transaction.send_offsets(consumer)
+        raise RuntimeError
