@@ -102,7 +102,8 @@ class _Channel:
             return
         _, parts = self._connection.send(request, version, context=response)
         self.transport.write(parts)
-        self._watch()
+        if self._timeout is None:  # otherwise an older request waits: later ones put off nothing
+            self._watch()
 
     def connected(self) -> None:
         self._is_connected = True
@@ -131,7 +132,7 @@ class _Channel:
             response.complete(ErrorCode.NETWORK_EXCEPTION)
 
     def _watch(self) -> None:
-        """Give up the connection if the oldest request is not answered in time."""
+        """Give up the connection unless an answer comes in time; call again for each answer."""
         if self._timeout is not None:
             self._timeout.cancel()
             self._timeout = None
