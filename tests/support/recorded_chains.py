@@ -31,6 +31,8 @@ WRITERS = 2
 TOPICS = tuple(f"stage{number}" for number in range(STAGES + 1))
 PARTITIONS = [TopicPartition(topic, number) for topic in TOPICS for number in range(2)]
 SECONDS_OF_FAULTS = 20
+SECONDS_WITHOUT_PROGRESS = 45
+"""More than a request between brokers waits for its response (30 s) holds back transactions."""
 SECONDS_TO_CATCH_UP = 300
 TRANSACTION_TIMEOUT = 10.0
 
@@ -333,7 +335,7 @@ class Chain:
             if stable == written and (stable, self.committed) == seen:
                 break
             seen = stable, self.committed
-            await asyncio.sleep(TRANSACTION_TIMEOUT + 10)
+            await asyncio.sleep(SECONDS_WITHOUT_PROGRESS)
         else:
             raise AssertionError(f"the chain did not catch up: {stable} of {written}")
         for reader in readers:
