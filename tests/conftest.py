@@ -20,9 +20,13 @@ from support.spark_tests import (  # noqa: F401 - pytest finds them here
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What takes long says that the machine is busy, nothing of the code.
+# What takes long says that the machine is busy, nothing of the code. Examples are the same in every
+# run, so that a run fails because of the code; PYK_RANDOM_EXAMPLES=1 looks for others.
 hypothesis.settings.register_profile(
-    "pyk", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "pyk",
+    deadline=None,
+    derandomize="PYK_RANDOM_EXAMPLES" not in os.environ,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("pyk")
 

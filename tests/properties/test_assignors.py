@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pyk.clients.consumer.group.classic.assignors import (
@@ -17,6 +18,7 @@ from pyk.clients.consumer.group.classic.assignors import (
     Subscription,
     TopicLayout,
 )
+from pyk.clients.consumer.group.classic.consumer_protocol import cooperative_claims
 from pyk.clients.topic_partition import TopicPartition
 
 TOPICS = ("a", "b", "c", "missing")
@@ -97,7 +99,24 @@ def test_eager_assignors_assign_every_partition(
     assert assigned == subscribed_partitions(layouts, members)
 
 
+def claiming_the_only_partition(member_id: str, **claim: Any) -> Subscription:
+    return Subscription(
+        member_id=member_id,
+        topics=frozenset("a"),
+        owned_partitions=(TopicPartition("a", 0),),
+        **claim,
+    )
+
+
 @given(LAYOUTS, groups())
+@example(
+    {"a": TopicLayout(1)},
+    [
+        claiming_the_only_partition("m0", generation_id=0),
+        # The user data of a member of an older version names generation 1.
+        claiming_the_only_partition("m1", user_data=b"\0\0\0\1"),
+    ],
+)
 def test_a_cooperative_group_becomes_stable_and_then_owns_every_partition(
     layouts: dict[str, TopicLayout], members: list[Subscription]
 ) -> None:
@@ -129,10 +148,13 @@ def test_members_of_a_stable_group_keep_their_partitions_when_one_leaves(
 def others_that_must_revoke_first(
     partition: TopicPartition, assignment: Assignment, members: list[Subscription]
 ) -> set[str]:
-    """Return members that own a partition in the newest generation while another is given it."""
+    """Return members that own a partition in the newest generation while another is given it.
+
+    Members of older versions name their generation in their user data.
+    """
     owner = next(m for m, partitions in assignment.items() if partition in partitions)
     claims = {
-        member.member_id: member.generation_id
+        member.member_id: cooperative_claims(member)[0]
         for member in members
         if partition in member.owned_partitions and partition.topic in member.topics
     }
