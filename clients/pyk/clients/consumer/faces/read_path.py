@@ -63,8 +63,8 @@ class BlockingReadPath:
         self._refuse_nested_polls(user)
         with self._use:
             self._user = self._taker = user
-            self._pace.application_comes()
-            try:
+            try:  # at once: the handler of a signal may raise in the next call
+                self._pace.application_comes()
                 while True:
                     if self._buffer.attention:
                         self._attend(None)
@@ -86,8 +86,8 @@ class BlockingReadPath:
         self._refuse_nested_polls(user)
         with self._use:
             self._user = self._taker = user
-            self._pace.application_comes()
-            try:
+            try:  # at once: the handler of a signal may raise in the next call
+                self._pace.application_comes()
                 while True:
                     if self._buffer.attention:
                         self._attend(deadline)
