@@ -19,11 +19,7 @@ from uuid import UUID
 import attrs
 
 from pyk.clients.engine.backoff import Backoff
-from pyk.clients.errors import (
-    KafkaError,
-    MalformedResponseError,
-    error_for,
-)
+from pyk.clients.errors import KafkaError, MalformedResponseError, error_for
 from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.producer.batching.batch import ProducerBatch, halve
 from pyk.clients.producer.sending.failures import WhyUnsent, fail, timeout_error
@@ -37,18 +33,11 @@ from pyk.clients.producer.sending.outcome import (
     outcome_of_error,
 )
 from pyk.clients.producer.sending.partition_queue import NEVER, PartitionQueue
-from pyk.clients.producer.sending.produce_call import (
-    AllWritten,
-    ProduceCall,
-    new_call,
-)
+from pyk.clients.producer.sending.produce_call import AllWritten, ProduceCall, new_call
 from pyk.clients.producer.sending.produce_template import ProduceTerms
 from pyk.clients.topic_partition import TopicPartition
 from pyk.protocol.errors import ErrorCode
-from pyk.protocol.messages.produce import (
-    PartitionProduceResponse,
-    ProduceResponse,
-)
+from pyk.protocol.messages.produce import PartitionProduceResponse, ProduceResponse
 
 if TYPE_CHECKING:
     from random import Random
