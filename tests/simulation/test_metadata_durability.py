@@ -453,8 +453,8 @@ async def test_lost_records_end_with_their_leader_epoch(cuts_power) -> None:
         assert partition.leader_epoch == before + 1
         assert again.image.topics["one"].partitions[1].leader_epoch == before + 1
         again.append("one", b"new")
-        assert partition.end_offset_of_epoch(before) == (before, end)
-        assert partition.end_offset_of_epoch(before + 1) == (before + 1, end + 1)
+        assert partition.reader.end_offset_of_epoch(before) == (before, end)
+        assert partition.reader.end_offset_of_epoch(before + 1) == (before + 1, end + 1)
 
 
 @virtual_time

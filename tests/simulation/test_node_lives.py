@@ -149,7 +149,7 @@ class Life:
 
     def check_times(self, partition, topic: Expected, start: int) -> None:
         for _, timestamp in topic.records[start:]:
-            found = partition.list_offset(timestamp)
+            found = partition.reader.list_offset(timestamp)
             first = next(
                 o for o in range(start, len(topic.records)) if topic.records[o][1] >= timestamp
             )

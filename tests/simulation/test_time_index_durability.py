@@ -50,7 +50,7 @@ def test_retention_keeps_flushed_records_after_a_power_failure(seed, is_stopped,
             assert partition.log_start_offset == 0
             assert partition.log_end_offset == len(pauses)
             for timestamp in timestamps:
-                found = partition.list_offset(timestamp)
+                found = partition.reader.list_offset(timestamp)
                 assert found is not None
                 assert found[:2] == (timestamps.index(timestamp), timestamp)
 
@@ -68,6 +68,6 @@ async def test_records_are_found_by_time_after_a_clean_stop_and_a_power_failure(
 
     async with running(memory) as again:
         assert again.broker._logs.data_directory.was_shut_down_cleanly
-        found = again.partition("one", 0).list_offset(timestamp)
+        found = again.partition("one", 0).reader.list_offset(timestamp)
         assert found is not None
         assert found.offset == 0

@@ -21,7 +21,8 @@ from pyk.protocol.messages.produce import (
 from pyk.protocol.records import read_batches
 from pyk.reference_broker import AsyncCluster
 from pyk.reference_broker.awaiting import value_of
-from pyk.reference_broker.partition import Isolation, Partition
+from pyk.reference_broker.partition import Partition
+from pyk.reference_broker.partition_reader import Isolation
 from pyk.reference_broker.tcp_channels import TcpChannels
 from pyk.runtime.network import MemoryNetwork
 from pyk.runtime.virtual_time import current_clock, virtual_time
@@ -111,8 +112,8 @@ class TransactionalClient:
 
 def committed_values(partition: Partition) -> list[bytes | None]:
     """Return what a reader of committed records is left with."""
-    found = partition.read(0, 1 << 20, Isolation.READ_COMMITTED)
-    aborted = partition.aborted_transactions(0, found.records)
+    found = partition.reader.read(0, 1 << 20, Isolation.READ_COMMITTED)
+    aborted = partition.reader.aborted_transactions(0, found.records)
     values: list[bytes | None] = []
     for each in read_batches(found.records.read()):
         is_aborted = any(

@@ -1,4 +1,4 @@
-"""One partition on this broker: its leader, its high watermark, and reads and appends.
+"""One partition on this broker: its replicas, its high watermark, and appends.
 
 The leader appends; the high watermark is the offset up to which all replicas in sync have the
 records, and consumers read only up to there. With one replica it follows the log's safe offset:
@@ -9,52 +9,21 @@ on the disk.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum, auto
 from uuid import UUID
 
 from pyk.protocol.topics import TopicPartition
+from pyk.reference_broker.leadership import Leadership
+from pyk.reference_broker.partition_reader import PartitionReader
 from pyk.reference_broker.storage import (
     AppendOrigin,
-    EndedTransaction,
-    EpochEntry,
-    FencedLeaderEpochError,
-    FileRecords,
     Log,
     LogAppendResult,
     NotEnoughReplicasError,
-    NotLeaderError,
-    OffsetAndTimestamp,
     OffsetOutOfRangeError,
     StorageError,
     TransactionMarker,
-    UnknownLeaderEpochError,
 )
-from pyk.runtime import slotted
 from pyk.runtime.filesystem.interface import Buffer
-
-NO_LEADER = -1
-EARLIEST_TIMESTAMP = -2
-LATEST_TIMESTAMP = -1
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL_TIMESTAMP = -4
-
-
-class Isolation(Enum):
-    """Up to which offset a reader may read."""
-
-    READ_UNCOMMITTED = auto()  # the high watermark
-    READ_COMMITTED = auto()  # the last stable offset
-    LOG_END = auto()  # everything: replicas and coordinators
-
-
-@slotted.frozen
-class PartitionRead:
-    """What a fetch finds in a partition: records, and the offsets as they are at this moment."""
-
-    records: FileRecords
-    high_watermark: int
-    last_stable_offset: int
-    log_start_offset: int
 
 
 class Partition:
@@ -69,8 +38,8 @@ class Partition:
         self.topic_partition = topic_partition
         self.topic_id = topic_id
         self.log = log
-        self.leader_id = NO_LEADER
-        self.leader_epoch = -1
+        self.leadership = Leadership(topic_partition, node_id)
+        self.reader = PartitionReader(log, self.leadership)
         self.replicas: tuple[int, ...] = ()
         self.in_sync_replicas: tuple[int, ...] = ()
         self.marker_count = 0
@@ -85,7 +54,16 @@ class Partition:
 
     @property
     def is_leader(self) -> bool:
-        return self.leader_id == self._node_id
+        return self.leadership.is_ours
+
+    @property
+    def leader_id(self) -> int:
+        """The node that leads, -1 if none does."""
+        return self.leadership.leader_id
+
+    @property
+    def leader_epoch(self) -> int:
+        return self.leadership.leader_epoch
 
     @property
     def high_watermark(self) -> int:
@@ -128,15 +106,15 @@ class Partition:
     ) -> None:
         """Become the leader. An epoch that is not newer than the last changes only the replicas."""
         self.replicas, self.in_sync_replicas = replicas, in_sync_replicas
-        if leader_epoch > self.leader_epoch:
-            self.leader_id, self.leader_epoch = self._node_id, leader_epoch
+        if leader_epoch > self.leadership.leader_epoch:
+            self.leadership.change(self._node_id, leader_epoch)
             self.log.leader_epochs.assign(leader_epoch, self.log.log_end_offset)
         self._advance_high_watermark()
         self._notify()
 
     def resign(self, leader_id: int, leader_epoch: int) -> None:
         """Stop leading: ``leader_id`` leads now, no broker if it is -1."""
-        self.leader_id, self.leader_epoch = leader_id, leader_epoch
+        self.leadership.change(leader_id, leader_epoch)
         self._notify()
 
     def append(
@@ -151,10 +129,10 @@ class Partition:
         ``needs_all_replicas`` (acks=all) refuses while fewer than ``min.insync.replicas`` are in
         sync.
         """
-        self._require_leader()
+        self.leadership.check()
         if needs_all_replicas:
             self._require_in_sync_replicas()
-        result = self.log.append_as_leader(records, self.leader_epoch, origin)
+        result = self.log.append_as_leader(records, self.leadership.leader_epoch, origin)
         if not result.is_duplicate:
             self._advance_high_watermark()
             self._notify()
@@ -176,10 +154,10 @@ class Partition:
         epoch must be higher than that of the records (KIP-890). Raises
         ``InvalidProducerEpochError`` and ``TransactionCoordinatorFencedError`` for late markers.
         """
-        self._require_leader()
+        self.leadership.check()
         self._require_in_sync_replicas()
         marker = TransactionMarker(producer_id, producer_epoch, coordinator_epoch, commit)
-        result = self.log.end_transaction(marker, self.leader_epoch, transaction_version)
+        result = self.log.end_transaction(marker, self.leadership.leader_epoch, transaction_version)
         self.marker_count += 1
         for listener in tuple(self._marker_listeners):
             listener(marker, result.base_offset)
@@ -203,108 +181,20 @@ class Partition:
         """Return whether a producer has written here in a transaction of this epoch, still open."""
         return self.log.producers.has_open_transaction(producer_id, producer_epoch)
 
-    def read(
-        self,
-        offset: int,
-        max_bytes: int,
-        isolation: Isolation = Isolation.READ_UNCOMMITTED,
-        *,
-        current_leader_epoch: int = -1,
-        min_one_batch: bool = True,
-    ) -> PartitionRead:
-        """Return the records from ``offset`` on that a reader may see; raise a ``LogError``.
-
-        ``current_leader_epoch`` is what the reader believes, -1 if it does not say (KIP-320).
-        """
-        self.check_leader_epoch(current_leader_epoch)
-        log, up_to_offset = self.log, self.end_offset(isolation)
-        records = log.reader.read(offset, max_bytes, up_to_offset, min_one_batch=min_one_batch)
-        return PartitionRead(
-            records, log.high_watermark, log.last_stable_offset, log.log_start_offset
-        )
-
-    def aborted_transactions(self, offset: int, records: FileRecords) -> list[EndedTransaction]:
-        """Return the aborted transactions that ``records`` may be of; raise a ``LogError``.
-
-        They were just read from ``offset`` on, as a reader of committed records may.
-        """
-        return self.log.reader.aborted_transactions(offset, records, self.last_stable_offset)
-
-    def is_in_older_segment(self, offset: int, isolation: Isolation) -> bool:
-        """Return whether a reader at ``offset`` may see records of a later segment."""
-        return self.log.reader.is_in_older_segment(offset, self.end_offset(isolation))
-
-    def end_offset(self, isolation: Isolation) -> int:
-        """Return the first offset that a reader may not see."""
-        if isolation is Isolation.READ_UNCOMMITTED:
-            return self.log.high_watermark
-        if isolation is Isolation.READ_COMMITTED:
-            return self.last_stable_offset
-        return self.log.log_end_offset
-
-    def list_offset(
-        self,
-        timestamp_ms: int,
-        isolation: Isolation = Isolation.READ_UNCOMMITTED,
-        *,
-        current_leader_epoch: int = -1,
-    ) -> OffsetAndTimestamp | None:
-        """Return what ListOffsets asks for, None if no record is that new.
-
-        -1 asks for the end, -2 for the start, -3 for the record with the largest timestamp.
-        """
-        self.check_leader_epoch(current_leader_epoch)
-        if timestamp_ms in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
-            start = self.log.log_start_offset
-            return OffsetAndTimestamp(start, -1, self.log.leader_epochs.epoch_of(start))
-        if timestamp_ms == LATEST_TIMESTAMP:
-            return OffsetAndTimestamp(self.end_offset(isolation), -1, self.leader_epoch)
-        if timestamp_ms < MAX_TIMESTAMP:
-            return None  # they ask for tiered storage
-        if timestamp_ms == MAX_TIMESTAMP:
-            found = self.log.reader.find_newest_record()
-        else:
-            found = self.log.reader.find_timestamp(timestamp_ms)
-        return found if found is not None and found.offset < self.end_offset(isolation) else None
-
-    def end_offset_of_epoch(self, epoch: int, *, current_leader_epoch: int = -1) -> EpochEntry:
-        """Return what OffsetForLeaderEpoch asks for: where the records of an epoch end."""
-        self.check_leader_epoch(current_leader_epoch)
-        return self.log.leader_epochs.end_offset_of(epoch, self.log.log_end_offset)
-
     def delete_records(self, offset: int) -> int:
         """Move the log start offset to ``offset``, -1 for the high watermark; return it."""
-        self._require_leader()
+        self.leadership.check()
         if offset < -1:
             raise OffsetOutOfRangeError(f"cannot delete records of {self} up to offset {offset}")
         self.log.advance_log_start_offset(self.high_watermark if offset == -1 else offset)
         self._notify()
         return self.log.log_start_offset
 
-    def check_leader_epoch(self, current_leader_epoch: int) -> None:
-        """Raise unless this broker leads, in the epoch that the client knows."""
-        if current_leader_epoch not in (-1, self.leader_epoch):
-            message = (
-                f"the leader epoch of {self.topic_partition} is {self.leader_epoch}, "
-                f"not {current_leader_epoch}"
-            )
-            if current_leader_epoch < self.leader_epoch:
-                raise FencedLeaderEpochError(message)
-            raise UnknownLeaderEpochError(message)
-        self._require_leader()
-
     def _require_in_sync_replicas(self) -> None:
         if len(self.in_sync_replicas) < self.log.config.min_insync_replicas:
             raise NotEnoughReplicasError(
                 f"{len(self.in_sync_replicas)} replicas of {self.topic_partition} are in sync, "
                 f"min.insync.replicas is {self.log.config.min_insync_replicas}"
-            )
-
-    def _require_leader(self) -> None:
-        if self.leader_id != self._node_id:
-            raise NotLeaderError(
-                f"node {self._node_id} does not lead {self.topic_partition}, "
-                f"{'nobody' if self.leader_id == NO_LEADER else f'node {self.leader_id}'} does"
             )
 
     def _advance_high_watermark(self) -> None:

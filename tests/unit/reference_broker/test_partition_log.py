@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from uuid import UUID
 
 import pytest
 
@@ -12,18 +11,14 @@ from pyk.protocol.records import Compression, UnsupportedCompressionError
 from pyk.reference_broker.coordinator.decision import TransactionalProducer
 from pyk.reference_broker.coordinator.shard_log import LoggedMarker, LoggedRecords
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.partition_log import MAX_BATCH_BYTES, PartitionLog
-from support.logs import ORDERS, open_log
+from support.partitions import led_partition
 
-NODE = 1
 NOW_MS = 1_700_000_000_000
 
 
 def shard_log(compression: Compression = Compression.NONE, **config: int) -> PartitionLog:
-    partition = Partition(ORDERS, UUID(int=1), NODE, open_log(**config))
-    partition.become_leader(0, (NODE,), (NODE,))
-    return PartitionLog(partition, compression)
+    return PartitionLog(led_partition(**config), compression)
 
 
 def test_records_are_read_as_they_were_appended() -> None:

@@ -21,7 +21,8 @@ from pyk.reference_broker.broker_configs import BrokerConfigs
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.partition import Isolation, Partition, PartitionRead
+from pyk.reference_broker.partition import Partition
+from pyk.reference_broker.partition_reader import Isolation, PartitionRead
 from pyk.reference_broker.replicas import Replicas
 from pyk.reference_broker.storage.errors import (
     LogError,
@@ -149,7 +150,7 @@ class _Reader:
                 data = self._data(asked, partition)
                 data.diverging_epoch = diverging
                 return data
-            read = partition.read(
+            read = partition.reader.read(
                 asked.fetch_offset,
                 min(asked.partition_max_bytes, left),
                 self._isolation,
@@ -207,7 +208,9 @@ class _Reader:
             return True
         # A partition without records to read is read at its end, in its last segment.
         return bool(found.size) and any(
-            self._find(fetched).is_in_older_segment(fetched.asked.fetch_offset, self._isolation)
+            self._find(fetched).reader.is_in_older_segment(
+                fetched.asked.fetch_offset, self._isolation
+            )
             for fetched, data in found.partitions
             if len(data.records)
         )
@@ -245,7 +248,7 @@ def _aborted_transactions(
 ) -> list[AbortedTransaction]:
     return [
         AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
-        for each in partition.aborted_transactions(asked.fetch_offset, read.records)
+        for each in partition.reader.aborted_transactions(asked.fetch_offset, read.records)
     ]
 
 
@@ -253,7 +256,7 @@ def _diverging_epoch(partition: Partition, asked: FetchPartition) -> EpochEndOff
     """Return where the client's log diverges from the leader's, None if it does not (KIP-595)."""
     if asked.last_fetched_epoch < 0:
         return None
-    end = partition.end_offset_of_epoch(
+    end = partition.reader.end_offset_of_epoch(
         asked.last_fetched_epoch, current_leader_epoch=asked.current_leader_epoch
     )
     if end.epoch < 0:

@@ -29,14 +29,18 @@ from pyk.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from pyk.reference_broker.errors import ApiError
-from pyk.reference_broker.partition import EARLIEST_TIMESTAMP, MAX_TIMESTAMP, Isolation
+from pyk.reference_broker.partition_reader import (
+    EARLIEST_LOCAL_TIMESTAMP,
+    EARLIEST_TIMESTAMP,
+    MAX_TIMESTAMP,
+    Isolation,
+)
 from pyk.reference_broker.replicas import Replicas
 from pyk.reference_broker.storage.errors import LogError
 
 from .context import RequestContext
 
 READ_COMMITTED = 1
-EARLIEST_LOCAL_TIMESTAMP = -4
 LATEST_TIERED_TIMESTAMP = -5
 EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
 _SINCE_VERSION = {
@@ -96,11 +100,11 @@ def _list_offset(
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
     partition = services.replicas.get(topic, asked.partition_index)
     if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
-        partition.check_leader_epoch(asked.current_leader_epoch)
+        partition.leadership.check_epoch(asked.current_leader_epoch)
         return ListOffsetsPartitionResponse()  # nothing is ever tiered
     if timestamp == EARLIEST_LOCAL_TIMESTAMP:
         timestamp = EARLIEST_TIMESTAMP
-    found = partition.list_offset(
+    found = partition.reader.list_offset(
         timestamp, isolation, current_leader_epoch=asked.current_leader_epoch
     )
     if found is None:
@@ -130,7 +134,7 @@ def _epoch_end(
 ) -> EpochEndOffset:
     try:
         partition = services.replicas.get(topic, asked.partition)
-        end = partition.end_offset_of_epoch(
+        end = partition.reader.end_offset_of_epoch(
             asked.leader_epoch, current_leader_epoch=asked.current_leader_epoch
         )
     except (ApiError, LogError) as error:

@@ -85,13 +85,13 @@ async def test_a_waiting_fetch_that_meets_a_bug_is_answered_and_the_others_are_t
     async with running_broker() as broker:
         waiting = [ask(broker), ask(broker)]
         partition = broker.services.replicas.get(TOPIC, 0)
-        read = partition.read
+        read = partition.reader.read
 
         def read_later(*_: object, **__: object) -> None:
-            partition.read = read
+            partition.reader.read = read
             raise ValueError("a bug")
 
-        partition.read = read_later
+        partition.reader.read = read_later
         fill(broker, 10)
         await asyncio.sleep(0)
 
@@ -310,7 +310,7 @@ async def test_a_wait_for_nothing_ends_without_another_read() -> None:
         ask(broker).when_done(replies.append)
         await asyncio.sleep(1)
         partition = broker.services.replicas.get(TOPIC, 0)
-        partition.read = unexpected_read  # type: ignore[method-assign]
+        partition.reader.read = unexpected_read  # type: ignore[method-assign]
 
         await asyncio.sleep(WAIT_MS / 1000 + 1)
 
