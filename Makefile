@@ -11,6 +11,7 @@ FUZZER    := .venv/.fuzzer
 WORKERS   ?= auto
 MINUTES   ?= 10
 SEED      ?= 1
+BROKER    ?= reference
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test conformance bench lint types native docs requirements fuzz chaos clean
@@ -38,9 +39,9 @@ fuzz: $(INSTALLED) $(FUZZER) ## fuzz the protocol with invalid bytes, for MINUTE
 	@$(BIN)/python build_extensions.py
 	PYTHONPATH=tests $(BIN)/python -m hostile.fuzz $(MINUTES) $(FUZZ)
 
-chaos: $(INSTALLED) ## kill, stop and cut real clients and a broker for MINUTES=10, and check what they saw
+chaos: $(INSTALLED) ## kill, stop and cut real clients and BROKER=reference|apache for MINUTES=10, and check what they saw
 	@$(BIN)/python build_extensions.py
-	PYTHONPATH=tests $(BIN)/python -m chaos $(MINUTES) $(SEED)
+	PYTHONPATH=tests $(BIN)/python -m chaos $(MINUTES) $(SEED) $(BROKER)
 
 bench: $(INSTALLED) $(PEERS) ## measure pyk beside its peers; writes benchmarks/results/latest.json
 	@PYK_EXTENSIONS=require $(BIN)/python build_extensions.py

@@ -1,21 +1,30 @@
 """Kill, stop and cut real processes, and check what they saw: ``python -m chaos MINUTES``.
 
-Producers, a group, and transactions in three stages run against a broker, each client in a process
-of its own, through a proxy that loses responses. It prints how many operations there were, what
-went wrong, and the anomalies by class; the exit status is 1 if there are any.
+Two more arguments are the seed and the broker. Producers, a group, and transactions in three stages
+run against a cluster, each client in a process of its own, through proxies that lose responses. The
+broker is ``reference`` (one node of pyk's own) or ``apache`` (three nodes of Apache Kafka, whose
+leaders move). It prints how many operations there were, what went wrong, and the anomalies by
+class; the exit status is 1 if there are any.
 """
 
 from __future__ import annotations
 
 import sys
 
+from .nodes import BROKERS, why_not
 from .run import Chaos
 
 
-def main(minutes: float, seed: int) -> int:
+def main(minutes: float, seed: int, broker: str) -> int:
     """Return the exit status."""
-    print(f"== chaos: {minutes:g} minutes, seed {seed}", flush=True)
-    chaos = Chaos(seed)
+    if broker not in BROKERS:
+        print(f"unknown broker {broker!r}: BROKER is {' or '.join(BROKERS)}")
+        return 2
+    if reason := why_not(broker):
+        print(f"skipped: {reason}")
+        return 0
+    print(f"== chaos: {minutes:g} minutes, seed {seed}, {BROKERS[broker]}", flush=True)
+    chaos = Chaos(seed, broker)
     report = chaos.run(minutes * 60)
     faults = ", ".join(f"{kind} {count}" for kind, count in sorted(chaos.faults.items()))
     print(f"{report}\nfaults: {faults}\nhistory: {chaos.history_file}")
@@ -23,4 +32,5 @@ def main(minutes: float, seed: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1))
+    minutes, seed, broker = (*sys.argv[1:], *("10", "1", "reference")[len(sys.argv) - 1 :])
+    sys.exit(main(float(minutes), int(seed), broker))

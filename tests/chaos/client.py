@@ -46,6 +46,11 @@ class Job:
     bootstrap: str
     file: str
     number: int = attrs.field(converter=int)
+    seed: int = attrs.field(converter=int)
+
+    @property
+    def random(self) -> Random:
+        return Random(f"{self.seed} {self.number}")
 
     @property
     def command(self) -> list[str]:
@@ -61,7 +66,7 @@ async def run(job: Job, recorder: Recorder) -> None:
 
 
 async def produce(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
-    random = Random(job.number)
+    random = job.random
     producer: AsyncProducer[bytes, bytes] = AsyncProducer(
         job.bootstrap, client_id=job.name, linger_ms=random.choice((0, 20))
     )
@@ -74,7 +79,7 @@ async def produce(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
 
 
 async def read(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
-    random = Random(job.number)
+    random = job.random
     consumer: AsyncConsumer[bytes, bytes] = AsyncConsumer(
         job.bootstrap,
         client_id=job.name,
@@ -124,7 +129,7 @@ def committed_reader(job: Job, recorder: Recorder, group: str | None) -> Recorde
 
 async def append(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
     """Append to the first stage, and read all stages, in transactions."""
-    random = Random(job.number)
+    random = job.random
     producer = transactional_producer(job, recorder, job.slot)
     reader = committed_reader(job, recorder, None)
     async with reader.consumer:
@@ -138,7 +143,7 @@ async def append(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
 
 async def transform(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
     """Transform the records of one stage, in transactions."""
-    random = Random(job.number)
+    random = job.random
     stage = int(job.slot[len("stage")])
     producer = transactional_producer(job, recorder, job.slot)
     consumer = committed_reader(job, recorder, f"group{stage}")

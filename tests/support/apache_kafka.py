@@ -20,10 +20,13 @@ import uuid
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import SystemRandom
 
 VERSION = "4.3.1"
 JARS = Path(os.environ.get("APACHE_KAFKA_JARS", Path.home() / ".cache" / "apache-kafka"))
 START_TIMEOUT = 90.0
+SHUTDOWN_TIMEOUT = 20.0
+PORTS = 12_000, 32_000
 
 # For processes that live for seconds: most of their time is their start.
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -80,8 +83,9 @@ def new_cluster_id() -> str:
 class ApacheKafka:
     """One node, started in :meth:`__enter__` on free ports, with its data in a temporary folder.
 
-    ``controller_ports`` are those of all nodes of its cluster, of which it is number ``node_id``.
-    A benchmark gives no ``jvm_options``: the default ones start quickly and run slowly.
+    A ``folder`` that is given is kept, with the logs of all its starts. ``controller_ports`` are
+    those of all nodes of its cluster, of which it is number ``node_id``. A benchmark gives no
+    ``jvm_options``: the default ones start quickly and run slowly.
     """
 
     def __init__(
@@ -92,10 +96,12 @@ class ApacheKafka:
         controller_ports: Sequence[int] | None = None,
         cluster_id: str | None = None,
         jvm_options: Sequence[str] = QUICK_START,
+        folder: Path | None = None,
     ) -> None:
         self._jvm_options = jvm_options
         self._config = config or {}
-        self._folder = Path(tempfile.mkdtemp(prefix="apache-kafka-"))
+        self._is_kept = folder is not None
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="apache-kafka-"))
         self._port, self.proxied_port, self.proxy_port, own_port = free_ports(4)
         self._node_id = node_id
         self._controller_ports = controller_ports or [own_port]
@@ -129,7 +135,8 @@ class ApacheKafka:
 
     def __exit__(self, *_: object) -> None:
         self.kill()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if not self._is_kept:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def start(self) -> None:
         """Start the node and return when it says that it has started."""
@@ -139,6 +146,8 @@ class ApacheKafka:
     def launch(self) -> None:
         """Start the node's process; it gets on only with most of the other nodes."""
         log = self._folder / "server.log"
+        if self._is_kept and log.exists():
+            log.rename(self._folder / f"server.{len(list(self._folder.glob('server.*.log')))}.log")
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 command("kafka.Kafka", str(self._properties_file), jvm_options=self._jvm_options),
@@ -148,21 +157,37 @@ class ApacheKafka:
     def wait(self) -> None:
         """Return when the node says that it has started."""
         assert self._process is not None
-        log = self._folder / "server.log"
         give_up_at = time.monotonic() + START_TIMEOUT
         while time.monotonic() < give_up_at and self._process.poll() is None:
-            if "Kafka Server started" in log.read_text(errors="replace"):
+            if self.has_started:
                 return
             time.sleep(0.05)
-        raise RuntimeError(
-            f"Apache Kafka did not start:\n{log.read_text(errors='replace')[-4000:]}"
-        )
+        raise RuntimeError(f"Apache Kafka did not start:\n{self._log[-4000:]}")
+
+    @property
+    def has_started(self) -> bool:
+        """Whether the node runs, and has said since its last launch that it has started."""
+        if self._process is None or self._process.poll() is not None:
+            return False
+        return "Kafka Server started" in self._log
+
+    @property
+    def _log(self) -> str:
+        return (self._folder / "server.log").read_text(errors="replace")
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         """Send a signal and wait for the end of the process."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(number)
             self._process.wait()
+
+    def shut_down(self) -> None:
+        """Let the node hand over what it leads, and end; kill it if that takes too long."""
+        assert self._process is not None
+        self._process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(SHUTDOWN_TIMEOUT)
+        self.kill()
 
     def _properties(self) -> dict[str, str]:
         clients = f"PLAINTEXT://127.0.0.1:{self._port}"
@@ -205,12 +230,27 @@ class ApacheKafka:
 
 
 class ApacheKafkaCluster:
-    """Several nodes, started in :meth:`__enter__`; every topic has up to three replicas."""
+    """Several nodes, started in :meth:`__enter__`; every topic has up to three replicas.
 
-    def __init__(self, nodes: int = 3) -> None:
+    With a ``folder`` their data and logs are kept there.
+    """
+
+    def __init__(
+        self,
+        nodes: int = 3,
+        *,
+        config: dict[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> None:
         ports, cluster_id = free_ports(nodes), new_cluster_id()
         self.nodes = [
-            ApacheKafka(node_id=number, controller_ports=ports, cluster_id=cluster_id)
+            ApacheKafka(
+                config=config,
+                node_id=number,
+                controller_ports=ports,
+                cluster_id=cluster_id,
+                folder=None if folder is None else _new_folder(folder / f"node{number}"),
+            )
             for number in range(nodes)
         ]
 
@@ -240,18 +280,31 @@ class ApacheKafkaCluster:
             node.__exit__()
 
 
+def _new_folder(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    return folder
+
+
 def min_insync_replicas(nodes: int) -> int:
     """Return ``min.insync.replicas``: one node of three may fail."""
     return min(2, nodes)
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that are free and differ: all are held until the last is found."""
+    """Return ports that are free and differ: all are held until the last is found.
+
+    No system gives them to outgoing connections, which could take the port of a node that is down.
+    """
+    random = SystemRandom()
+    ports: list[int] = []
     with contextlib.ExitStack() as held:
-        probes = [held.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(probe.getsockname()[1]) for probe in probes]
+        while len(ports) < count:
+            probe = held.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                port = random.randrange(*PORTS)
+                probe.bind(("127.0.0.1", port))
+                ports.append(port)
+    return ports
 
 
 def command(main: str, *arguments: str, jvm_options: Sequence[str] = ()) -> list[str]:

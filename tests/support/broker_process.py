@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 COMMAND = [sys.executable, "-m", "pyk.command_line", "broker"]
 
@@ -13,7 +13,11 @@ COMMAND = [sys.executable, "-m", "pyk.command_line", "broker"]
 class BrokerProcess:
     """A broker that tests may kill; ``bootstrap`` is there once it serves."""
 
-    def __init__(self, data_dir: Path, *options: str, port: int = 0) -> None:
+    def __init__(
+        self, data_dir: Path, *options: str, port: int = 0, log: IO[bytes] | None = None
+    ) -> None:
+        """``log`` gets what it writes to stderr, which would fill a pipe in a long run."""
+        self._log = log
         self._command = [*COMMAND, "--port", str(port), "--data-dir", str(data_dir), *options]
 
     def __enter__(self) -> Self:
@@ -25,7 +29,7 @@ class BrokerProcess:
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            self._command, stdout=subprocess.PIPE, stderr=self._log or subprocess.PIPE, text=True
         )
         assert self.process.stdout is not None
         self.ready = self.process.stdout.readline()

@@ -20,6 +20,7 @@ class Proxy:
         self._port, self._target_port = port, target_port
         self._to_lose: list[ApiKey] = [] if to_lose is None else to_lose
         self.lost = 0
+        self._writers: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
 
@@ -40,6 +41,14 @@ class Proxy:
         self._to_lose.append(api_key)
         yield
 
+    def cut(self) -> None:
+        """Close all connections."""
+        self._loop.call_soon_threadsafe(self._cut)
+
+    def _cut(self) -> None:
+        for writer in self._writers:
+            writer.close()
+
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
 
@@ -59,6 +68,7 @@ class Proxy:
             writer.close()
             return
         doomed: set[int] = set()
+        self._writers |= {writer, upstream_writer}
         both = (
             self._requests(reader, upstream_writer, doomed),
             self._replies(upstream_reader, writer, doomed),
@@ -68,6 +78,7 @@ class Proxy:
                 [asyncio.create_task(c) for c in both], return_when="FIRST_COMPLETED"
             )
         finally:
+            self._writers -= {writer, upstream_writer}
             writer.close()
             upstream_writer.close()
 
