@@ -15,6 +15,7 @@ from pyk.clients.errors import (
     NotCoordinatorError,
     RebalanceInProgressError,
     UnknownMemberIdError,
+    error_for,
 )
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.protocol.errors import ErrorCode
@@ -62,6 +63,13 @@ def commit_error(error: KafkaError) -> KafkaError:
         topic=error.topic,
         partition=error.partition,
     )
+
+
+def not_a_member(partition: TopicPartition) -> KafkaError:
+    """Return the error for records that were handed out before the group took the partition
+    away."""
+    topic, number = partition
+    return commit_error(error_for(ErrorCode.UNKNOWN_MEMBER_ID, topic=topic, partition=number))
 
 
 @attrs.frozen

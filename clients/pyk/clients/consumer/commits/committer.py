@@ -12,6 +12,7 @@ from pyk.clients.consumer.commits.commits import (
     UnstableOffsets,
     action_after,
     commit_error,
+    not_a_member,
     worst,
 )
 from pyk.clients.consumer.records.assignment import Assignment
@@ -25,7 +26,6 @@ from pyk.clients.errors import (
     RebalanceInProgressError,
     UnknownTopicOrPartitionError,
     UnstableOffsetCommitError,
-    error_for,
 )
 from pyk.clients.offsets import (
     FIRST_COMMIT_VERSION,
@@ -40,7 +40,6 @@ from pyk.clients.offsets import (
 )
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 from pyk.clients.wording import because, counted
-from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.offset_fetch import OffsetFetchRequest
 
 log = logging.getLogger(__name__)
@@ -285,10 +284,3 @@ def is_ours_by(
         return owner is None or not owner.is_lost
 
     return is_ours
-
-
-def not_a_member(partition: TopicPartition) -> KafkaError:
-    """Return the error for records that were handed out before the group took the partition
-    away."""
-    topic, number = partition
-    return commit_error(error_for(ErrorCode.UNKNOWN_MEMBER_ID, topic=topic, partition=number))

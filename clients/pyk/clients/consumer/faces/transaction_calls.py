@@ -63,14 +63,14 @@ class TransactionCalls:
         group = self._group()
         return TransactionMark(
             {
-                assigned.topic_partition: (assigned, group.commits.restart_offset(assigned))
+                assigned.topic_partition: (assigned, group.progress.restart_offset(assigned))
                 for assigned in self._partitions
             }
         )
 
     def consumed(self, mark: TransactionMark) -> ConsumedOffsets:
         group = self._group()
-        group.commits.check_nothing_taken_away()
+        group.losses.check_transaction()
         offsets: dict[TopicPartition, OffsetAndMetadata] = {}
         versions: dict[TopicPartition, int] = {}
         for assigned in self._partitions:
@@ -97,7 +97,7 @@ class TransactionCalls:
             start = self._start(assigned, mark)
             if start not in (UNKNOWN, assigned.buffer.position):
                 self._positions.seek(assigned, start, UNKNOWN)
-        group.commits.taken_away_heard()
+        group.losses.transaction_aborted()
         self._look()
 
     def _start(self, assigned: AssignedPartition, mark: TransactionMark) -> int:
@@ -105,7 +105,7 @@ class TransactionCalls:
         marked, offset = mark.starts.get(assigned.topic_partition, (None, UNKNOWN))
         if marked is assigned and offset != UNKNOWN:
             return offset
-        return self._group().commits.restart_offset(assigned)
+        return self._group().progress.restart_offset(assigned)
 
     def _group(self) -> ConsumerGroup:
         self._check()

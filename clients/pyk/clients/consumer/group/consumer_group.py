@@ -65,6 +65,8 @@ class ConsumerGroup:
             look_interval=config.heartbeat_interval_ms / 1000,
         )
         self.commits = GroupCommits(client, config, partitions, buffer, membership)
+        self.progress = self.commits.progress
+        self.losses = self.commits.losses
 
     def _activity(self) -> int | None:
         return None if self._buffer.is_waiting else self._reader.calls + self._reader.taken
@@ -85,7 +87,7 @@ class ConsumerGroup:
                 self._hold(event.partitions)
             case Lose():
                 log.warning("Lost %d partitions in group %s", len(event.partitions), self.group_id)
-                self.commits.lose(event.partitions)
+                self.losses.lose(self.progress.uncommitted(event.partitions))
                 self._drop(event.partitions)
                 self._events = deque(e for e in self._events if not isinstance(e, Revoke))
                 self._last_commit = None
@@ -142,7 +144,7 @@ class ConsumerGroup:
                 self._drop(event.partitions)
                 self.driver.revoked(event)
             case Lose():
-                self.commits.losses_heard()
+                self.losses.heard()
 
     def _to_revoke(self) -> frozenset[TopicPartition]:
         """Return the partitions that the application has to give up with a later event."""
@@ -174,12 +176,12 @@ class ConsumerGroup:
 
     def _drop(self, partitions: Collection[TopicPartition]) -> None:
         """Take partitions away from the application, and commit nothing of them."""
-        self.commits.taken_away(partitions)
+        self.losses.take_away(self.progress.uncommitted(partitions))
         for assigned in self._partitions:
             if assigned.topic_partition in partitions:
                 assigned.buffer.assignment.is_lost = True
         self._partitions.unassign(sorted(partitions))
-        self.commits.forget(partitions)
+        self.progress.forget(partitions)
 
     def _raise_error(self) -> None:
         """Raise an error once, then try again; one that is fatal each time."""

@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterable, Mapping
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
 from pyk.clients.consumer.commits.commits import AutoCommit, Finished, Offsets
-from pyk.clients.consumer.commits.committer import Committer, is_ours_by, not_a_member
+from pyk.clients.consumer.commits.committer import Committer, is_ours_by
 from pyk.clients.consumer.commits.offsets_argument import OffsetsToCommit
+from pyk.clients.consumer.group.commit_progress import CommitProgress
+from pyk.clients.consumer.group.losses import Losses
 from pyk.clients.consumer.group.membership import Membership
-from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.records.assignment import Assignment
 from pyk.clients.engine.client import Client
@@ -43,14 +44,8 @@ class GroupCommits:
         self._config = config
         self._group_id = config.group_id
         self._partitions = partitions
-        self._buffer = buffer
         self._heard: dict[TopicPartition, Assignment] = {}
         """The last assignment of each partition that the application knows of."""
-        self._lost: list[TopicPartition] = []
-        """Partitions that were lost with uncommitted records, until the application knows it."""
-        self._taken_away: dict[TopicPartition, int] = {}
-        """Partitions that were taken away, also by a revocation that the application knows of, and
-        the position before which records were not committed; until the next transaction ends."""
         self._committer = Committer(
             client,
             config.group_id,
@@ -60,6 +55,8 @@ class GroupCommits:
         )
         interval = max(config.auto_commit_interval_ms / 1000, SHORTEST_INTERVAL)
         self._auto_commit = AutoCommit(interval, client.clock.now())
+        self.progress = CommitProgress(partitions, buffer, self._auto_commit)
+        self.losses = Losses()
 
     # -- what the group does -----------------------------------------------------------------------
 
@@ -69,82 +66,19 @@ class GroupCommits:
             if partition in self._partitions:
                 self._heard[partition] = self._partitions[partition].buffer.assignment
 
-    def lose(self, partitions: frozenset[TopicPartition]) -> None:
-        """Record partitions that another member may own already."""
-        self._lost += self._uncommitted(partitions)
-
-    def losses_heard(self) -> None:
-        """Record that the application knows of all losses."""
-        self._lost.clear()
-
-    def taken_away(self, partitions: Collection[TopicPartition]) -> None:
-        """Record that partitions are about to be dropped."""
-        for partition in self._uncommitted(frozenset(partitions)):
-            self._taken_away[partition] = self._partitions[partition].buffer.position
-
-    def taken_away_heard(self) -> None:
-        """Record that the records of partitions that were taken away are in no transaction."""
-        self._taken_away.clear()
-
-    def check_nothing_taken_away(self) -> None:
-        """Raise :class:`CommitFailedError` if records were handed out and not committed before
-        their partition was taken away: another member hands them out again."""
-        if self._taken_away:
-            raise not_a_member(next(iter(self._taken_away)))
-
-    def forget(self, partitions: Collection[TopicPartition]) -> None:
-        """Forget the committed offsets of partitions that other members may commit now."""
-        self._auto_commit.forget(partitions)
-
     def leave(self) -> None:
         """Forget all that belongs to a membership that ends."""
-        self._lost.clear()
+        self.losses.heard()
         self._heard.clear()
 
-    def _uncommitted(self, partitions: frozenset[TopicPartition]) -> list[TopicPartition]:
-        """Return the partitions with records that were handed out and are not committed."""
-        return [
-            assigned.topic_partition
-            for assigned in self._partitions
-            if assigned.topic_partition in partitions
-            and assigned.buffer.has_handed_out
-            and self._auto_commit.is_behind(assigned.topic_partition, assigned.buffer.position)
-        ]
-
     # -- commits -----------------------------------------------------------------------------------
-
-    def _finished(
-        self, partitions: Collection[TopicPartition] | None = None
-    ) -> dict[TopicPartition, Finished]:
-        """Return the offset at which the group would go on, for each partition where it is
-        known."""
-        found = {}
-        for assigned in self._partitions:
-            partition = assigned.topic_partition
-            if partitions is None or partition in partitions:
-                offset, epoch = self._buffer.finished(assigned.buffer)
-                if offset >= 0:
-                    known_epoch = epoch if epoch >= 0 else None
-                    target = OffsetAndMetadata(offset, "", known_epoch)
-                    found[partition] = Finished(target, assigned.version)
-        return found
-
-    def restart_offset(self, assigned: AssignedPartition) -> int:
-        """Return the position before the records that were handed out and not committed.
-
-        That is the last committed offset, or where the position was set since; -1 if unknown.
-        """
-        committed = self._auto_commit.committed_at(assigned.topic_partition, assigned.version)
-        return assigned.buffer.begun if committed is None else committed
 
     def stored_by_transaction(
         self, offsets: Offsets, versions: Mapping[TopicPartition, int]
     ) -> None:
         """Record that a producer has committed offsets of these positions."""
-        self._stored(offsets, versions)
-        for partition, offset in offsets.items():
-            if self._taken_away.get(partition, offset.offset + 1) <= offset.offset:
-                del self._taken_away[partition]
+        self.progress.stored(offsets, versions)
+        self.losses.stored_by_transaction(offsets)
 
     async def commit(self, wanted: OffsetsToCommit, deadline: float) -> None:
         """Commit offsets that the application names.
@@ -155,16 +89,15 @@ class GroupCommits:
         owners = {p: wanted.assignments.get(p) or self._heard.get(p) for p in wanted.offsets}
         versions = {p: self._partitions[p].version for p in owners if p in self._partitions}
         await self._committer.commit(wanted.offsets, deadline, is_ours_by(owners))
-        self._stored(wanted.offsets, versions)
+        self.progress.stored(wanted.offsets, versions)
 
     async def commit_all(self, deadline: float) -> None:
         """Commit everything that the application got so far.
 
         Raises :class:`CommitFailedError` if some of it was lost and the application does not know.
         """
-        if self._lost:
-            raise not_a_member(self._lost[0])
-        finished = self._finished()
+        self.losses.check_heard()
+        finished = self.progress.finished()
         if finished:
             await self._commit(finished, self._owners(finished), deadline)
 
@@ -177,7 +110,7 @@ class GroupCommits:
         """
         if not self._config.enable_auto_commit:
             return
-        finished = self._auto_commit.news(self._finished(partitions))
+        finished = self.progress.unsaved(partitions)
         if finished:
             end = self._in_time() if deadline is None else deadline
             await self._commit_or_log(finished, self._owners(finished), end)
@@ -186,7 +119,7 @@ class GroupCommits:
         """Commit in the background what is finished of partitions that are about to be dropped."""
         if not self._config.enable_auto_commit:
             return
-        finished = self._auto_commit.news(self._finished(partitions))
+        finished = self.progress.unsaved(partitions)
         if finished:
             committing = self._commit_or_log(finished, self._owners(finished), self._in_time())
             name = f"commit in group {self._group_id} before partitions are dropped"
@@ -208,12 +141,7 @@ class GroupCommits:
     ) -> None:
         offsets = {p: one.offset for p, one in finished.items()}
         await self._committer.commit(offsets, deadline, is_ours_by(owners))
-        self._stored(offsets, {p: one.version for p, one in finished.items()})
-
-    def _stored(self, offsets: Offsets, versions: Mapping[TopicPartition, int]) -> None:
-        for partition, version in versions.items():
-            if partition in self._partitions:
-                self._auto_commit.stored(partition, offsets[partition].offset, version)
+        self.progress.stored(offsets, {p: one.version for p, one in finished.items()})
 
     async def fetch_committed(
         self, partitions: Collection[TopicPartition], deadline: float
@@ -232,7 +160,7 @@ class GroupCommits:
         versions = {p: self._partitions[p].version for p in partitions if p in self._partitions}
         found = await self._committer.fetch_stable(partitions, deadline)
         known = {p: offset for p, offset in found.items() if offset is not None}
-        self._stored(known, {p: version for p, version in versions.items() if p in known})
+        self.progress.stored(known, {p: version for p, version in versions.items() if p in known})
         return found
 
     async def run(self) -> None:

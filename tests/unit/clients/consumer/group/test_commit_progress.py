@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from pyk.clients.consumer.buffer.fetch_buffer import FetchBuffer
+from pyk.clients.consumer.buffer.fetch_reader import FetchReader
+from pyk.clients.consumer.buffer.fetch_writer import FetchWriter
+from pyk.clients.consumer.commits.commits import AutoCommit, Finished
+from pyk.clients.consumer.group.commit_progress import CommitProgress
+from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
+from pyk.clients.consumer.positions.positions import Positions
+from pyk.clients.engine.backoff import Backoff
+from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
+from pyk.protocol.records import FetchedRecords
+from support.batches import batches
+
+A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+
+
+class Setting:
+    """A consumer at offset 5 of the first partition, and at an unknown one of the second."""
+
+    def __init__(self) -> None:
+        self.buffer = FetchBuffer(lambda: None, lambda: None, lambda fetch: fetch())
+        self.writer = FetchWriter(self.buffer)
+        self.positions = Positions(self.writer, "none", Backoff(0.1, 1.0), lambda: 0.5)
+        self.partitions = AssignedPartitions(self.writer, self.positions)
+        self.partition, _ = self.partitions.assign([A0, A1], 0.0, has_group=True)
+        self.positions.seek(self.partition, 5, -1)
+        self.progress = CommitProgress(self.partitions, self.buffer, AutoCommit(5.0, 0.0))
+        self.reader = FetchReader(self.buffer)
+
+    def poll(self, values: int) -> None:
+        """Fetch records and let the application take them."""
+        offset = self.partition.buffer.position
+        fetched = FetchedRecords("a", 0, batches(offset, values), offset)
+        self.writer.append(self.partition.buffer, fetched, 80, offset + values)
+        self.reader.take(values)
+        self.reader.is_under_way = False
+
+    def commit(self, offset: int) -> None:
+        """Commit an offset of the present position."""
+        self.progress.stored({A0: OffsetAndMetadata(offset)}, {A0: self.partition.version})
+
+    def unsaved(self) -> dict[TopicPartition, int]:
+        return {p: one.offset.offset for p, one in self.progress.unsaved().items()}
+
+
+def test_what_the_application_has_in_hand_is_not_finished() -> None:
+    setting = Setting()
+    setting.poll(3)
+    finished = Finished(OffsetAndMetadata(5), setting.partition.version)
+    assert setting.progress.finished() == {A0: finished}
+
+    setting.reader.finish()
+
+    assert setting.unsaved() == {A0: 8}
+
+
+def test_partitions_that_are_not_asked_for_are_left_out() -> None:
+    setting = Setting()
+
+    assert setting.progress.finished([A0]).keys() == {A0}
+    assert setting.progress.finished([A1]) == {}
+
+
+def test_what_is_committed_is_saved() -> None:
+    setting = Setting()
+    setting.poll(3)
+    setting.reader.finish()
+
+    setting.commit(8)
+
+    assert setting.unsaved() == {}
+    assert setting.progress.finished().keys() == {A0}
+
+
+def test_records_that_were_handed_out_are_uncommitted_until_all_of_them_are_committed() -> None:
+    setting = Setting()
+    assert setting.progress.uncommitted({A0, A1}) == {}
+
+    setting.poll(3)
+    assert setting.progress.uncommitted({A0, A1}) == {A0: 8}
+    assert setting.progress.uncommitted({A1}) == {}
+    setting.commit(7)
+    assert setting.progress.uncommitted({A0}) == {A0: 8}
+
+    setting.commit(8)
+
+    assert setting.progress.uncommitted({A0}) == {}
+
+
+def test_reading_starts_again_at_the_last_commit_or_where_the_position_was_set_since() -> None:
+    setting = Setting()
+    setting.poll(3)
+    assert setting.progress.restart_offset(setting.partition) == 5
+
+    setting.commit(7)
+    assert setting.progress.restart_offset(setting.partition) == 7
+
+    setting.positions.seek(setting.partition, 2, -1)
+    assert setting.progress.restart_offset(setting.partition) == 2
+
+
+def test_what_others_may_commit_is_forgotten() -> None:
+    setting = Setting()
+    setting.commit(7)
+
+    setting.progress.forget([A0])
+
+    assert setting.progress.restart_offset(setting.partition) == 5
+
+
+def test_a_commit_of_a_partition_that_is_gone_is_not_remembered() -> None:
+    setting = Setting()
+    version = setting.partition.version
+    setting.partitions.unassign([A0])
+
+    setting.progress.stored({A0: OffsetAndMetadata(7)}, {A0: version})
+
+    (setting.partition,) = setting.partitions.assign([A0], 1.0, has_group=True)
+    setting.positions.seek(setting.partition, 5, -1)
+    setting.poll(1)
+    assert setting.progress.uncommitted({A0}) == {A0: 6}
