@@ -7,7 +7,12 @@ from pyk.protocol.errors import ErrorCode
 
 
 class AuthenticationError(BrokerError):
-    """The broker does not believe who the client is."""
+    """The broker does not believe who the client is, or the client not who the broker is."""
+
+    mechanism: str | None = None
+    """The SASL mechanism that was tried, None before one was."""
+    principal: str | None = None
+    """Who the client said it is, None if that is not known."""
 
 
 class AuthorizationError(BrokerError):

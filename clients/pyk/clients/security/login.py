@@ -1,0 +1,107 @@
+"""Log in by SASL: agree on a mechanism, then exchange its tokens (KIP-43, KIP-152). Pure.
+
+::
+
+    client                                             broker
+      SaslHandshake   mechanism                    →
+                      accepted, or those it has    ←
+      SaslAuthenticate   token                     →     as often as the mechanism needs
+                         token, or an error        ←
+                         session lifetime          ←     with the last one (KIP-368)
+
+The same exchange on a connection that is in use authenticates it again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pyk.clients.errors import (
+    AuthenticationError,
+    IllegalSaslStateError,
+    SaslAuthenticationFailedError,
+    UnsupportedSaslMechanismError,
+    error_for,
+)
+from pyk.clients.security.exchange import Credentials, Login, Work
+from pyk.protocol.errors import EncodeError, ErrorCode
+from pyk.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from pyk.protocol.sasl import SaslTokenError
+
+E = TypeVar("E", bound=AuthenticationError)
+
+MOST_SAID = 500
+MOST_MECHANISMS = 20
+
+
+def log_in(credentials: Credentials, nonce: str, server: str) -> Login:
+    """Return the steps that log in to ``server``, which is named in errors.
+
+    They return the seconds that the session holds, 0.0 if there is no limit, and raise a subclass
+    of :class:`AuthenticationError`.
+    """
+    response = yield SaslHandshakeRequest(mechanism=credentials.mechanism)
+    _check_mechanism(credentials, response, server)
+    exchange = credentials.exchange(nonce)
+    outcome, lifetime_ms = None, 0
+    while True:
+        try:
+            step = exchange.send(outcome)
+        except StopIteration:
+            return max(0, lifetime_ms) / 1000
+        except (SaslTokenError, EncodeError) as error:
+            raise _refused(credentials, server, f"the login cannot go on: {error}") from error
+        outcome = yield step
+        if not isinstance(step, Work):
+            lifetime_ms = outcome.session_lifetime_ms
+            _check_answer(credentials, outcome, server)
+
+
+def _check_mechanism(credentials: Credentials, response: Any, server: str) -> None:
+    if response.error_code == ErrorCode.NONE:
+        return
+    if response.error_code == ErrorCode.ILLEGAL_SASL_STATE:
+        raise _with_facts(
+            IllegalSaslStateError(
+                f"{server} does not authenticate on this port: it is a listener without SASL; "
+                "give security_protocol='PLAINTEXT' or 'SSL', or the port of a SASL listener"
+            ),
+            credentials,
+        )
+    if response.error_code != ErrorCode.UNSUPPORTED_SASL_MECHANISM:
+        raise error_for(response.error_code)
+    offered = [_printable(name) for name in response.mechanisms[:MOST_MECHANISMS]]
+    has = f"it has {', '.join(offered)}" if offered else "it names none"
+    raise _with_facts(
+        UnsupportedSaslMechanismError(
+            f"{server} does not have the SASL mechanism {credentials.mechanism}: {has}; give "
+            "another sasl_mechanism, or add it to sasl.enabled.mechanisms of the listener"
+        ),
+        credentials,
+    )
+
+
+def _check_answer(credentials: Credentials, response: Any, server: str) -> None:
+    if response.error_code == ErrorCode.NONE:
+        return
+    code = ErrorCode.SASL_AUTHENTICATION_FAILED
+    said = _printable(response.error_message or "it gives no reason")
+    name = "" if response.error_code == code else f"{error_for(response.error_code)}: "
+    raise _refused(credentials, server, f"{name}{said}")
+
+
+def _refused(credentials: Credentials, server: str, said: str) -> SaslAuthenticationFailedError:
+    who = f" as {credentials.principal!r}" if credentials.principal else ""
+    text = f"{server} refused the login{who} with {credentials.mechanism}: {said}"
+    return _with_facts(SaslAuthenticationFailedError(f"{text}; {credentials.advice}"), credentials)
+
+
+def _with_facts(error: E, credentials: Credentials) -> E:
+    error.mechanism, error.principal = credentials.mechanism, credentials.principal
+    return error
+
+
+def _printable(text: str) -> str:
+    """Return what a peer said as one line that is not too long."""
+    shown = "".join(one if one.isprintable() else " " for one in text[:MOST_SAID])
+    return shown.strip().rstrip(".")
