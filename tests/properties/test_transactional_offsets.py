@@ -34,7 +34,7 @@ def carry_out(operation: tuple[Any, ...], value: int, groups: Groups, model: Off
             groups.end_transaction(producer_id, is_commit=is_commit)
             model.end_transaction(producer_id, is_commit=is_commit)
         case ("delete offset", partition) if GROUP in groups.shard.groups:
-            _, decision = groups.shard.delete_offsets(GROUP, [("orders", partition)])
+            _, decision = groups.shard.offset_requests.delete(GROUP, [("orders", partition)])
             groups.runtime.carry_out(decision)
             model.delete(partition)
         case ("delete group",):
@@ -46,7 +46,7 @@ def carry_out(operation: tuple[Any, ...], value: int, groups: Groups, model: Off
 
 
 def has_offsets(groups: Groups, model: OffsetModel) -> bool:
-    committed = groups.shard.committed_offsets(GROUP).get("orders", {})
+    committed = groups.shard.offsets.of_group(GROUP).get("orders", {})
     offsets = {partition: each.offset for partition, each in committed.items()}
     unstable = {partition for _, partition in groups.unstable()}
     return (offsets, unstable) == (model.offsets, model.unstable)

@@ -295,7 +295,7 @@ class Groups:
         """Commit, and return the result by partition, or the error of all."""
         return Waiting(
             self.runtime.ask(
-                lambda shard, moment: shard.commit_offsets(
+                lambda shard, moment: shard.offset_requests.commit(
                     group,
                     member,
                     offsets,
@@ -317,7 +317,7 @@ class Groups:
         """Commit for a producer, and return the result by partition, or the error of all."""
         return Waiting(
             self.runtime.ask(
-                lambda shard, moment: shard.commit_transactional_offsets(
+                lambda shard, moment: shard.offset_requests.commit_in_transaction(
                     group, member, offsets, TransactionalProducer(producer_id, 0), moment
                 ),
                 lambda code: code,
@@ -331,12 +331,12 @@ class Groups:
         self.runtime.high_watermark_moved()
 
     def unstable(self, group: str = GROUP) -> set[tuple[str, int]]:
-        return set(self.shard.unstable_partitions(group))
+        return set(self.shard.offsets.pending.of_group(group))
 
     def committed(
         self, topic: str = "orders", partition: int = 0, group: str = GROUP
     ) -> int | None:
-        found = self.shard.committed_offsets(group).get(topic, {}).get(partition)
+        found = self.shard.offsets.of_group(group).get(topic, {}).get(partition)
         return None if found is None else found.offset
 
     # -- whole groups ------------------------------------------------------------------------------

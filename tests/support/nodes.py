@@ -141,7 +141,7 @@ class Node:
         ]
         results = now(
             self.group(group).ask(
-                lambda shard, moment: shard.commit_offsets(
+                lambda shard, moment: shard.offset_requests.commit(
                     group, ("", None, -1), offsets, version=8, moment=moment
                 ),
                 lambda code: code,

@@ -31,9 +31,10 @@ from pyk.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from pyk.reference_broker.controller.image import TopicImage
+from pyk.reference_broker.coordinator.group.offset_requests import OffsetResults
 from pyk.reference_broker.coordinator.group.offsets import GroupOffsets, OffsetToCommit
 from pyk.reference_broker.coordinator.group.records import CommittedOffset
-from pyk.reference_broker.coordinator.group.shard import GroupShard, OffsetResults
+from pyk.reference_broker.coordinator.group.shard import GroupShard
 from pyk.reference_broker.deferred import Deferred, HandlerResult, gather
 
 from .ask_group import GroupServices, ask_group, look_at_group
@@ -70,7 +71,7 @@ def offset_commit(
     return ask_group(
         services,
         request.group_id,
-        lambda shard, moment: shard.commit_offsets(
+        lambda shard, moment: shard.offset_requests.commit(
             request.group_id,
             member,
             offsets,
@@ -162,8 +163,8 @@ def _fetch_group(
     uses_topic_ids: bool,
 ) -> Deferred[OffsetFetchResponseGroup]:
     def view(shard: GroupShard) -> list[OffsetFetchResponseTopics]:
-        offsets = shard.committed_offsets(group.group_id)
-        unstable = shard.unstable_partitions(group.group_id) if request.require_stable else ()
+        offsets = shard.offsets.of_group(group.group_id)
+        unstable = shard.offsets.pending.of_group(group.group_id) if request.require_stable else ()
         if group.topics is None:
             return list(_all_offsets(services, offsets, unstable, uses_topic_ids=uses_topic_ids))
         return [
@@ -307,7 +308,9 @@ def offset_delete(
     ]
 
     return ask_group(
-        services, request.group_id, lambda shard, _: shard.delete_offsets(request.group_id, known)
+        services,
+        request.group_id,
+        lambda shard, _: shard.offset_requests.delete(request.group_id, known),
     ).then(lambda results: _delete_response(request, results))
 
 

@@ -16,8 +16,8 @@ from pyk.protocol.topics import TopicPartition
 from pyk.reference_broker.controller.image import MetadataImage
 from pyk.reference_broker.controller.names import GROUP_METADATA_TOPIC
 from pyk.reference_broker.coordinator.decision import TransactionalProducer
+from pyk.reference_broker.coordinator.group.offset_requests import OffsetResults
 from pyk.reference_broker.coordinator.group.offsets import OffsetToCommit
-from pyk.reference_broker.coordinator.group.shard import OffsetResults
 from pyk.reference_broker.coordinator.shards import partition_for
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.partition import Partition
@@ -83,7 +83,7 @@ def _commit(
     return ask_group(
         services,
         request.group_id,
-        lambda shard, moment: shard.commit_transactional_offsets(
+        lambda shard, moment: shard.offset_requests.commit_in_transaction(
             request.group_id, member, offsets, producer, moment
         ),
     )

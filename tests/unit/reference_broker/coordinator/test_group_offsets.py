@@ -16,7 +16,7 @@ OK = {("orders", 0): ErrorCode.NONE}
 
 
 def expire(groups: Groups) -> None:
-    groups.runtime.carry_out(groups.shard.expire_offsets(groups.moment()))
+    groups.runtime.carry_out(groups.shard.offset_requests.expire(groups.moment()))
 
 
 def test_a_committed_offset_survives_a_restart() -> None:
@@ -34,7 +34,7 @@ def test_anybody_may_commit_for_a_group_without_members() -> None:
 
     assert groups.commit(offset(7, metadata="note", leader_epoch=3)) == OK
 
-    committed = groups.shard.committed_offsets(GROUP)["orders"][0]
+    committed = groups.shard.offsets.of_group(GROUP)["orders"][0]
     assert (committed.offset, committed.metadata, committed.leader_epoch) == (7, "note", 3)
     assert groups.state == "Empty"
 
@@ -118,7 +118,7 @@ def test_offsets_can_be_deleted_but_not_of_topics_the_group_reads() -> None:
     groups.commit(offset(1, "orders"), offset(2, "payments"))
     groups.stable(topics=["orders"])
 
-    results, decision = groups.shard.delete_offsets(GROUP, [("orders", 0), ("payments", 0)])
+    results, decision = groups.shard.offset_requests.delete(GROUP, [("orders", 0), ("payments", 0)])
     groups.runtime.carry_out(decision)
 
     assert results["orders", 0] is ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
@@ -152,7 +152,7 @@ def test_offsets_of_an_earlier_topic_of_that_name_are_forgotten_and_others_kept(
     groups.runtime.carry_out(groups.shard.forget_deleted_topics(existing.get))
     groups.restart()
 
-    found = groups.shard.committed_offsets(GROUP)["orders"]
+    found = groups.shard.offsets.of_group(GROUP)["orders"]
     assert {number: each.offset for number, each in found.items()} == {1: 2, 2: 3}
 
 
@@ -293,4 +293,4 @@ def test_a_record_of_the_legacy_type_is_an_offset_too() -> None:
 
     shard.replay(shard.decode(b"\x00\x00" + encoded_key[2:], encoded_value))
 
-    assert shard.committed_offsets(GROUP)["orders"][0].offset == 4
+    assert shard.offsets.of_group(GROUP)["orders"][0].offset == 4

@@ -16,7 +16,7 @@ OLD_TOPIC, NEW_TOPIC = UUID(int=1), UUID(int=2)
 
 
 def expire(groups: Groups) -> None:
-    groups.runtime.carry_out(groups.shard.expire_offsets(groups.moment()))
+    groups.runtime.carry_out(groups.shard.offset_requests.expire(groups.moment()))
 
 
 # -- the end of a transaction ----------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_a_generation_of_a_group_that_does_not_exist_is_refused() -> None:
 
 
 def delete(groups: Groups, topic: str = "orders", partition: int = 0) -> None:
-    _, decision = groups.shard.delete_offsets(GROUP, [(topic, partition)])
+    _, decision = groups.shard.offset_requests.delete(GROUP, [(topic, partition)])
     groups.runtime.carry_out(decision)
 
 

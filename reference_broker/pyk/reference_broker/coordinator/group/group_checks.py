@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.errors import ApiError
 
 from .classic_group import ClassicGroup, GroupState
 from .member import Protocols
 from .protocol_vote import has_protocol_in_common
+
+
+def existing_group(groups: Mapping[str, ClassicGroup], group_id: str) -> ClassicGroup:
+    """Return a group; raise if there is none of this id."""
+    group = groups.get(group_id)
+    if group is None:
+        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+    return group
 
 
 def supports(group: ClassicGroup, protocol_type: str, protocols: Protocols) -> bool:

@@ -7,7 +7,7 @@ replaying its log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
@@ -19,29 +19,23 @@ from pyk.protocol.messages.group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from pyk.reference_broker.coordinator.decision import Decision, TransactionalProducer
+from pyk.reference_broker.coordinator.decision import Decision
 from pyk.reference_broker.coordinator.records import CoordinatorRecord
 from pyk.reference_broker.coordinator.shard_timers import ShardTimers
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime.timers import Moment
 
-from .classic_group import NO_GENERATION, ClassicGroup, GroupState
-from .group_checks import (
-    check_delete,
-    check_offset_commit,
-    check_offset_delete,
-    check_transactional_commit,
-)
+from .classic_group import ClassicGroup
+from .group_checks import check_delete, existing_group
 from .membership import GroupMembership
-from .offsets import GroupOffsets, OffsetConfig, OffsetStore, OffsetToCommit
+from .offset_requests import OffsetRequests
+from .offsets import OffsetConfig, OffsetStore
 from .rebalance import GroupConfig
 from .records import (
     committed_offset,
     group_from_record,
     group_tombstone,
 )
-
-OffsetResults = dict[tuple[str, int], ErrorCode]
 
 
 class GroupShard:
@@ -59,96 +53,9 @@ class GroupShard:
         self._check_interval_ms = offset_config.check_interval_ms
         self.offsets = OffsetStore(offset_config)
         self.membership = GroupMembership(self.groups, group_config, timers, new_uuid)
+        self.offset_requests = OffsetRequests(self.groups, self.offsets, self.membership)
 
-    # -- offsets ---------------------------------------------------------------------------------
-
-    def commit_offsets(
-        self,
-        group_id: str,
-        member: tuple[str, str | None, int],
-        offsets: Iterable[OffsetToCommit],
-        *,
-        version: int,
-        retention_ms: int = -1,
-        moment: Moment,
-    ) -> tuple[OffsetResults, Decision]:
-        """Commit offsets for a member: its id, instance id and generation.
-
-        Without any of them the group has to be empty.
-        """
-        member_id, instance_id, generation_id = member
-        group = self.groups.get(group_id)
-        if group is not None:
-            check_offset_commit(group, member_id, instance_id, generation_id)
-            self.membership.keep_alive(group, member_id, moment)
-        elif generation_id > NO_GENERATION:
-            # Version 9 brought an error of its own for this (KIP-848).
-            is_new_error = version >= 9
-            raise ApiError(
-                ErrorCode.GROUP_ID_NOT_FOUND if is_new_error else ErrorCode.ILLEGAL_GENERATION
-            )
-        results, records = self.offsets.commit(group_id, offsets, retention_ms, moment)
-        return results, Decision(tuple(records))
-
-    def commit_transactional_offsets(
-        self,
-        group_id: str,
-        member: tuple[str, str | None, int],
-        offsets: Iterable[OffsetToCommit],
-        producer: TransactionalProducer,
-        moment: Moment,
-    ) -> tuple[OffsetResults, Decision]:
-        """Commit offsets as part of a producer's transaction: they count once that is committed.
-
-        ``member`` is the consumer's id, instance id and generation (KIP-447), or ``"", None, -1``.
-        """
-        member_id, instance_id, generation_id = member
-        group = self.groups.get(group_id)
-        if group is not None:
-            check_transactional_commit(group, member_id, instance_id, generation_id)
-        elif generation_id > NO_GENERATION:
-            raise ApiError(ErrorCode.ILLEGAL_GENERATION)
-        results, records = self.offsets.commit(group_id, offsets, -1, moment)
-        return results, Decision(tuple(records), producer=producer)
-
-    def committed_offsets(self, group_id: str) -> GroupOffsets:
-        return self.offsets.of_group(group_id)
-
-    def unstable_partitions(self, group_id: str) -> Collection[tuple[str, int]]:
-        """Return the partitions for which open transactions have offsets pending."""
-        return self.offsets.pending.of_group(group_id)
-
-    def delete_offsets(
-        self, group_id: str, partitions: Iterable[tuple[str, int]]
-    ) -> tuple[OffsetResults, Decision]:
-        """Delete committed offsets, except of topics that the group is subscribed to."""
-        group = self._group(group_id)
-        check_offset_delete(group)
-        results, records = self.offsets.delete(group, partitions)
-        return results, Decision(tuple(records))
-
-    def expire_offsets(self, moment: Moment) -> Decision:
-        """Forget offsets past their retention, and empty groups that have no more of them."""
-        records: list[CoordinatorRecord] = []
-        for group_id, group in self.groups.items():
-            expired = self.offsets.expired(group, moment)
-            records += expired
-            offset_count = sum(map(len, self.offsets.of_group(group_id).values()))
-            if (
-                group.is_in(GroupState.EMPTY)
-                and not group.pending_join
-                and not self.offsets.pending.of_group(group_id)
-                and len(expired) == offset_count
-            ):
-                records.append(group_tombstone(group_id))
-        return Decision(tuple(records), is_atomic=False)
-
-    def forget_deleted_topics(self, topic_id_of: Callable[[str], UUID | None]) -> Decision:
-        """Forget the offsets of topics that exist no longer under their id."""
-        tombstones = self.offsets.tombstones_of_deleted_topics(topic_id_of)
-        return Decision(tuple(tombstones), is_atomic=False)
-
-    # -- groups ----------------------------------------------------------------------------------
+    # -- requests --------------------------------------------------------------------------------
 
     def leave_group(
         self, group_id: str, leavers: list[tuple[str, str | None]], moment: Moment
@@ -165,7 +72,7 @@ class GroupShard:
         records: list[CoordinatorRecord] = []
         for group_id in dict.fromkeys(group_ids):
             try:
-                check_delete(self._group(group_id))
+                check_delete(existing_group(self.groups, group_id))
             except ApiError as error:
                 results[group_id] = error.code
                 continue
@@ -174,11 +81,10 @@ class GroupShard:
             records.append(group_tombstone(group_id))
         return results, Decision(tuple(records), is_atomic=False)
 
-    def _group(self, group_id: str) -> ClassicGroup:
-        group = self.groups.get(group_id)
-        if group is None:
-            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-        return group
+    def forget_deleted_topics(self, topic_id_of: Callable[[str], UUID | None]) -> Decision:
+        """Forget the offsets of topics that exist no longer under their id."""
+        tombstones = self.offsets.tombstones_of_deleted_topics(topic_id_of)
+        return Decision(tuple(tombstones), is_atomic=False)
 
     # -- replay ----------------------------------------------------------------------------------
 
@@ -236,6 +142,6 @@ class GroupShard:
     def _schedule_expiry(self, moment: Moment) -> None:
         def expire(moment: Moment) -> Decision:
             self._schedule_expiry(moment)
-            return self.expire_offsets(moment)
+            return self.offset_requests.expire(moment)
 
         self._timers.schedule(("offset expiry",), moment.after(self._check_interval_ms), expire)
