@@ -24,10 +24,12 @@ from pyk.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from pyk.protocol.schema import Message
 from pyk.reference_broker.config import BrokerConfigLayers, parse_topic_configs
 from pyk.reference_broker.controller.configs import ConfigOperation
 from pyk.reference_broker.controller.image import Change, MetadataImage
 from pyk.reference_broker.controller.records import MetadataRecord
+from pyk.reference_broker.controller.requests import decide
 from pyk.reference_broker.controller.shard import ControllerShard
 from pyk.reference_broker.controller.topics import TopicDefaults
 from pyk.reference_broker.coordinator.runtime import ShardRuntime
@@ -50,14 +52,14 @@ class Controllers:
             listeners=[Listener(name="PLAINTEXT", host="localhost", port=9092)],
             rack=None,
         )
-        self.ask(lambda shard: shard.register_broker(registration))
+        self.ask(registration)
 
     @property
     def shard(self) -> ControllerShard:
         return self.runtime._shard
 
-    def ask(self, event: Any) -> Any:
-        deferred = self.runtime.ask(lambda shard, _: event(shard), lambda code: code)
+    def ask(self, request: Message) -> Any:
+        deferred = self.runtime.ask(lambda shard, _: decide(shard, request), lambda code: code)
         return Waiting(deferred).response
 
     def restart(self) -> None:
@@ -93,9 +95,7 @@ class Controllers:
 
     def create(self, *topics: CreatableTopic, **more: Any) -> list[CreatableTopicResult]:
         request = CreateTopicsRequest(topics=list(topics), **more)
-        results: list[CreatableTopicResult] = self.ask(
-            lambda shard: shard.create_topics(request)
-        ).topics
+        results: list[CreatableTopicResult] = self.ask(request).topics
         return results
 
     def add_partitions(self, name: str, count: int, **more: Any) -> Any:
@@ -103,11 +103,11 @@ class Controllers:
             name=name, count=count, assignments=more.pop("assignments", None)
         )
         request = CreatePartitionsRequest(topics=[topic], **more)
-        return self.ask(lambda shard: shard.create_partitions(request)).results[0]
+        return self.ask(request).results[0]
 
     def delete(self, *states: DeleteTopicState) -> Any:
         request = DeleteTopicsRequest(topics=list(states))
-        return self.ask(lambda shard: shard.delete_topics(request)).responses
+        return self.ask(request).responses
 
     def alter(
         self,
@@ -122,7 +122,7 @@ class Controllers:
         ]
         resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
         request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=validate_only)
-        return self.ask(lambda shard: shard.alter_configs(request)).responses[0]
+        return self.ask(request).responses[0]
 
     def replace(self, kind: int, name: str, configs: dict[str, str]) -> Any:
         resource = NewResource(
@@ -131,7 +131,7 @@ class Controllers:
             configs=[NewConfig(name=key, value=value) for key, value in configs.items()],
         )
         request = AlterConfigsRequest(resources=[resource])
-        return self.ask(lambda shard: shard.replace_configs(request)).responses[0]
+        return self.ask(request).responses[0]
 
 
 def topic(

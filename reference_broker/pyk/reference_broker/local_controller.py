@@ -14,6 +14,7 @@ from pyk.runtime.timers import Moment, TimerQueue
 from .awaiting import value_of
 from .broker_configs import BrokerConfigs
 from .config import LogConfig
+from .controller import requests
 from .controller.names import CLUSTER_METADATA_TOPIC
 from .controller.shard import ControllerShard
 from .controller.topics import TopicDefaults
@@ -79,7 +80,9 @@ async def _lead_metadata_partition(logs: LogManager, node_id: int) -> Partition:
 async def begin_leader_epochs(controller: ShardRuntime[ControllerShard], node_id: int) -> None:
     """Let a node lead its partitions in new epochs, after anything but a clean shutdown."""
     error: ErrorCode | None = await value_of(
-        controller.ask(lambda shard, _: shard.begin_leader_epochs(node_id), lambda code: code)
+        controller.ask(
+            lambda shard, _: requests.begin_leader_epochs(shard, node_id), lambda code: code
+        )
     )
     if error is not None:
         raise StorageError(

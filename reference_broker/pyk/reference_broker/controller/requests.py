@@ -1,29 +1,95 @@
-"""The requests that the controller decides on."""
+"""The requests that the controller decides on.
+
+The modules for whole requests are imported with the first one: a broker must start fast.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyk.protocol.api_keys import ApiKey
 from pyk.protocol.schema import Message
 from pyk.reference_broker.coordinator.decision import Decision
 
+from .features import update_features
+from .records import MetadataRecord
 from .shard import ControllerShard
+
+Decided = tuple[Message, Sequence[Message]]
+"""The response to a request, and the records of the metadata log that it leads to."""
 
 
 def decide(shard: ControllerShard, request: Any) -> tuple[Message, Decision]:
     """Return the response of the controller to a request, and what it decides."""
-    return _DECIDES[request.api_key](shard, request)
+    response, records = _DECIDES[request.api_key](shard, request)
+    return response, _decision(records)
 
 
-_DECIDES: dict[ApiKey, Callable[[ControllerShard, Any], tuple[Message, Decision]]] = {
-    ApiKey.CREATE_TOPICS: ControllerShard.create_topics,
-    ApiKey.CREATE_PARTITIONS: ControllerShard.create_partitions,
-    ApiKey.DELETE_TOPICS: ControllerShard.delete_topics,
-    ApiKey.ALTER_CONFIGS: ControllerShard.replace_configs,
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: ControllerShard.alter_configs,
-    ApiKey.UPDATE_FEATURES: ControllerShard.update_features,
-    ApiKey.BROKER_REGISTRATION: ControllerShard.register_broker,
-    ApiKey.ALLOCATE_PRODUCER_IDS: ControllerShard.allocate_producer_ids,
+def begin_leader_epochs(shard: ControllerShard, node_id: int) -> tuple[None, Decision]:
+    """Let a node lead its partitions in a new epoch; see :mod:`.broker_requests`."""
+    from .broker_requests import begin_leader_epochs
+
+    return None, _decision(begin_leader_epochs(shard.image, node_id))
+
+
+def _decision(records: Sequence[Message]) -> Decision:
+    return Decision([MetadataRecord(message) for message in records])
+
+
+def _create_topics(shard: ControllerShard, request: Any) -> Decided:
+    from .topic_requests import create_topics
+
+    return create_topics(shard.topics, request, shard.describe_topic)
+
+
+def _create_partitions(shard: ControllerShard, request: Any) -> Decided:
+    from .topic_requests import create_partitions
+
+    return create_partitions(shard.topics, request)
+
+
+def _delete_topics(shard: ControllerShard, request: Any) -> Decided:
+    from .topic_requests import delete_topics
+
+    return delete_topics(shard.topics, request)
+
+
+def _replace_configs(shard: ControllerShard, request: Any) -> Decided:
+    from .config_requests import replace_configs
+
+    return replace_configs(shard.configs, request)
+
+
+def _alter_configs(shard: ControllerShard, request: Any) -> Decided:
+    from .config_requests import alter_incrementally
+
+    return alter_incrementally(shard.configs, request)
+
+
+def _update_features(shard: ControllerShard, request: Any) -> Decided:
+    return update_features(shard.image.features, request)
+
+
+def _register_broker(shard: ControllerShard, request: Any) -> Decided:
+    from .broker_requests import register_broker
+
+    return register_broker(shard.image, shard.defaults.min_insync_replicas, request)
+
+
+def _allocate_producer_ids(shard: ControllerShard, request: Any) -> Decided:
+    from .broker_requests import allocate_producer_ids
+
+    return allocate_producer_ids(shard.image, request)
+
+
+_DECIDES: dict[ApiKey, Callable[[ControllerShard, Any], Decided]] = {
+    ApiKey.CREATE_TOPICS: _create_topics,
+    ApiKey.CREATE_PARTITIONS: _create_partitions,
+    ApiKey.DELETE_TOPICS: _delete_topics,
+    ApiKey.ALTER_CONFIGS: _replace_configs,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _alter_configs,
+    ApiKey.UPDATE_FEATURES: _update_features,
+    ApiKey.BROKER_REGISTRATION: _register_broker,
+    ApiKey.ALLOCATE_PRODUCER_IDS: _allocate_producer_ids,
 }

@@ -16,7 +16,7 @@ UPGRADE, SAFE_DOWNGRADE = 1, 2
 
 def update(controllers: Controllers, *updates: FeatureUpdateKey, **more: Any) -> ErrorCode:
     request = UpdateFeaturesRequest(feature_updates=list(updates), **more)
-    response = controllers.ask(lambda shard: shard.update_features(request))
+    response = controllers.ask(request)
     return ErrorCode(response.error_code)
 
 

@@ -320,9 +320,9 @@ def test_producer_ids_are_given_out_in_blocks_and_never_twice() -> None:
     controllers = Controllers()
 
     request = AllocateProducerIdsRequest(broker_id=0, broker_epoch=0)
-    first = controllers.ask(lambda shard: shard.allocate_producer_ids(request))
+    first = controllers.ask(request)
     controllers.restart()
-    second = controllers.ask(lambda shard: shard.allocate_producer_ids(request))
+    second = controllers.ask(request)
 
     assert (first.producer_id_start, first.producer_id_len) == (0, 1000)
     assert (second.producer_id_start, second.producer_id_len) == (1000, 1000)

@@ -1,0 +1,114 @@
+"""Requests of brokers: to be registered, for producer ids, to lead in a new epoch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyk.protocol.messages.broker_registration import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+from pyk.protocol.messages.metadata_records import (
+    BrokerEndpoint,
+    BrokerFeature,
+    ConfigRecord,
+    FeatureLevelRecord,
+    PartitionChangeRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+)
+from pyk.protocol.schema import Message
+
+from .configs import ALL_BROKERS, MIN_INSYNC_REPLICAS
+from .features import FEATURES
+from .image import BROKER_RESOURCE, MetadataImage
+
+if TYPE_CHECKING:
+    from pyk.protocol.messages.allocate_producer_ids import (
+        AllocateProducerIdsRequest,
+        AllocateProducerIdsResponse,
+    )
+
+PRODUCER_ID_BLOCK_SIZE = 1000
+
+Records = list[Message]
+
+
+def register_broker(
+    image: MetadataImage, min_insync_replicas: int, request: BrokerRegistrationRequest
+) -> tuple[BrokerRegistrationResponse, Records]:
+    """Give the broker a new epoch; a new cluster also agrees on what all brokers share."""
+    records: Records = []
+    if not image.features:
+        records += [
+            FeatureLevelRecord(name=feature.name, feature_level=feature.finalized)
+            for feature in FEATURES
+            if feature.finalized
+        ]
+        records.append(_min_insync_replicas(min_insync_replicas))
+    epoch = image.record_count + len(records)  # the offset of the registration
+    records.append(_registration(request, epoch))
+    return BrokerRegistrationResponse(broker_epoch=epoch), records
+
+
+def _min_insync_replicas(value: int) -> Message:
+    # KIP-966: brokers may not differ in this, so Kafka sets it for all of them.
+    return ConfigRecord(
+        resource_type=BROKER_RESOURCE,
+        resource_name=ALL_BROKERS,
+        name=MIN_INSYNC_REPLICAS,
+        value=str(value),
+    )
+
+
+def _registration(request: BrokerRegistrationRequest, epoch: int) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=request.broker_id,
+        incarnation_id=request.incarnation_id,
+        broker_epoch=epoch,
+        end_points=[
+            BrokerEndpoint(name=each.name, host=each.host, port=each.port)
+            for each in request.listeners
+        ],
+        features=[
+            BrokerFeature(
+                name=feature.name,
+                min_supported_version=feature.min_supported_version,
+                max_supported_version=feature.max_supported_version,
+            )
+            for feature in request.features
+        ],
+        rack=request.rack,
+        fenced=False,
+    )
+
+
+def begin_leader_epochs(image: MetadataImage, node_id: int) -> Records:
+    """Let a node lead its partitions in a new epoch: it may have lost records that were read.
+
+    Clients find that out by the epoch (KIP-320). Kafka elects leaders again after each restart.
+    """
+    return [
+        PartitionChangeRecord(partition_id=number, topic_id=topic.topic_id, leader=node_id)
+        for topic in image.topics.values()
+        for number, partition in topic.partitions.items()
+        if partition.leader == node_id
+    ]
+
+
+def allocate_producer_ids(
+    image: MetadataImage, request: AllocateProducerIdsRequest
+) -> tuple[AllocateProducerIdsResponse, Records]:
+    """Give a broker the next block of producer ids to hand out."""
+    from pyk.protocol.messages.allocate_producer_ids import AllocateProducerIdsResponse
+
+    first = image.next_producer_id
+    record = ProducerIdsRecord(
+        broker_id=request.broker_id,
+        broker_epoch=request.broker_epoch,
+        next_producer_id=first + PRODUCER_ID_BLOCK_SIZE,
+    )
+    response = AllocateProducerIdsResponse(
+        producer_id_start=first, producer_id_len=PRODUCER_ID_BLOCK_SIZE
+    )
+    return response, [record]
