@@ -27,8 +27,10 @@ def main(minutes: float, seed: int, broker: str) -> int:
     chaos = Chaos(seed, broker)
     report = chaos.run(minutes * 60)
     faults = ", ".join(f"{kind} {count}" for kind, count in sorted(chaos.faults.items()))
-    print(f"{report}\nfaults: {faults}\nhistory: {chaos.history_file}")
-    return 0 if report.is_sound and not report.unread else 1
+    not_once = chaos.not_processed_once
+    print(f"{report}\nrecords that stages did not process exactly once: {dict(not_once) or 0}")
+    print(f"faults: {faults}\nhistory: {chaos.history_file}")
+    return 0 if report.is_sound and not report.unread and not not_once else 1
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ import time
 
 from pyk.clients import AsyncConsumer, TopicPartition
 from pykcheck import Recorder
-from support.recorded_chains import PARTITIONS as CHAIN_PARTITIONS
 from support.recorded_clients import RecordedConsumer
 from support.recorded_groups import GROUP, PARTITIONS
+from support.recorded_transactions import PARTITIONS as CHAIN_PARTITIONS
 
 SECONDS_TO_CATCH_UP = 400
 SECONDS_WITHOUT_PROGRESS = 40

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from .client import Job
+from .job import Job
 
 SECONDS_TO_START = 120
 SECONDS_TO_END = 150

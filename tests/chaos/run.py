@@ -16,9 +16,9 @@ from typing import Any
 
 from pyk.clients import Admin, NewTopic
 from pykcheck import Recorder, Report, check, read_history
-from support.recorded_chains import STAGES
-from support.recorded_chains import TOPICS as CHAIN_TOPICS
 from support.recorded_groups import TOPICS
+from support.recorded_transactions import STAGES, not_processed_once
+from support.recorded_transactions import TOPICS as CHAIN_TOPICS
 
 from .audit import catch_up, read_everything
 from .faults import Faults
@@ -29,6 +29,8 @@ SLOTS = (
     *(f"producer-{number}" for number in range(2)),
     *(f"member-{number}" for number in range(2)),
     *(f"writer-{number}" for number in range(2)),
+    "preparer-0",
+    "completer-0",
     *(f"stage{stage}-{number}" for stage in range(STAGES) for number in range(2)),
 )
 
@@ -38,6 +40,8 @@ class Chaos:
 
     def __init__(self, seed: int, broker: str) -> None:
         self.faults: Counter[str] = Counter()
+        self.not_processed_once: Counter[str] = Counter()
+        """Records that a stage made none or several of, by stage."""
         self._seed = seed
         self._broker = broker
         self._folder = Path(tempfile.mkdtemp(prefix=f"chaos-{broker}-{seed}-"))
@@ -61,6 +65,7 @@ class Chaos:
             faults.run(seconds)
             self._end_well(cluster.bootstrap, processes)
         self._gather()
+        self.not_processed_once = not_processed_once(events(self.history_file))
         return check(read_history(self.history_file))
 
     def _create_topics(self, bootstrap: str) -> None:
@@ -70,11 +75,11 @@ class Chaos:
             admin.create_topics(topics)
 
     def _end_well(self, bootstrap: str, processes: Processes) -> None:
-        processes.end(["producer", "writer"])
+        processes.end(["producer", "writer", "preparer"])
         with (self._folder / "auditor.jsonl").open("w", encoding="utf-8") as file:
             recorder = Recorder(time.monotonic, file=file)
             asyncio.run(catch_up(recorder, bootstrap))
-            processes.end(["member", "stage"])
+            processes.end(["completer", "member", "stage"])
             asyncio.run(read_everything(recorder, bootstrap))
 
     def _gather(self) -> None:

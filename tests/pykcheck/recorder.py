@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import Any, TextIO
 
 from .history import History, history_of
@@ -16,6 +17,7 @@ class Recorder:
 
     ``file`` gets each event as it happens, so that a process that is killed leaves all that it did.
     Processes that write files of their own need ``first_operation`` numbers that are far apart.
+    Threads may share one.
     """
 
     def __init__(
@@ -25,6 +27,7 @@ class Recorder:
         self._now = now
         self._file = file
         self._numbers = count(first_operation)
+        self._lock = Lock()
 
     def invoke(self, process: str, kind: str, **fields: Any) -> int:
         """Record that a process asks for something; return the number of the operation."""
@@ -46,8 +49,9 @@ class Recorder:
             file.writelines(json.dumps(event) + "\n" for event in self.events)
 
     def _add(self, event: dict[str, Any]) -> None:
-        event["time"] = self._now()
-        self.events.append(event)
-        if self._file is not None:
-            self._file.write(json.dumps(event) + "\n")
-            self._file.flush()
+        with self._lock:
+            event["time"] = self._now()
+            self.events.append(event)
+            if self._file is not None:
+                self._file.write(json.dumps(event) + "\n")
+                self._file.flush()

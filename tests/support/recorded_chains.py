@@ -11,30 +11,34 @@ All is in memory and in virtual time, and all randomness comes from one seed.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Iterable
 from itertools import count
 from random import Random
 from typing import Any
 
-from pyk.clients import AsyncConsumer, AsyncProducer, TopicPartition
-from pyk.clients.errors import KafkaError
+from pyk.clients import AsyncConsumer, AsyncProducer
 from pyk.reference_broker import AsyncCluster
 from pyk.runtime.simulation import World
 from pykcheck import Recorder
-from support.recorded_clients import RecordedConsumer, RecordedProducer, recording
+from support.recorded_clients import RecordedConsumer
 from support.recorded_groups import Nemesis
+from support.recorded_transactions import (
+    PARTITIONS,
+    STAGES,
+    TOPICS,
+    TRANSACTION_TIMEOUT,
+    TransactionalProducer,
+    append_in_block,
+    append_some,
+    transform_in_block,
+    transform_some,
+)
 
-STAGES = 3
 INSTANCES = 2
 WRITERS = 2
-TOPICS = tuple(f"stage{number}" for number in range(STAGES + 1))
-PARTITIONS = [TopicPartition(topic, number) for topic in TOPICS for number in range(2)]
 SECONDS_OF_FAULTS = 20
 SECONDS_WITHOUT_PROGRESS = 45
 """More than a request between brokers waits for its response (30 s) holds back transactions."""
 SECONDS_TO_CATCH_UP = 300
-TRANSACTION_TIMEOUT = 10.0
 
 APIS = (
     *("Produce",) * 3,
@@ -52,156 +56,6 @@ APIS = (
     *("EndTxn",) * 4,
     *("WriteTxnMarkers",) * 2,
 )
-
-
-class TransactionalProducer:
-    """A recorded producer with transactions. Nothing may be done with it once ``is_over``."""
-
-    def __init__(
-        self,
-        recorder: Recorder,
-        process: str,
-        producer: AsyncProducer[bytes, bytes],
-        transactional_id: str,
-    ) -> None:
-        self.sends = RecordedProducer(recorder, process, producer)
-        self.producer = producer
-        self.process = process
-        self.is_over = False
-        self._recorder = recorder
-        self._id = transactional_id
-        self._numbers = count()
-
-    def next_transaction(self) -> str:
-        """Return the name of the next transaction."""
-        return f"{self.process}.{next(self._numbers)}"
-
-    async def start(self) -> bool:
-        """Take over the transactional id; return whether that succeeded."""
-        try:
-            with recording(self._recorder, self.process, "init", transactional_id=self._id):
-                await self.producer.start()
-        except KafkaError:
-            self.is_over = True
-        return not self.is_over
-
-    async def begin(self, transaction: str) -> bool:
-        try:
-            with recording(
-                self._recorder,
-                self.process,
-                "begin",
-                transaction=transaction,
-                transactional_id=self._id,
-                timeout=TRANSACTION_TIMEOUT,
-            ):
-                await self.producer.begin_transaction()
-        except KafkaError as error:
-            # Where the call goes on, another one would wait for it.
-            self.is_over = error.fatal or not error.retriable
-            return False
-        return True
-
-    async def commit(self, transaction: str) -> bool:
-        """Commit; abort if it has to be. Return whether it was committed."""
-        while True:
-            try:
-                with recording(self._recorder, self.process, "commit", transaction=transaction):
-                    await self.producer.commit_transaction()
-                return True
-            except KafkaError as error:
-                if error.txn_requires_abort:
-                    await self.abort(transaction)
-                    return False
-                if error.fatal or not error.retriable:
-                    self.is_over = True
-                    return False
-
-    async def abort(self, transaction: str) -> None:
-        while not self.is_over:
-            try:
-                with recording(self._recorder, self.process, "abort", transaction=transaction):
-                    await self.producer.abort_transaction()
-                return
-            except KafkaError as error:
-                self.is_over = error.fatal or not error.retriable
-
-    async def crash(self) -> None:
-        self._recorder.invoke(self.process, "crash")
-        self.is_over = True
-        await self.producer._core.client.close(0)
-
-    async def close(self) -> None:
-        with contextlib.suppress(KafkaError):
-            await self.producer.close(0)
-
-
-async def transform_some(
-    producer: TransactionalProducer, consumer: RecordedConsumer, target: str, random: Random
-) -> bool:
-    """Transform what one poll brings, in a transaction; return whether it was committed."""
-    transaction = producer.next_transaction()
-    consumer.consumed.clear()
-    try:
-        records = await consumer.poll(1.0, transaction=transaction)
-    except KafkaError:
-        await asyncio.sleep(0.5)
-        return False
-    if not records or not await producer.begin(transaction):
-        await consumer.go_back(records)
-        return False
-    for number, (partition, offset, value) in enumerate(records):
-        await producer.sends.send(
-            TopicPartition(target, random.randrange(2)),
-            f"{value.partition('>')[0]}>{transaction}.{number}",
-            transaction=transaction,
-            source=f"{partition.topic}-{partition.partition}@{offset}",
-        )
-    if random.random() < 0.05:
-        await producer.abort(transaction)
-    elif await _send_offsets(producer, consumer, transaction):
-        if await producer.commit(transaction):
-            return True
-    else:
-        await producer.abort(transaction)
-    await consumer.go_back(records)
-    return False
-
-
-async def _send_offsets(
-    producer: TransactionalProducer, consumer: RecordedConsumer, transaction: str
-) -> bool:
-    offsets = dict(consumer.consumed)
-    try:
-        with consumer.recording_commit(offsets, transaction=transaction):
-            await producer.producer.send_offsets_to_transaction(
-                offsets, consumer.consumer.group_metadata()
-            )
-    except KafkaError as error:
-        producer.is_over = error.fatal
-        return False
-    return True
-
-
-async def append_some(
-    producer: TransactionalProducer, reader: RecordedConsumer, random: Random
-) -> None:
-    """Send to the first topic and poll all topics in one transaction, in a random order."""
-    transaction = producer.next_transaction()
-    if not await producer.begin(transaction):
-        return
-    for number in range(random.randint(1, 4)):
-        if random.random() < 0.3:
-            with contextlib.suppress(KafkaError):
-                await reader.poll(0.1, transaction=transaction)
-        else:
-            partition = TopicPartition(TOPICS[0], random.randrange(2))
-            value = f"{transaction}.{number}"
-            await producer.sends.send(partition, value, transaction=transaction)
-    if random.random() < 0.2:
-        await producer.abort(transaction)
-    else:
-        await producer.commit(transaction)
 
 
 class Chain:
@@ -283,10 +137,11 @@ class Chain:
         producer = self._producer(name, transactional_id)
         reader = self._consumer(name, None)
         reader.assign(PARTITIONS)
+        write = self._random.choice((append_some, append_in_block))
         is_replaced = False
         if await producer.start():
             while self._is_faulty and not producer.is_over:
-                await append_some(producer, reader, self._random)
+                await write(producer, reader, self._random)
                 await asyncio.sleep(self._random.uniform(0.0, 1.0))
                 if not is_replaced and self._random.random() < 0.02:
                     is_replaced = True
@@ -304,11 +159,12 @@ class Chain:
         name = f"stage{stage}.{next(self._started)}"
         producer = self._producer(name, transactional_id)
         consumer = self._consumer(name, f"group{stage}")
+        transform = self._random.choice((transform_some, transform_in_block))
         is_replaced = False
         if await producer.start():
             consumer.subscribe([TOPICS[stage]])
             while not self._is_over and not producer.is_over:
-                self.committed += await transform_some(
+                self.committed += await transform(
                     producer, consumer, TOPICS[stage + 1], self._random
                 )
                 if self._is_faulty and not is_replaced and self._random.random() < 0.02:
@@ -340,23 +196,6 @@ class Chain:
             raise AssertionError(f"the chain did not catch up: {stable} of {written}")
         for reader in readers:
             await reader.consumer.close()
-
-
-def visible_values(recorder: Recorder, isolation: str = "read_committed") -> dict[str, list[str]]:
-    """Return the values that the auditor of an isolation level read, by topic."""
-    values: dict[str, list[str]] = {topic: [] for topic in TOPICS}
-    auditor = f"auditor of {isolation}"
-    polls = {event["op"] for event in recorder.events if event.get("process") == auditor}
-    for event in recorder.events:
-        if event["op"] in polls:
-            for partition, _, value in event.get("records", ()):
-                values[partition.rpartition("-")[0]].append(value)
-    return values
-
-
-def origins(values: Iterable[str]) -> list[str]:
-    """Return the values of the first topic that others were made from, sorted."""
-    return sorted(value.partition(">")[0] for value in values)
 
 
 async def play_chain(seed: int, *, reads: str = "read_committed") -> tuple[Recorder, Nemesis]:

@@ -1,0 +1,93 @@
+"""What a client is to do, and the clients that it does it with."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import attrs
+
+from pyk.clients import AsyncConsumer, AsyncProducer, Consumer, Producer
+from pykcheck import Recorder
+from support.recorded_clients import RecordedConsumer
+from support.recorded_transactions import TRANSACTION_TIMEOUT, TransactionalProducer
+
+from .blocking import InThreads
+
+
+@attrs.frozen
+class Job:
+    """What a client does: its role, its name, where the cluster is, and where its history goes.
+
+    A ``slot`` has one client at a time, and one transactional id: ``stage1-0`` is the first of the
+    clients that transform what is in the topic ``stage1``. Chance decides whether the client is a
+    blocking one.
+    """
+
+    role: str
+    slot: str
+    name: str
+    bootstrap: str
+    file: str
+    number: int = attrs.field(converter=int)
+    seed: int = attrs.field(converter=int)
+
+    @property
+    def command(self) -> list[str]:
+        arguments = [str(value) for value in attrs.astuple(self)]
+        return [sys.executable, "-m", "chaos.client", *arguments]
+
+    @property
+    def random(self) -> Random:
+        """Return what the client decides its course by."""
+        return Random(f"{self.seed} {self.number}")
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether it uses blocking clients."""
+        return Random(f"{self.seed} {self.number} form").random() < 0.4
+
+    @property
+    def decisions(self) -> Path:
+        """Where decisions about prepared transactions are stored."""
+        return Path(self.file).parent / "decisions"
+
+    def producer(self, **options: Any) -> AsyncProducer[bytes, bytes]:
+        return self._client(AsyncProducer, Producer, options)
+
+    def consumer(
+        self, recorder: Recorder, *, isolation: str, group: str | None, max_poll_records: int
+    ) -> RecordedConsumer:
+        consumer: AsyncConsumer[bytes, bytes] = self._client(
+            AsyncConsumer,
+            Consumer,
+            {
+                "group_id": group,
+                "auto_offset_reset": "earliest",
+                "isolation_level": isolation,
+                "enable_auto_commit": False,
+                "session_timeout_ms": 6_000,
+                "heartbeat_interval_ms": 1_000,
+                "max_poll_records": max_poll_records,
+            },
+        )
+        return RecordedConsumer(recorder, self.name, consumer, isolation=isolation, group=group)
+
+    def transactional_producer(
+        self, recorder: Recorder, numbers: Iterator[int] | None = None
+    ) -> TransactionalProducer:
+        # Calls that time out after seconds leave outcomes that the application does not know.
+        producer = self.producer(
+            transactional_id=self.slot,
+            transaction_timeout_ms=round(TRANSACTION_TIMEOUT * 1000),
+            max_block_ms=self.random.choice((4_000, 60_000)),
+        )
+        return TransactionalProducer(recorder, self.name, producer, self.slot, numbers)
+
+    def _client(self, awaited: Any, blocking: Any, options: dict[str, Any]) -> Any:
+        if not self.is_blocking:
+            return awaited(self.bootstrap, client_id=self.name, **options)
+        return InThreads(blocking(self.bootstrap, client_id=self.name, **options))
