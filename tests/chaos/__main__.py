@@ -9,6 +9,7 @@ class; the exit status is 1 if there are any.
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from .nodes import BROKERS, why_not
@@ -23,6 +24,8 @@ def main(minutes: float, seed: int, broker: str) -> int:
     if reason := why_not(broker):
         print(f"skipped: {reason}")
         return 0
+    # Processes that were started end with the stack that owns them.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     print(f"== chaos: {minutes:g} minutes, seed {seed}, {BROKERS[broker]}", flush=True)
     chaos = Chaos(seed, broker)
     report = chaos.run(minutes * 60)
