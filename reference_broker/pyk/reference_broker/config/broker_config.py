@@ -332,7 +332,7 @@ class BrokerConfig:
         doc="How long adding a partition to a transaction waits for the last one to complete.",
     )
     add_partitions_to_txn_retry_backoff_ms: int = integer(
-        20, minimum=1, doc="How long to wait before adding a partition is tried again."
+        20, minimum=1, doc="The longest wait before adding a partition is tried again."
     )
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = integer(
         10_000, minimum=1, doc="How often transactions are checked for those that have timed out."
