@@ -1,7 +1,8 @@
 """Measure latency: ``python -m benchmarks.latency [--runs N] [--only WORD] [--clients A,B]``.
 
-Three measurements: a record produced and acknowledged, the same beside a thread that computes, and
-records from a producer to a consumer at a steady rate. A round runs every client once, each in
+Four measurements: a record produced and acknowledged, the same beside a thread that computes,
+records from a producer to a consumer at a steady rate, and transactions of one and of a hundred
+records, from begin to committed. A round runs every client once, each in
 fresh processes on one broker, so that other load on the machine affects all of them; compare
 figures of one run only. The broker is pyk's own, an Apache Kafka with ``--broker apache``, or a
 running one. Measures compiled modules only. Writes ``benchmarks/results/latency.json``.
@@ -25,12 +26,14 @@ import attrs
 from build_extensions import stale_modules
 
 from benchmarks.clients.__main__ import broker, loaded_form
-from benchmarks.latency import acknowledge, travel
+from benchmarks.latency import acknowledge, transact, travel
 from benchmarks.latency.comparison import (
     ACKNOWLEDGE,
     BUSY,
     CPU,
     GOALS,
+    TRANSACTION,
+    TRANSACTION_OF_100,
     TRAVEL,
     Row,
     ratio,
@@ -46,6 +49,8 @@ Process = subprocess.Popen[str]
 
 # Beside a busy thread a record takes milliseconds.
 SHARE_WHEN_BUSY = 0.1
+# A transaction takes milliseconds, where it waits for the one before.
+TRANSACTIONS_SHARE = 0.3
 
 
 class Bench:
@@ -64,7 +69,20 @@ class Bench:
         self._acknowledge(BUSY, client, int(self._records * SHARE_WHEN_BUSY), "--busy")
 
     def _acknowledge(self, measurement: str, client: str, records: int, *more: str) -> None:
-        module, topic = "benchmarks.latency.acknowledge", self._new_topic()
+        self._run("acknowledge", measurement, client, records, *more)
+
+    def transact(self, client: str) -> None:
+        self._transact(TRANSACTION, client, 1)
+
+    def transact_100(self, client: str) -> None:
+        self._transact(TRANSACTION_OF_100, client, 100)
+
+    def _transact(self, measurement: str, client: str, batch: int) -> None:
+        count = int(self._records * TRANSACTIONS_SHARE)
+        self._run("transact", measurement, client, count, "--batch", str(batch))
+
+    def _run(self, name: str, measurement: str, client: str, records: int, *more: str) -> None:
+        module, topic = f"benchmarks.latency.{name}", self._new_topic()
         process = self._start(module, client, *more, topic=topic, records=records)
         self.runs[measurement, client].append(_result(process))
 
@@ -169,6 +187,8 @@ def main() -> None:
             ACKNOWLEDGE: (bench.acknowledge, acknowledge.CASES),
             BUSY: (bench.acknowledge_busy, acknowledge.CASES),
             TRAVEL: (bench.travel, travel.CASES),
+            TRANSACTION: (bench.transact, transact.CASES),
+            TRANSACTION_OF_100: (bench.transact_100, transact.CASES),
         }
         for number in range(options.runs):
             print(f"round {number + 1} of {options.runs}", flush=True)

@@ -21,6 +21,7 @@ class Goal:
 
 P50, P99, CPU = "p50_microseconds", "p99_microseconds", "cpu_microseconds"
 ACKNOWLEDGE, BUSY, TRAVEL = "send_and_wait", "send_and_wait, busy thread", "produce to consume"
+TRANSACTION, TRANSACTION_OF_100 = "transaction, 1 record", "transaction, 100 records"
 
 GOALS = (
     Goal(ACKNOWLEDGE, "pyk", P50, 1.2),
@@ -35,6 +36,16 @@ GOALS = (
             Goal(TRAVEL, client, CPU, 1.5),
         )
     ),
+    *(
+        goal
+        for measurement in (TRANSACTION, TRANSACTION_OF_100)
+        for client in ("pyk", "pyk async")
+        for goal in (
+            Goal(measurement, client, P50, 1.0),
+            Goal(measurement, client, P99, 1.2),
+            Goal(measurement, client, CPU, 1.0),
+        )
+    ),
 )
 
 
@@ -47,7 +58,7 @@ class Row:
     p50_microseconds: float
     p99_microseconds: float
     cpu_microseconds: float
-    """For one record; producer and consumer together where both were measured."""
+    """For one record or transaction; producer and consumer together where both were measured."""
     runs: int
 
 
