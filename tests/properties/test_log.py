@@ -90,7 +90,7 @@ class LogAgainstList(RuleBasedStateMachine):
     @rule()
     def flush(self) -> None:
         self.manager.perform(Task.FLUSH)
-        self.log.flush()
+        self.log.flusher.flush_now()
         self.manager.perform(Task.CHECKPOINT_RECOVERY_POINTS)
         self.safe_up_to = len(self.list)
 

@@ -168,7 +168,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
 
     @rule()
     def flush(self) -> None:
-        self.log.flush()
+        self.log.flusher.flush_now()
         self.manager.perform(Task.CHECKPOINT_RECOVERY_POINTS)
         self.safe_up_to = len(self.model)
 

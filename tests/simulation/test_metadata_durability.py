@@ -311,7 +311,7 @@ async def test_recreated_topic_has_no_old_offsets_after_a_power_failure() -> Non
         await node.create("one")
         node.commit([OffsetToCommit(topic="one", partition=0, offset=7)])
         for runtime in node.broker.shards.of_topic("__consumer_offsets"):
-            runtime._log._partition.log.flush()
+            runtime._log._partition.log.flusher.flush_now()
         node.delete("one")  # what forgets the offset is not on the disk
         await node.create("one")
         memory.crash(loses_unflushed=True)
@@ -442,7 +442,7 @@ async def test_lost_records_end_with_their_leader_epoch(cuts_power) -> None:
     async with running(memory) as node:
         await node.create("one", 2)
         node.append("one", b"flushed")
-        node.partition("one", 0).log.flush()
+        node.partition("one", 0).log.flusher.flush_now()
         node.append("one", b"lost")
         before = node.partition("one", 0).leader_epoch
         memory.crash(loses_unflushed=cuts_power)

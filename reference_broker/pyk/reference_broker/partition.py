@@ -166,15 +166,21 @@ class Partition:
         return result
 
     def expect_transaction(
-        self, producer_id: int, producer_epoch: int, base_sequence: int, *, begins_at_zero: bool
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        *,
+        begins_at_zero: bool,
+        now_ms: int,
     ) -> None:
-        """Note a batch that opens a transaction once the coordinator has agreed (KIP-890).
-
-        Until one is appended, none with a higher sequence number is. ``begins_at_zero``: the
-        producer begins its sequences again with each transaction (version 2).
-        """
-        self.log.expect_transaction(
-            producer_id, producer_epoch, base_sequence, begins_at_zero=begins_at_zero
+        """Note a batch that waits for the transaction coordinator: see ``ExpectedTransactions``."""
+        self.log.producers.expected.expect(
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            begins_at_zero=begins_at_zero,
+            now_ms=now_ms,
         )
 
     def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:

@@ -121,7 +121,9 @@ def _unverified(
             if needs_verification(services, partition, producer, verification):
                 partitions.append(partition)
                 partition.expect_transaction(
-                    *_producer_of(data), begins_at_zero=verification is Verification.ADD
+                    *_producer_of(data),
+                    begins_at_zero=verification is Verification.ADD,
+                    now_ms=services.moment().time_ms,
                 )
     return Unverified(
         transactional_id=request.transactional_id or "",

@@ -40,7 +40,11 @@ class ExpectedTransactions:
         begins_at_zero: bool,
         now_ms: int,
     ) -> None:
-        """Note a batch that waits for the answer of the coordinator."""
+        """Note a batch that opens a transaction once the coordinator has agreed (KIP-890).
+
+        Until one is appended, none with a higher sequence number is. ``begins_at_zero``: the
+        producer begins its sequences again with each transaction (version 2).
+        """
         known = self.producers.get(producer_id)
         if known is None or producer_epoch > known.producer_epoch:
             expected = ExpectedTransaction(producer_epoch, sequence, begins_at_zero, now_ms)

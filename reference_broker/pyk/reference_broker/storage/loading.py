@@ -75,12 +75,9 @@ def load_log(
     segments = LogSegments(files, directory)
     segments.load(names)
     leader_epochs = LeaderEpochs(filesystem, f"{directory}/{LEADER_EPOCH_FILE}")
-    log_end_offset = log_start_offset
-    rescanned: set[LogSegment] = set()
-    if len(segments):
-        repair = _Repair(segments, leader_epochs, config)
-        log_end_offset = repair.run(recovery_point, log_start_offset, was_shut_down_cleanly)
-        rescanned = repair.rescanned.intersection(segments)
+    repair = _Repair(segments, leader_epochs, config)
+    log_end_offset = repair.run(recovery_point, log_start_offset, was_shut_down_cleanly)
+    rescanned = repair.rescanned.intersection(segments)
     _report_loss(directory, log_end_offset, recovery_point)
     if not len(segments):
         _begin(segments, log_start_offset, now_ms, config)
@@ -167,11 +164,13 @@ class _Repair:
         """The segments whose indexes were filled again: they are to be finished."""
 
     def run(self, recovery_point: int, log_start_offset: int, was_shut_down_cleanly: bool) -> int:
-        """Repair what needs it and return the log end offset.
+        """Repair what needs it and return the log end offset: where it starts if it has no files.
 
         A log that ends before it starts has lost all that could be read; it is emptied. As in
         Kafka, its files have other names until the log is opened the next time.
         """
+        if not len(self._segments):
+            return log_start_offset
         active_from = self._segments.active.base_offset
         suspect_from = active_from if was_shut_down_cleanly else recovery_point
         self._rebuild_unsound_indexes(suspect_from, was_shut_down_cleanly)

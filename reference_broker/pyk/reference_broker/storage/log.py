@@ -202,18 +202,6 @@ class Log:
                 return self._duplicate_result(duplicate)
         return self._append(batch, leader_epoch, self._clock.time_ms())
 
-    def expect_transaction(
-        self, producer_id: int, producer_epoch: int, base_sequence: int, *, begins_at_zero: bool
-    ) -> None:
-        """Note a batch that waits for the coordinator, see ``expected_transactions``."""
-        self.producers.expected.expect(
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            begins_at_zero=begins_at_zero,
-            now_ms=self._clock.time_ms(),
-        )
-
     def end_transaction(
         self, marker: TransactionMarker, leader_epoch: int, transaction_version: int = 0
     ) -> LogAppendResult:
@@ -333,10 +321,6 @@ class Log:
             ) from error
         self._roll_jitter_ms = self._next_jitter()
 
-    def flush(self) -> None:
-        """Wait until everything is on the disk; raise ``StorageError``."""
-        self.flusher.flush_now()
-
     def _flushed(self) -> None:
         self._last_flush = self._clock.now()
 
@@ -369,7 +353,7 @@ class Log:
         if self._is_closed:
             return
         self.begin_close()
-        self.flush()
+        self.flusher.flush_now()
         self.release()
 
     def release(self) -> None:

@@ -10,7 +10,9 @@ from support.logs import append_in_transaction, end_transaction, open_log
 
 
 def expect(log, sequence, *, epoch=0, begins_at_zero=False):
-    log.expect_transaction(7, epoch, sequence, begins_at_zero=begins_at_zero)
+    log.producers.expected.expect(
+        7, epoch, sequence, begins_at_zero=begins_at_zero, now_ms=START_MS
+    )
 
 
 def test_later_batch_does_not_open_the_transaction_of_an_unknown_producer():

@@ -190,7 +190,7 @@ def test_failed_flush_is_final_until_the_log_is_opened_again(caplog):
         lambda: append(log, b"2"),
         lambda: values(log),
         lambda: log.reader.find_timestamp(0),
-        log.flush,
+        log.flusher.flush_now,
         log.close,
     ):
         with pytest.raises(StorageError, match=r"cannot flush orders-0: .*Input/output") as refused:
@@ -272,7 +272,7 @@ def test_flush_syncs_the_file_its_directory_and_the_one_above(lost):
     append(log, b"0")
 
     with pytest.raises(StorageError, match="cannot flush"):
-        log.flush()
+        log.flusher.flush_now()
 
     assert log.recovery_point == 0
 
@@ -283,9 +283,9 @@ def test_new_segment_is_synced_with_its_directory():
     memory.sync_directory("/")
     log = open_log(memory, segment_bytes=100)
     append(log, b"0")
-    log.flush()
+    log.flusher.flush_now()
     append(log, b"1")
-    log.flush()
+    log.flusher.flush_now()
 
     memory.crash(loses_unflushed=True)
 
@@ -299,7 +299,7 @@ def test_leader_epochs_are_on_the_disk_when_the_recovery_point_moves():
     log = open_log(memory, segment_bytes=100)
     for number in range(3):
         append(log, b"%d" % number, leader_epoch=number)
-    log.flush()
+    log.flusher.flush_now()
 
     memory.crash(loses_unflushed=True)
     log = open_log(memory, recovery_point=3)

@@ -53,7 +53,7 @@ def test_killed_process_loses_nothing(filesystem):
 
 def test_power_failure_loses_nothing_that_was_flushed(filesystem):
     log = filled(filesystem, segment_bytes=200)
-    log.flush()
+    log.flusher.flush_now()
     recovery_point = log.recovery_point
     for _ in range(5):
         append(log, b"lost")
@@ -265,7 +265,7 @@ def test_leader_epochs_come_back_from_the_records(filesystem):
 def test_leader_epochs_of_lost_records_are_forgotten(filesystem):
     log = open_log(filesystem)
     append(log, b"0", leader_epoch=3)
-    log.flush()
+    log.flusher.flush_now()
     append(log, b"1", leader_epoch=5)
     log.leader_epochs.begin_write().finish()
     filesystem.crash(loses_unflushed=True)
@@ -422,11 +422,11 @@ def test_time_index_of_zeros_is_rebuilt(filesystem):
 
 def test_segment_that_is_finished_after_its_flush_is_flushed_again(filesystem):
     log = filled(filesystem, count=3, segment_bytes=300, index_interval_bytes=10_000)
-    log.flush()
+    log.flusher.flush_now()
     log.roll()
     assert log.recovery_point == 0
 
-    log.flush()
+    log.flusher.flush_now()
     filesystem.crash(loses_unflushed=True)
 
     assert log.recovery_point == 3

@@ -406,9 +406,9 @@ def test_new_transaction_index_is_not_lost_with_the_power(filesystem, seed):
     """Its file is created after the directory was flushed for the segment."""
     log = open_log(filesystem)
     append_in_transaction(log, b"0")
-    log.flush()
+    log.flusher.flush_now()
     end_transaction(log, commit=False)
-    log.flush()
+    log.flusher.flush_now()
     log.roll()
     append(log, b"in the next segment")
 
@@ -489,7 +489,7 @@ def test_transaction_may_lose_its_first_records_to_retention(filesystem):
 def test_unflushed_marker_is_lost_or_kept_as_a_whole(filesystem, seed):
     log = open_log(filesystem)
     append_in_transaction(log, b"0")
-    log.flush()
+    log.flusher.flush_now()
     recovery_point = log.recovery_point
     end_transaction(log, commit=False)
 
@@ -511,7 +511,7 @@ STEPS = [
     lambda log: log.roll(),
     lambda log: append_in_transaction(log, b"3", producer_id=2, base_sequence=1),
     lambda log: end_transaction(log, commit=False, producer_id=1),
-    lambda log: log.flush(),
+    lambda log: log.flusher.flush_now(),
     lambda log: end_transaction(log, commit=True, producer_id=2),
     lambda log: log.roll(),
     lambda log: append_in_transaction(log, b"7", producer_id=3),
