@@ -279,10 +279,12 @@ class ShardRuntime(Generic[S]):
     def transaction_ended(self, producer_id: int, *, is_commit: bool) -> None:
         """Replay a marker that the partition has appended to the log.
 
-        Like a record it changes the shard at once, and others see that when it is committed.
+        Like a record it changes the shard at once, and others see that when it is committed. In the
+        log of a shard without transactions a marker ends nothing.
         """
-        if not self._is_unloaded:
-            self._transactional_shard.end_transaction(producer_id, is_commit=is_commit)
+        shard: object = self._shard
+        if not self._is_unloaded and isinstance(shard, TransactionalShard):
+            shard.end_transaction(producer_id, is_commit=is_commit)
 
     def high_watermark_moved(self) -> None:
         """Publish and answer what is below the high watermark; fail the rest if the log failed."""

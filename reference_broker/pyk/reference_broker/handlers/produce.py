@@ -115,6 +115,7 @@ def _unverified(
                 continue
             try:
                 name = _name_of(services, topic, context)
+                _check_not_internal(services, name)
                 partition = services.replicas.get(name, data.index)
             except ApiError:
                 continue  # the append will say so
@@ -241,10 +242,7 @@ def _append(
     try:
         name = _name_of(services, topic, context)
         partition = services.replicas.get(name, data.index)
-        if name in services.internal_topics:
-            raise ApiError(
-                ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}"
-            )
+        _check_not_internal(services, name)
         records = b"" if data.records is None else data.records
         if refusals:
             _check_not_refused(partition, refusals, context)
@@ -274,6 +272,13 @@ def _name_of(services: ProduceServices, topic: TopicProduceData, context: Reques
     if context.version >= FIRST_VERSION_WITH_TOPIC_IDS:
         return _topic_name(services, topic.topic_id)
     return topic.name
+
+
+def _check_not_internal(services: ProduceServices, topic: str) -> None:
+    if topic in services.internal_topics:
+        raise ApiError(
+            ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {topic}"
+        )
 
 
 def _check_not_refused(partition: Partition, refusals: Refusals, context: RequestContext) -> None:

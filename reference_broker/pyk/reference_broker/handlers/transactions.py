@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Protocol, TypeVar
 
 from pyk.protocol.errors import ErrorCode
@@ -54,6 +55,8 @@ class TransactionServices(ShardServices, Protocol):
 
     @property
     def producer_ids(self) -> ProducerIds: ...
+    @property
+    def internal_topics(self) -> AbstractSet[str]: ...
 
 
 def init_producer_id(
@@ -179,10 +182,10 @@ def _add_or_verify(
     ]
     transactional_id = transaction.transactional_id
     producer = (transaction.producer_id, transaction.producer_epoch)
-    unknown = {name for name in names if services.image.partition(name) is None}
+    refused = _refused(services, names, is_from_broker=client_version > 0)
     codes: Deferred[Mapping[TopicPartition, ErrorCode]] = Deferred()
-    if unknown or not transactional_id:
-        codes.complete({name: _not_added(name in unknown) for name in names})
+    if refused or not transactional_id:
+        codes.complete({n: refused.get(n, ErrorCode.OPERATION_NOT_ATTEMPTED) for n in names})
     elif transaction.verify_only:
         codes = _verify(services, transactional_id, producer, names)
     else:
@@ -192,11 +195,22 @@ def _add_or_verify(
     return codes.then(lambda found: _result(transactional_id, transaction.topics, found))
 
 
-def _not_added(is_unknown: bool) -> ErrorCode:
-    """Return the error of a partition: all of a transaction are added, or none."""
-    if is_unknown:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return ErrorCode.OPERATION_NOT_ATTEMPTED
+def _refused(
+    services: TransactionServices, names: Sequence[TopicPartition], *, is_from_broker: bool
+) -> dict[TopicPartition, ErrorCode]:
+    """Return the partitions that cannot be added: all of a transaction are added, or none.
+
+    The only internal topic that transactions write to is the one of groups, and their coordinator
+    adds it. A marker in any other would be of use to nobody.
+    """
+    closed = services.internal_topics - ({GROUP_METADATA_TOPIC} if is_from_broker else set())
+    refused: dict[TopicPartition, ErrorCode] = {}
+    for name in names:
+        if name.topic in closed:
+            refused[name] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        elif services.image.partition(name) is None:
+            refused[name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return refused
 
 
 def _add(
