@@ -146,18 +146,48 @@ def test_an_exhausted_epoch_gives_a_new_producer_id_when_the_transaction_is_comp
     assert repeated is completed
 
 
-@pytest.mark.parametrize(("version", "epoch"), [(1, 4), (2, 5)])
-def test_fencing_aborts_in_an_epoch_that_no_producer_has(version: int, epoch: int) -> None:
+@pytest.mark.parametrize(("version", "last_epoch"), [(1, -1), (2, 3)])
+def test_fencing_aborts_in_the_next_epoch(version: int, last_epoch: int) -> None:
     fenced = transaction(TransactionState.ONGOING).fenced(version, START_MS + 1)
 
     assert fenced.state is TransactionState.PREPARE_ABORT
-    assert fenced.producer_epoch == epoch
+    assert (fenced.producer_epoch, fenced.last_producer_epoch) == (4, last_epoch)
 
 
-def test_fencing_at_the_last_epoch_does_not_overflow() -> None:
-    ongoing = transaction(TransactionState.ONGOING, producer_epoch=LAST_EPOCH - 1)
+@pytest.mark.parametrize("epoch", [LAST_EPOCH - 1, LAST_EPOCH])
+def test_fencing_at_the_last_epoch_does_not_overflow(epoch: int) -> None:
+    ongoing = transaction(TransactionState.ONGOING, producer_epoch=epoch)
 
     fenced = ongoing.fenced(2, START_MS + 1)
 
     assert fenced.producer_epoch == LAST_EPOCH
     assert fenced.completed(START_MS + 2).is_epoch_exhausted
+
+
+@pytest.mark.parametrize("server_version", [1, 2])
+def test_a_late_abort_is_not_given_the_last_epoch(server_version: int) -> None:
+    aborted = (
+        transaction(TransactionState.ONGOING, producer_epoch=LAST_EPOCH - 1)
+        .fenced(server_version, START_MS + 1)
+        .completed(START_MS + 2)
+    )
+
+    with pytest.raises(ProducerIdNeededError):
+        outcome(aborted, commit=False, version=2, epoch=LAST_EPOCH - 1)
+    prepared = outcome(aborted, commit=False, version=2, epoch=LAST_EPOCH - 1, new_id=8)
+
+    assert isinstance(prepared, Transaction)
+    completed = prepared.completed(START_MS + 3)
+    assert (completed.producer_id, completed.producer_epoch) == (8, 0)
+    retried = outcome(completed, commit=False, version=2, epoch=LAST_EPOCH - 1)
+    assert retried is completed
+
+
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("commit", [True, False])
+def test_nobody_ends_a_transaction_with_the_last_epoch(version: int, commit: bool) -> None:
+    ongoing = transaction(TransactionState.ONGOING, producer_epoch=LAST_EPOCH)
+
+    refused = outcome(ongoing, commit=commit, version=version, epoch=LAST_EPOCH, new_id=8)
+
+    assert refused is ErrorCode.PRODUCER_FENCED

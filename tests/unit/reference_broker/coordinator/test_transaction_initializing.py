@@ -122,6 +122,28 @@ def test_an_exhausted_epoch_gives_a_new_producer_id(expected: tuple[int, int] | 
     assert identity(again) == ((9, 0) if expected else FENCED)
 
 
+@pytest.mark.parametrize(
+    ("server_version", "expected", "result"),
+    [
+        (1, None, (9, 0)),
+        (2, None, (9, 0)),
+        (1, (7, LAST_EPOCH - 1), FENCED),
+        (2, (7, LAST_EPOCH - 1), (9, 0)),
+        (2, (7, LAST_EPOCH - 2), FENCED),
+    ],
+)
+def test_the_last_epoch_is_taken_by_a_timeout_and_given_to_nobody(
+    server_version: int, expected: tuple[int, int] | None, result: object
+) -> None:
+    aborted = (
+        transaction(TransactionState.ONGOING, producer_epoch=LAST_EPOCH - 1)
+        .fenced(server_version, START_MS)
+        .completed(START_MS)
+    )
+
+    assert identity(outcome(aborted, expected, new_id=9)) == result
+
+
 def test_a_two_phase_commit_has_no_timeout() -> None:
     after = outcome(None, new_id=9, is_two_phase=True)
 

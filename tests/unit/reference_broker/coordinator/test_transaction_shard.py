@@ -6,6 +6,7 @@ import pytest
 
 from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.coordinator.transaction.transaction import LAST_EPOCH
+from pyk.runtime import slotted
 from support.transactions import BILLS, ID, ORDERS, TIMEOUT_MS, Transactions, transaction
 
 OK = ErrorCode.NONE
@@ -223,9 +224,48 @@ def test_a_transaction_that_takes_too_long_is_aborted(version: int) -> None:
 
     assert transactions.state() == "PrepareAbort"
     transactions.leaders_answer()
+    assert transactions.shard.transactions[ID].producer_epoch == producer[1] + 1
+    assert transactions.add(producer) is FENCED
+    assert transactions.end(producer, version=0) is FENCED
+    assert transactions.init() == (producer[0], producer[1] + 2)
+
+
+def test_a_producer_of_version_2_goes_on_after_the_abort_of_a_timeout() -> None:
+    transactions, producer = open_transaction()
+    transactions.advance(TIMEOUT_MS / 1000 + 10.1)
+    transactions.leaders_answer()
+    following = (producer[0], producer[1] + 1)
+
+    assert transactions.end(producer) is ErrorCode.INVALID_TXN_STATE
+    assert transactions.end(producer, commit=False) == following
+    assert transactions.init(expected=producer) == following
+    assert transactions.init(expected=following) == (producer[0], producer[1] + 2)
+
+
+def test_a_producer_of_version_1_is_fenced_by_the_abort_of_a_timeout() -> None:
+    transactions, producer = open_transaction(version=1)
+    transactions.advance(TIMEOUT_MS / 1000 + 10.1)
+    transactions.leaders_answer()
+
     assert transactions.end(producer) is FENCED
     assert transactions.end(producer, commit=False) is FENCED
-    assert isinstance(transactions.init(), tuple)
+    assert transactions.init(expected=producer) is FENCED
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_timeout_in_the_last_epoch_but_one_leads_to_a_new_producer_id(version: int) -> None:
+    transactions, (producer_id, _) = open_transaction(version=version)
+    ongoing = transactions.shard.transactions[ID]
+    exhausted = (producer_id, LAST_EPOCH - 1)
+    transactions.shard.transactions[ID] = slotted.evolve(ongoing, producer_epoch=LAST_EPOCH - 1)
+
+    transactions.advance(TIMEOUT_MS / 1000 + 10.1)
+    transactions.leaders_answer()
+
+    assert transactions.end(exhausted, commit=False, version=2) == (producer_id + 1, 0)
+    transactions.leaders_answer()
+    assert transactions.end(exhausted, commit=False, version=2) == (producer_id + 1, 0)
+    assert transactions.init() == (producer_id + 1, 1)
 
 
 def test_all_overdue_transactions_are_aborted_each_by_itself() -> None:

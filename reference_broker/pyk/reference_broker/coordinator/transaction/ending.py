@@ -25,7 +25,8 @@ request; Ongoing and Empty fence a retry.
 | CompleteAbort | INVALID_TXN_STATE | INVALID_TXN_STATE | done | prepare |
 | Empty | | INVALID_TXN_STATE | | prepare |
 
-Empty fields are PRODUCER_FENCED.
+Empty fields are PRODUCER_FENCED. A retried abort that would be answered with the last epoch, as a
+timeout has taken it, is a new one: it ends with a new producer id.
 """
 
 from __future__ import annotations
@@ -77,30 +78,26 @@ def check_producer(transaction: Transaction, producer_id: int, producer_epoch: i
     """Raise unless this is the current producer of the transactional id."""
     if transaction.producer_id != producer_id:
         raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    if transaction.producer_epoch != producer_epoch:
+    if transaction.producer_epoch != producer_epoch or producer_epoch == LAST_EPOCH:
         raise ApiError(ErrorCode.PRODUCER_FENCED)
 
 
 def _end_with_epoch_bump(
     transaction: Transaction, asked: End, new_producer_id: int | None, time_ms: int
 ) -> Transaction:
-    # With the last epoch a new id came instead of a raised epoch.
-    is_retry_before_new_id = (
-        transaction.previous_producer_id == asked.producer_id
-        and asked.producer_epoch == LAST_EPOCH - 1
-        and transaction.producer_epoch == 0
-    )
-    if transaction.producer_id != asked.producer_id and not is_retry_before_new_id:
-        raise ApiError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    is_retry = is_retry_before_new_id or transaction.producer_epoch == asked.producer_epoch + 1
+    is_retry = _is_retry(transaction, asked)
     if is_retry:
         if transaction.state in (TransactionState.EMPTY, TransactionState.ONGOING):
             raise ApiError(ErrorCode.PRODUCER_FENCED)
-        return _repeated(transaction, asked)
-    if transaction.producer_epoch != asked.producer_epoch or transaction.state.is_prepared:
-        raise ApiError(ErrorCode.PRODUCER_FENCED)
-    if asked.commit and transaction.state is not TransactionState.ONGOING:
-        raise _invalid(transaction, asked)
+        ended = _repeated(transaction, asked)
+        if asked.commit or transaction.producer_epoch != LAST_EPOCH:
+            return ended
+    else:
+        check_producer(transaction, asked.producer_id, asked.producer_epoch)
+        if transaction.state.is_prepared:
+            raise ApiError(ErrorCode.PRODUCER_FENCED)
+        if asked.commit and transaction.state is not TransactionState.ONGOING:
+            raise _invalid(transaction, asked)
     next_producer_id = NO_PRODUCER_ID
     if transaction.is_epoch_exhausted:
         if new_producer_id is None:
@@ -111,6 +108,17 @@ def _end_with_epoch_bump(
         client_version=asked.client_version,
         time_ms=time_ms,
         next_producer_id=next_producer_id,
+    )
+
+
+def _is_retry(transaction: Transaction, asked: End) -> bool:
+    if transaction.producer_id == asked.producer_id:
+        return transaction.producer_epoch == asked.producer_epoch + 1
+    # After the last epoch but one, a new id came instead of a raised epoch.
+    return (
+        transaction.previous_producer_id == asked.producer_id
+        and asked.producer_epoch == LAST_EPOCH - 1
+        and transaction.producer_epoch == 0
     )
 
 

@@ -6,7 +6,7 @@ from pyk.protocol.errors import ErrorCode
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
-from .transaction import NO_EPOCH, NO_TIMEOUT_MS, Transaction, is_epoch_exhausted
+from .transaction import LAST_EPOCH, NO_EPOCH, NO_TIMEOUT_MS, Transaction, is_epoch_exhausted
 
 
 class ProducerIdNeededError(Exception):
@@ -50,7 +50,7 @@ def initialize(
     if not transaction.state.is_idle:
         return transaction.fenced(server_version, time_ms)
     expected_epoch = None if asked.expected is None else asked.expected[1]
-    if transaction.is_epoch_exhausted and expected_epoch in (None, transaction.producer_epoch):
+    if _needs_new_id(transaction, expected_epoch):
         return transaction.initialized(
             _given(new_producer_id),
             0,
@@ -89,6 +89,13 @@ def _check_expected_id(transaction: Transaction, asked: Initialization) -> None:
     producer_id, epoch = asked.expected
     if producer_id != transaction.previous_producer_id or not is_epoch_exhausted(epoch):
         raise _fenced(transaction)
+
+
+def _needs_new_id(transaction: Transaction, expected_epoch: int | None) -> bool:
+    """Return whether the next epoch, or the current one for a retry, is one that nobody gets."""
+    if transaction.producer_epoch == LAST_EPOCH:
+        return expected_epoch in (None, LAST_EPOCH, transaction.last_producer_epoch)
+    return transaction.is_epoch_exhausted and expected_epoch in (None, transaction.producer_epoch)
 
 
 def _next_epoch(transaction: Transaction, expected_epoch: int | None) -> tuple[int, int]:

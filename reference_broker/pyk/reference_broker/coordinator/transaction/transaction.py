@@ -6,7 +6,8 @@ Each move returns the next value; a record of the log holds one. Epochs belong t
 * With transactions of version 2 each end raises it too (KIP-890). The markers carry the raised
   epoch, so a late batch of the transaction that has ended is refused by its epoch.
 * The last epoch is never given to a producer, so that there is always one to fence it with. A
-  producer that reaches the one before gets a new id, at epoch 0.
+  producer that reaches the one before gets a new id, at epoch 0. So does one that was fenced by the
+  last epoch and may go on.
 """
 
 from __future__ import annotations
@@ -129,19 +130,19 @@ class Transaction:
         )
 
     def fenced(self, server_version: int, time_ms: int) -> Transaction:
-        """Return the open transaction aborted, in an epoch that its producer never gets.
+        """Return the open transaction aborted, in a higher epoch than its producer has.
 
-        With version 2 the abort raises the epoch once more, as every end does.
+        With version 2 that is an end like any other: the producer, too, may go on from there. With
+        version 1 ends raise no epoch, so one is taken that no producer gets.
         """
+        if server_version >= FIRST_VERSION_WITH_EPOCH_BUMP and self.producer_epoch < LAST_EPOCH:
+            return self.prepared(commit=False, client_version=server_version, time_ms=time_ms)
         in_new_epoch = slotted.evolve(
             self,
             producer_epoch=min(self.producer_epoch + 1, LAST_EPOCH),
             last_producer_epoch=NO_EPOCH,
         )
-        bumps_epochs = server_version >= FIRST_VERSION_WITH_EPOCH_BUMP
-        return in_new_epoch.prepared(
-            commit=False, client_version=server_version if bumps_epochs else 0, time_ms=time_ms
-        )
+        return in_new_epoch.prepared(commit=False, client_version=0, time_ms=time_ms)
 
     def completed(self, time_ms: int) -> Transaction:
         """Return the transaction after all markers were written."""
