@@ -31,7 +31,7 @@ class Kafka(Protocol):
     min_insync_replicas: int
     """``min.insync.replicas`` of topics that do not set it."""
 
-    def kill_and_restart(self) -> None:
+    def kill_and_restart(self, node: int = 0) -> None:
         """Kill the process of a broker, and start it again on the same data."""
 
     def losing_reply(self, api_key: ApiKey) -> contextlib.AbstractContextManager[str]:
@@ -55,9 +55,9 @@ class ReferenceBroker:
     def __exit__(self, *exc: object) -> None:
         self._cluster.__exit__(None, None, None)
 
-    def kill_and_restart(self) -> None:
-        self._cluster.kill(0)
-        self._cluster.start(0)
+    def kill_and_restart(self, node: int = 0) -> None:
+        self._cluster.kill(node)
+        self._cluster.start(node)
 
     @contextlib.contextmanager
     def losing_reply(self, api_key: ApiKey) -> Iterator[str]:
@@ -90,10 +90,9 @@ class RealKafka:
             proxy.__exit__()
         self._kafka.__exit__()
 
-    def kill_and_restart(self) -> None:
-        node = self._kafka.nodes[0]
-        node.kill()
-        node.start()
+    def kill_and_restart(self, node: int = 0) -> None:
+        self._kafka.nodes[node].kill()
+        self._kafka.nodes[node].start()
 
     @contextlib.contextmanager
     def losing_reply(self, api_key: ApiKey) -> Iterator[str]:
