@@ -84,7 +84,8 @@ def damaged(frame: bytes, chance: random.Random) -> Iterator[bytes]:
 class Victim:
     """A broker without its sockets."""
 
-    host = local_host = "127.0.0.1"
+    host = client_host = local_host = "127.0.0.1"
+    listener = "PLAINTEXT"
 
     def __init__(self, cluster: AsyncCluster) -> None:
         (self._broker,) = cluster._brokers.values()

@@ -30,6 +30,7 @@ from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.handlers.ask_group import find_group
 from pyk.reference_broker.handlers.group_offsets import offset_fetch
+from pyk.reference_broker.listeners import listeners_of
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.shard_kinds import SHARD_KINDS
 from pyk.runtime.filesystem import FileSystem
@@ -59,6 +60,7 @@ class Node:
         layers = BrokerConfigLayers.of(
             {
                 "node.id": "0",
+                "listeners": "PLAINTEXT://broker:9092",
                 "offsets.topic.replication.factor": "1",
                 "offsets.topic.num.partitions": "2",
                 "transaction.state.log.replication.factor": "1",
@@ -81,7 +83,7 @@ class Node:
         return self.broker.image
 
     async def start(self) -> Node:
-        await self.broker.start("broker", 9092)
+        await self.broker.start(listeners_of(self.broker.configs.broker))
         return self
 
     async def create(self, name: str, partitions: int = 1, **configs: str) -> ErrorCode:

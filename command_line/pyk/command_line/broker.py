@@ -16,15 +16,16 @@ from pyk.reference_broker.config import InvalidConfigError
 from pyk.reference_broker.storage import StorageError
 from pyk.runtime.filesystem import OsFileSystem
 
+HOST, PORT = "127.0.0.1", 9092
+
 
 @click.command()
 @click.option("--brokers", default=1, show_default=True, help="How many brokers to run.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--host", show_default=HOST, help="The address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
-    default=9092,
-    show_default=True,
+    show_default=str(PORT),
     help="The port; 0 chooses a free one.",
 )
 @click.option(
@@ -42,8 +43,8 @@ from pyk.runtime.filesystem import OsFileSystem
 )
 def broker(  # noqa: PLR0917 - click passes them by name
     brokers: int,
-    host: str,
-    port: int,
+    host: str | None,
+    port: int | None,
     advertise: str | None,
     data_dir: str | None,
     configs: tuple[str, ...],
@@ -53,6 +54,8 @@ def broker(  # noqa: PLR0917 - click passes them by name
     Prints one line, READY host:port, once clients can connect.
     """
     config = dict(map(_parse_config, configs))
+    if "listeners" not in config:
+        host, port = host or HOST, PORT if port is None else port
     filesystem = OsFileSystem(is_durable=data_dir is not None)
     with ExitStack() as stack:
         if data_dir is None:
@@ -73,7 +76,8 @@ def broker(  # noqa: PLR0917 - click passes them by name
         except (InvalidConfigError, StorageError, ValueError) as error:
             raise click.ClickException(str(error)) from error
         except OSError as error:
-            raise click.ClickException(_explain(error, host, port)) from error
+            where = config.get("listeners") or f"{host}:{port}"
+            raise click.ClickException(_explain(error, where)) from error
 
 
 def _parse_config(text: str) -> tuple[str, str]:
@@ -104,10 +108,10 @@ def _stop_signals() -> Iterable[signal.Signals]:
         yield signal.SIGHUP
 
 
-def _explain(error: OSError, host: str, port: int) -> str:
+def _explain(error: OSError, where: str) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
-            f"another program uses port {port} of {host}; choose another port with --port, "
-            "or 0 for a free one"
+            f"another program uses the port of {where}; choose another port with --port, or 0 for "
+            "a free one"
         )
-    return f"cannot listen on {host}:{port}: {error.strerror or error}"
+    return f"cannot listen on {where}: {error.strerror or error}"

@@ -16,6 +16,11 @@ def format_address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def reachable_on_this_machine(host: str) -> str:
+    """Return where to connect on this machine to a broker that listens on ``host``."""
+    return "127.0.0.1" if host in WILDCARDS else host
+
+
 def parse_address(text: str) -> tuple[str, int | None]:
     """Return host and port of ``HOST`` or ``HOST:PORT``; raise ``ValueError`` for anything else.
 

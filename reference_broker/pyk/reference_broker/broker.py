@@ -24,7 +24,7 @@ from pyk.runtime.network import Network
 from pyk.runtime.timer_driver import TimerDriver
 from pyk.runtime.timers import Moment
 
-from .address import WILDCARDS, format_address
+from .address import reachable_on_this_machine
 from .awaiting import value_of
 from .broker_configs import BrokerConfigs
 from .config import BrokerConfig, BrokerConfigLayers
@@ -37,6 +37,7 @@ from .disk import disk_for
 from .errors import ApiError
 from .handlers.dispatcher import Dispatcher
 from .handlers.table import SERVED
+from .listeners import Endpoint, Listeners
 from .local_controller import METADATA_PARTITION, begin_leader_epochs, open_controller
 from .log_maintenance import LogMaintenance
 from .metadata_follower import MetadataFollower
@@ -94,7 +95,8 @@ class Broker:
         self._disk = disk_for(environment.filesystem)
         self._timers = TimerDriver(environment.clock)
         self._listener: BrokerListener | None = None
-        self._host = ""
+        self.listeners: Listeners | None = None
+        """Where it listens, and what it tells clients; None while it does not listen."""
         self._channels = TcpChannels(
             environment.network, environment.clock, self._address_of, f"broker-{self.node_id}"
         )
@@ -121,16 +123,17 @@ class Broker:
 
     def _address_of(self, node_id: int) -> tuple[str, int] | None:
         """Return where to connect to a broker; to this one, whatever clients are told."""
+        listeners, node = self.listeners, self.image.brokers.get(node_id)
+        if listeners is None:
+            return None  # until it listens: the registered addresses are of its last run
         if node_id == self.node_id:
-            # Until it listens it has no address: the registered one is of its last run.
-            return (_reachable(self._host), self.port) if self._host else None
-        node = self.image.brokers.get(node_id)
-        return None if node is None else (_reachable(node.host), node.port)
-
-    @property
-    def port(self) -> int:
-        assert self._listener is not None
-        return self._listener.port
+            bound = {endpoint.listener: endpoint for endpoint in listeners.bound}
+            endpoint = bound[listeners.inter_broker]
+        elif node is None or listeners.inter_broker not in node.endpoints:
+            return None
+        else:
+            endpoint = node.endpoints[listeners.inter_broker]
+        return reachable_on_this_machine(endpoint.host), endpoint.port
 
     def moment(self) -> Moment:
         """Return now, on both clocks."""
@@ -149,31 +152,21 @@ class Broker:
 
     # -- life ------------------------------------------------------------------------------------
 
-    async def start(
-        self,
-        host: str,
-        port: int,
-        advertised_host: str | None = None,
-        advertised_port: int | None = None,
-    ) -> None:
+    async def start(self, listeners: Listeners) -> None:
         """Load everything and serve.
 
-        Clients are told the advertised host and port, by default those that are listened on.
-        Raises ``StorageError`` if the data directory cannot be used, and ``OSError`` if the port
+        Raises ``StorageError`` if the data directory cannot be used, and ``OSError`` if a port
         cannot be opened. The directory is then unlocked again, as clean as it was.
         """
         self._logs = self._open_logs()
         try:
             await self._load()
-            listener = self._new_listener()
-            await listener.open(self._environment.network, host, port)
-            self._host = host
-            told_host, told_port = advertised_host or host, advertised_port or self.port
+            self.listeners = await self._open_ports(listeners)
             self.configs.set_static(
-                listeners=(f"PLAINTEXT://{format_address(host, self.port)}",),
-                advertised_listeners=(f"PLAINTEXT://{format_address(told_host, told_port)}",),
+                listeners=tuple(map(str, self.listeners.bound)),
+                advertised_listeners=tuple(map(str, self.listeners.advertised)),
             )
-            await self._register(told_host, told_port)
+            await self._register(self.listeners.advertised)
         except BaseException:
             await self._close_connections()
             await self._close_logs()
@@ -273,14 +266,22 @@ class Broker:
         )
         return self._listener
 
-    async def _register(self, host: str, port: int) -> None:
+    async def _open_ports(self, listeners: Listeners) -> Listeners:
+        """Open all ports; return the listeners with them."""
+        opened, ports = self._new_listener(), {}
+        for each in listeners.bound:
+            ports[each.listener] = await opened.open(
+                self._environment.network, each.host, each.port, each.listener
+            )
+        return listeners.with_ports(ports)
+
+    async def _register(self, endpoints: Iterable[Endpoint]) -> None:
         self.services.producer_ids.broker_epoch = await register(
             self.services.controller,
             cluster_id=self._logs.cluster_id,
             node_id=self.node_id,
             incarnation_id=self._new_uuid(),
-            host=host,
-            port=port,
+            endpoints=endpoints,
             rack=self.configs.broker.broker_rack,
         )
 
@@ -315,11 +316,6 @@ class Broker:
 
     def _new_uuid(self) -> UUID:
         return UUID(int=self._environment.random.getrandbits(128), version=4)
-
-
-def _reachable(host: str) -> str:
-    """Return where to connect on this machine to a broker that listens on all addresses."""
-    return "127.0.0.1" if host in WILDCARDS else host
 
 
 def _listener_limits(config: BrokerConfig) -> ListenerLimits:

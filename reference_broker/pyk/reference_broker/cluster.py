@@ -17,11 +17,13 @@ from pyk.runtime.network import Network, SystemNetwork
 from pyk.runtime.network.host_name import reachable_host
 from pyk.runtime.system_clock import SystemClock
 
-from .address import WILDCARDS, format_address, parse_address
+from .address import WILDCARDS, format_address
 from .broker import Broker, Environment
 from .config import BrokerConfigLayers, InvalidConfigError
 from .fault_injector import FaultInjector, ReceivedRequest, RequestLog
 from .faults import FaultRules
+from .listener_arguments import listener_configs
+from .listeners import listeners_of
 
 R = TypeVar("R")
 
@@ -36,8 +38,6 @@ QUICK_START_CONFIG = {
 
 
 _SET_BY_ARGUMENTS = {
-    "advertised.listeners": "advertise= (--advertise)",
-    "listeners": "host= and port= (--host and --port)",
     "log.dirs": "data_dir= (--data-dir)",
     "log.dir": "data_dir= (--data-dir)",
     "node.id": "the cluster: node 0 is the first",
@@ -54,6 +54,10 @@ class AsyncCluster:
     cluster. ``config`` takes Kafka's broker and topic configuration names. ``advertise``, a host or
     ``host:port``, is where clients are told to connect; by default that is where the broker
     listens, and with ``host="0.0.0.0"`` the address at which each client reached it.
+
+    A broker has one listener, ``PLAINTEXT``, on ``host`` (127.0.0.1) and ``port`` (a free one),
+    unless ``config`` has ``listeners``. There port 0 is a free one, too, which a node keeps when it
+    is started again.
     """
 
     def __init__(
@@ -62,8 +66,8 @@ class AsyncCluster:
         *,
         data_dir: str | PathLike[str] | None = None,
         config: Mapping[str, object] | None = None,
-        host: str = "127.0.0.1",
-        port: int = 0,
+        host: str | None = None,
+        port: int | None = None,
         advertise: str | None = None,
         clock: Clock | None = None,
         network: Network | None = None,
@@ -74,9 +78,11 @@ class AsyncCluster:
             raise ValueError(
                 f"brokers={brokers}: this release runs clusters of one broker; use brokers=1"
             )
+        self._config = {**QUICK_START_CONFIG, **(config or {})}
         for name, arguments in _SET_BY_ARGUMENTS.items():
-            if name in (config or {}):
+            if name in self._config:
                 raise InvalidConfigError(f"{name} is set by {arguments}", name=name)
+        self._config |= listener_configs(self._config, host, port, advertise)
         clock = clock or SystemClock()
         if filesystem is None:
             filesystem = OsFileSystem() if data_dir is not None else _memory(clock)
@@ -86,11 +92,8 @@ class AsyncCluster:
             network=network or SystemNetwork(),
             filesystem=filesystem,
         )
-        self._config = {**QUICK_START_CONFIG, **(config or {})}
         self._data_dir = fspath(data_dir) if data_dir is not None else "/pyk"
-        self._host = host
-        self._advertised_host, self._advertised_port = _advertised(advertise)
-        self._ports = [port] * brokers
+        self._listeners = [listeners_of(BrokerConfigLayers.of(self._config).broker_config())]
         self._brokers: dict[int, Broker] = {}
         self._request_log = RequestLog()
         self.faults = FaultRules()
@@ -99,11 +102,21 @@ class AsyncCluster:
     @property
     def bootstrap(self) -> str:
         """The addresses for ``bootstrap_servers``; raises ``RuntimeError`` before :meth:`open`."""
-        if not all(self._ports):
-            raise RuntimeError(f"the cluster has no port yet: {OPEN_IT}")
-        listening = reachable_host() if self._host in WILDCARDS else self._host
-        host = self._advertised_host or listening
-        return ",".join(format_address(host, self._advertised_port or port) for port in self._ports)
+        return self.bootstrap_of(None)
+
+    def bootstrap_of(self, listener: str | None) -> str:
+        """Return the addresses of a listener by its name; None is the first that is advertised."""
+        addresses = []
+        for node in self._listeners:
+            named = {each.listener: each for each in node.advertised}
+            endpoint = named.get(listener or node.advertised[0].listener)
+            if endpoint is None:
+                raise ValueError(f"no listener {listener!r} is advertised, only {', '.join(named)}")
+            if not endpoint.port:
+                raise RuntimeError(f"the cluster has no port yet: {OPEN_IT}")
+            host = reachable_host() if endpoint.host in WILDCARDS else endpoint.host
+            addresses.append(format_address(host, endpoint.port))
+        return ",".join(addresses)
 
     def __repr__(self) -> str:
         return f"<AsyncCluster {_whereabouts(self)}>"
@@ -122,7 +135,7 @@ class AsyncCluster:
 
     async def open(self) -> None:
         """Start all nodes."""
-        for node in range(len(self._ports)):
+        for node in range(len(self._listeners)):
             await self.start(node)
 
     async def close(self) -> None:
@@ -141,10 +154,9 @@ class AsyncCluster:
             self._environment,
             lambda inner, services: FaultInjector(inner, services, self.faults, self._request_log),
         )
-        await broker.start(
-            self._host, self._ports[node], self._advertised_host, self._advertised_port
-        )
-        self._ports[node] = broker.port
+        await broker.start(self._listeners[node])
+        assert broker.listeners is not None
+        self._listeners[node] = broker.listeners
         self._brokers[node] = broker
 
     async def stop(self, node: int = 0) -> None:
@@ -203,8 +215,8 @@ class Cluster:
         *,
         data_dir: str | PathLike[str] | None = None,
         config: Mapping[str, object] | None = None,
-        host: str = "127.0.0.1",
-        port: int = 0,
+        host: str | None = None,
+        port: int | None = None,
         advertise: str | None = None,
     ) -> None:
         self._cluster = AsyncCluster(
@@ -314,25 +326,11 @@ class Cluster:
 
 
 def _whereabouts(cluster: AsyncCluster) -> str:
-    return f"at {cluster.bootstrap}" if all(cluster._ports) else "not open"
+    is_open = all(endpoint.port for node in cluster._listeners for endpoint in node.bound)
+    return f"at {cluster.bootstrap}" if is_open else "not open"
 
 
 def _memory(clock: Clock) -> FileSystem:
     from pyk.runtime.filesystem.memory import MemoryFileSystem
 
     return MemoryFileSystem(clock.time_ms)
-
-
-def _advertised(advertise: str | None) -> tuple[str | None, int | None]:
-    """Return the host and the port that clients are told, None for where a broker listens."""
-    if advertise is None:
-        return None, None
-    try:
-        host, port = parse_address(advertise)
-    except ValueError as error:
-        raise ValueError(f"advertise: {error}") from None
-    if host in WILDCARDS:
-        raise ValueError(
-            f"advertise: clients cannot connect to {host!r}; name an address of this machine"
-        )
-    return host, port

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from pyk.protocol.errors import ErrorCode
@@ -15,6 +16,7 @@ from pyk.protocol.messages.broker_registration import (
 from .awaiting import value_of
 from .controller.features import FEATURES
 from .controller_channel import ControllerChannel
+from .listeners import Endpoint
 from .storage import StorageError
 
 
@@ -24,8 +26,7 @@ async def register(
     cluster_id: str,
     node_id: int,
     incarnation_id: UUID,
-    host: str,
-    port: int,
+    endpoints: Iterable[Endpoint],
     rack: str | None,
 ) -> int:
     """Tell the controller where clients reach this broker; return the broker's new epoch.
@@ -36,7 +37,12 @@ async def register(
         broker_id=node_id,
         cluster_id=cluster_id,
         incarnation_id=incarnation_id,
-        listeners=[Listener(name="PLAINTEXT", host=host, port=port)],
+        listeners=[
+            Listener(
+                name=each.listener, host=each.host, port=each.port, security_protocol=each.protocol
+            )
+            for each in endpoints
+        ],
         features=[
             Feature(
                 name=feature.name,

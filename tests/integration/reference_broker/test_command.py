@@ -76,7 +76,7 @@ def test_the_error_for_a_port_in_use_names_the_port() -> None:
 
     assert failed.returncode == 1
     assert failed.stdout == ""
-    assert f"uses port {port} of 127.0.0.1" in failed.stderr
+    assert f"uses the port of 127.0.0.1:{port}" in failed.stderr
     assert "Traceback" not in failed.stderr
 
 
@@ -97,7 +97,7 @@ def test_a_second_broker_cannot_use_the_same_data_directory(tmp_path: Path) -> N
         (["--port", "65536"], "65536 is not in the range 0<=x<=65535"),
         (["--brokers", "3"], "this release runs clusters of one broker"),
         (["--advertise", "0.0.0.0"], "clients cannot connect to '0.0.0.0'"),
-        (["--config", "advertised.listeners=PLAINTEXT://a:1"], "is set by advertise="),
+        (["--config", "listeners=PLAINTEXT://:0"], "listeners and port= (--port) were given"),
         (["--host", "256.0.0.1"], "cannot listen on 256.0.0.1"),
     ],
 )

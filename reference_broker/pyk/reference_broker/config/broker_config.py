@@ -48,6 +48,19 @@ class BrokerConfig:
     advertised_listeners: tuple[str, ...] | None = optional_strings(
         doc="The addresses that clients are told."
     )
+    listener_security_protocol_map: str = string(
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        update_mode=UpdateMode.PER_BROKER,
+        doc="The protocol of each listener, by its name.",
+    )
+    inter_broker_listener_name: str | None = string(
+        None, doc="The listener over which brokers talk to each other."
+    )
+    security_inter_broker_protocol: str = string(
+        "PLAINTEXT",
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+        doc="The protocol between brokers if inter.broker.listener.name is not set.",
+    )
     log_dirs: tuple[str, ...] | None = optional_strings(doc="The data directory.")
 
     # The network

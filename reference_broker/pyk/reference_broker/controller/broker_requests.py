@@ -67,7 +67,12 @@ def _registration(request: BrokerRegistrationRequest, epoch: int) -> RegisterBro
         incarnation_id=request.incarnation_id,
         broker_epoch=epoch,
         end_points=[
-            BrokerEndpoint(name=each.name, host=each.host, port=each.port)
+            BrokerEndpoint(
+                name=each.name,
+                host=each.host,
+                port=each.port,
+                security_protocol=each.security_protocol,
+            )
             for each in request.listeners
         ],
         features=[

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from pyk.protocol.messages.metadata_records import (
+    BrokerEndpoint,
     ConfigRecord,
     FeatureLevelRecord,
     PartitionChangeRecord,
@@ -18,6 +19,7 @@ from pyk.protocol.messages.metadata_records import (
 )
 from pyk.protocol.schema import Message
 from pyk.protocol.topics import TopicPartition
+from pyk.reference_broker.listeners import Endpoint, SecurityProtocol
 from pyk.runtime import slotted
 
 from .names import unified_name
@@ -49,12 +51,11 @@ class TopicImage:
 
 @slotted.frozen(kw_only=True)
 class BrokerImage:
-    """A registered broker and where clients reach it."""
+    """A registered broker and where clients reach it, by listener."""
 
     node_id: int
     epoch: int
-    host: str
-    port: int
+    endpoints: Mapping[str, Endpoint]
     rack: str | None
     is_fenced: bool
 
@@ -178,12 +179,10 @@ class MetadataImage:
         return [ConfigChanged(*resource)]
 
     def _register_broker(self, record: RegisterBrokerRecord) -> list[Change]:
-        end_point = record.end_points[0]
         self.brokers[record.broker_id] = BrokerImage(
             node_id=record.broker_id,
             epoch=record.broker_epoch,
-            host=end_point.host,
-            port=end_point.port,
+            endpoints={each.name: _endpoint(each) for each in record.end_points},
             rack=record.rack,
             is_fenced=record.fenced,
         )
@@ -203,6 +202,15 @@ class MetadataImage:
         else:
             self.features.pop(record.name, None)  # switched off
         return []
+
+
+def _endpoint(record: BrokerEndpoint) -> Endpoint:
+    return Endpoint(
+        listener=record.name,
+        protocol=SecurityProtocol(record.security_protocol),
+        host=record.host,
+        port=record.port,
+    )
 
 
 _REPLAYS: dict[type[Message], Callable[..., list[Change]]] = {

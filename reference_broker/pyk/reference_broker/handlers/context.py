@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pyk.reference_broker.address import WILDCARDS
+from pyk.reference_broker.controller.image import BrokerImage
+from pyk.reference_broker.listeners import PLAINTEXT
 from pyk.runtime import slotted
 
 NO_OPERATIONS = -2147483648
@@ -19,10 +21,17 @@ class RequestContext:
     """As Kafka shows it for group members: a slash and the address."""
     local_host: str = ""
     """The address at which the client has reached this broker."""
+    listener: str = PLAINTEXT
+    """The name of the listener through which the request came."""
 
-    def address_of(self, host: str) -> str:
-        """Return the address to tell this client of a broker that registered with ``host``.
+    def address_of(self, broker: BrokerImage) -> tuple[str, int] | None:
+        """Return host and port to tell this client of a broker: those of the listener it uses.
 
-        A broker that listens on all addresses is where the client has reached it.
+        A broker that listens on all addresses is where the client has reached it. None if the
+        broker does not advertise that listener.
         """
-        return self.local_host if host in WILDCARDS and self.local_host else host
+        endpoint = broker.endpoints.get(self.listener)
+        if endpoint is None:
+            return None
+        host = endpoint.host
+        return self.local_host if host in WILDCARDS and self.local_host else host, endpoint.port

@@ -74,10 +74,11 @@ def _coordinator(
         return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     partition = topic.partitions[partition_for(key, len(topic.partitions))]
     node = services.image.brokers.get(partition.leader)
-    if node is None:
+    address = context.address_of(node) if node is not None else None
+    if address is None:
         return _not_found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    host = context.address_of(node.host)
-    return Coordinator(key=key, node_id=node.node_id, host=host, port=node.port)
+    host, port = address
+    return Coordinator(key=key, node_id=partition.leader, host=host, port=port)
 
 
 def _not_found(key: str, code: ErrorCode, message: str = "") -> Coordinator:

@@ -32,8 +32,9 @@ class Dispatcher:
         context = RequestContext(
             version=request.version,
             client_id=request.header.client_id or "",
-            client_host=f"/{connection.host}",
+            client_host=connection.client_host,
             local_host=connection.local_host,
+            listener=connection.listener,
         )
         try:
             result: HandlerResult = handler(request.api_key)(self._services, request.body, context)

@@ -29,7 +29,12 @@ from pyk.protocol.messages.metadata import (
 )
 from pyk.protocol.schema import ZERO_UUID
 from pyk.reference_broker.broker_configs import BrokerConfigs
-from pyk.reference_broker.controller.image import MetadataImage, PartitionImage, TopicImage
+from pyk.reference_broker.controller.image import (
+    BrokerImage,
+    MetadataImage,
+    PartitionImage,
+    TopicImage,
+)
 from pyk.reference_broker.controller.names import check_topic_name
 from pyk.reference_broker.errors import ApiError
 from pyk.reference_broker.topic_creation import TopicCreator
@@ -39,7 +44,9 @@ from .context import NO_OPERATIONS, RequestContext
 # Bits of ACL operations: without an authorizer every client may do everything.
 TOPIC_OPERATIONS = 0b1101_1111_1000
 CLUSTER_OPERATIONS = 0b1_1111_1010_0000
+FIRST_VERSION_WITH_LISTENER_NOT_FOUND = 6
 FIRST_VERSION_WITH_TOPIC_IDS = 12
+NO_LEADER = -1
 BROKERS, CONTROLLERS = 1, 2
 
 
@@ -67,7 +74,7 @@ def metadata(
     image = services.image
     wants_all = request.topics is None or (context.version == 0 and not request.topics)
     topics = (
-        [_topic(services, topic) for topic in image.topics.values()]
+        [_topic(services, topic, context) for topic in image.topics.values()]
         if wants_all
         else list(_named_topics(services, request, context))
     )
@@ -77,14 +84,10 @@ def metadata(
     wants_operations = request.include_cluster_authorized_operations
     return MetadataResponse(
         brokers=[
-            MetadataResponseBroker(
-                node_id=each.node_id,
-                host=context.address_of(each.host),
-                port=each.port,
-                rack=each.rack,
-            )
-            for each in image.brokers.values()
-            if not each.is_fenced
+            MetadataResponseBroker(node_id=node_id, host=host, port=port, rack=broker.rack)
+            for node_id, broker in image.brokers.items()
+            if not broker.is_fenced
+            for host, port in _addresses(broker, context)
         ],
         cluster_id=services.cluster_id,
         controller_id=services.node_id,
@@ -104,7 +107,7 @@ def _named_topics(
         elif wanted.name is None:
             yield MetadataResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name="")
         elif wanted.name in image.topics:
-            yield _topic(services, image.topics[wanted.name])
+            yield _topic(services, image.topics[wanted.name], context)
         else:
             missing.append(wanted.name)
     may_create = (
@@ -122,7 +125,7 @@ def _topic_by_id(
         )
     topic = services.image.topics_by_id.get(wanted.topic_id)
     if topic is not None:
-        return _topic(services, topic)
+        return _topic(services, topic, context)
     return MetadataResponseTopic(
         error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=wanted.topic_id
     )
@@ -148,27 +151,56 @@ def _create_missing(
         )
 
 
-def _topic(services: MetadataServices, topic: TopicImage) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
+def _addresses(broker: BrokerImage, context: RequestContext) -> list[tuple[str, int]]:
+    """Return the address of a broker for this client: one, or none."""
+    address = context.address_of(broker)
+    return [] if address is None else [address]
+
+
+def _topic(
+    services: MetadataServices, topic: TopicImage, context: RequestContext
+) -> MetadataResponseTopic:
+    unavailable = (
+        ErrorCode.LISTENER_NOT_FOUND
+        if context.version >= FIRST_VERSION_WITH_LISTENER_NOT_FOUND
+        else ErrorCode.LEADER_NOT_AVAILABLE
+    )
+    described = MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.name in services.internal_topics,
-        partitions=[
+    )
+    for number, partition in topic.partitions.items():
+        leader, code = _leader(services, partition, context, unavailable)
+        described.partitions.append(
             MetadataResponsePartition(
-                error_code=_leader_error(partition),
+                error_code=code,
                 partition_index=number,
-                leader_id=partition.leader,
+                leader_id=leader,
                 leader_epoch=partition.leader_epoch,
                 replica_nodes=list(partition.replicas),
                 isr_nodes=list(partition.isr),
             )
-            for number, partition in topic.partitions.items()
-        ],
-    )
+        )
+    return described
 
 
-def _leader_error(partition: PartitionImage) -> ErrorCode:
-    return ErrorCode.LEADER_NOT_AVAILABLE if partition.leader < 0 else ErrorCode.NONE
+def _leader(
+    services: MetadataServices,
+    partition: PartitionImage,
+    context: RequestContext,
+    unavailable: ErrorCode = ErrorCode.LISTENER_NOT_FOUND,
+) -> tuple[int, ErrorCode]:
+    """Return the leader as this client may know it, and the error if it cannot reach one.
+
+    ``unavailable`` stands for a leader that does not advertise the listener of the client.
+    """
+    if partition.leader < 0:
+        return partition.leader, ErrorCode.LEADER_NOT_AVAILABLE
+    broker = services.image.brokers.get(partition.leader)
+    if broker is not None and context.listener not in broker.endpoints:
+        return NO_LEADER, unavailable
+    return partition.leader, ErrorCode.NONE
 
 
 def describe_cluster(
@@ -193,14 +225,15 @@ def describe_cluster(
         controller_id=services.node_id,
         brokers=[
             DescribeClusterBroker(
-                broker_id=each.node_id,
-                host=context.address_of(each.host),
-                port=each.port,
-                rack=each.rack,
-                is_fenced=each.is_fenced,
+                broker_id=node_id,
+                host=host,
+                port=port,
+                rack=broker.rack,
+                is_fenced=broker.is_fenced,
             )
-            for each in services.image.brokers.values()
-            if request.include_fenced_brokers or not each.is_fenced
+            for node_id, broker in services.image.brokers.items()
+            if request.include_fenced_brokers or not broker.is_fenced
+            for host, port in _addresses(broker, context)
         ],
         cluster_authorized_operations=CLUSTER_OPERATIONS if wants_operations else NO_OPERATIONS,
     )
@@ -223,7 +256,7 @@ def describe_topic_partitions(
             break
         starts_at = cursor is not None and cursor.topic_name == name
         first = cursor.partition_index if cursor is not None and starts_at else 0
-        described, following = _topic_partitions(services, name, first, remaining)
+        described, following = _topic_partitions(services, name, context, first, remaining)
         response.topics.append(described)
         remaining -= len(described.partitions)
         if following is not None:
@@ -233,7 +266,7 @@ def describe_topic_partitions(
 
 
 def _topic_partitions(
-    services: MetadataServices, name: str, first: int, limit: int
+    services: MetadataServices, name: str, context: RequestContext, first: int, limit: int
 ) -> tuple[DescribeTopicPartitionsResponseTopic, int | None]:
     """Return a topic with at most ``limit`` partitions, and the number of the next one."""
     topic = services.image.topics.get(name)
@@ -253,18 +286,20 @@ def _topic_partitions(
         topic_id=topic.topic_id,
         is_internal=name in services.internal_topics,
         topic_authorized_operations=TOPIC_OPERATIONS,
-        partitions=[
+    )
+    for number in numbers[:limit]:
+        partition = topic.partitions[number]
+        leader, code = _leader(services, partition, context)
+        described.partitions.append(
             DescribeTopicPartitionsResponsePartition(
-                error_code=_leader_error(topic.partitions[number]),
+                error_code=code,
                 partition_index=number,
-                leader_id=topic.partitions[number].leader,
-                leader_epoch=topic.partitions[number].leader_epoch,
-                replica_nodes=list(topic.partitions[number].replicas),
-                isr_nodes=list(topic.partitions[number].isr),
+                leader_id=leader,
+                leader_epoch=partition.leader_epoch,
+                replica_nodes=list(partition.replicas),
+                isr_nodes=list(partition.isr),
                 eligible_leader_replicas=[],
                 last_known_elr=[],
             )
-            for number in numbers[:limit]
-        ],
-    )
+        )
     return described, numbers[limit] if len(numbers) > limit else None

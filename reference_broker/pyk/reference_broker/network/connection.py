@@ -60,6 +60,7 @@ class Connection:
         handler: RequestHandler,
         protocol: ServerConnection,
         *,
+        listener: str,
         max_frame_bytes: int,
         budget: ByteBudget,
         log_limiter: LogLimiter,
@@ -68,9 +69,12 @@ class Connection:
         on_lost: Callable[[Connection], None],
     ) -> None:
         self.connection_id = connection_id
+        self.listener = listener
         self.transport = _ServerTransport(self, max_frame_bytes=max_frame_bytes)
         self.progress = Progress(clock.now())
         self.host = ""
+        self.client_host = ""
+        """As Kafka shows it for group members: a slash and the address."""
         self.local_host = ""
         self._handler = handler
         self._protocol = protocol
@@ -110,6 +114,7 @@ class Connection:
 
     def connection_made(self) -> None:
         self.host = self.transport.peer.rpartition(":")[0]
+        self.client_host = f"/{self.host}"
         self.local_host = self.transport.local_host
         self._on_made(self)
 

@@ -6,8 +6,10 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from pyk.protocol.connection import ServerConnection
+from pyk.reference_broker.listeners import PLAINTEXT
 from pyk.runtime import slotted
 from pyk.runtime.clock import Clock
 from pyk.runtime.network import FrameTransport, Listener, Network
@@ -34,7 +36,7 @@ class ListenerLimits:
 
 
 class BrokerListener:
-    """An open port of a broker and all its connections.
+    """The open ports of a broker, one for each listener, and all connections of them.
 
     ``limits`` may be replaced while it is open; connections that are open stay.
     """
@@ -55,31 +57,32 @@ class BrokerListener:
         self._connections: dict[int, Connection] = {}
         self._per_host: Counter[str] = Counter()
         self._last_id = 0
-        self._open_port: Listener | None = None
+        self._open_ports: list[Listener] = []
         self._sweep: asyncio.TimerHandle | None = None
         self._is_closed = False
-
-    @property
-    def port(self) -> int:
-        assert self._open_port is not None
-        return self._open_port.port
 
     @property
     def connection_count(self) -> int:
         return len(self._connections)
 
-    async def open(self, network: Network, host: str, port: int) -> None:
-        """Begin to accept connections; raise ``OSError`` if the port cannot be opened."""
-        self._open_port = await network.listen(self._accept, host, port)
-        self._sweep_later()
+    async def open(self, network: Network, host: str, port: int, listener: str = PLAINTEXT) -> int:
+        """Begin to accept connections of a listener, and return the port.
+
+        Raises ``OSError`` if the port cannot be opened.
+        """
+        opened = await network.listen(partial(self._accept, listener), host, port)
+        self._open_ports.append(opened)
+        if self._sweep is None:
+            self._sweep_later()
+        return opened.port
 
     async def stop_accepting(self) -> None:
-        """Close the port; open connections live on."""
-        if self._open_port is not None:
-            await self._open_port.close()
+        """Close the ports; open connections live on."""
+        for opened in self._open_ports:
+            await opened.close()
 
     async def close(self) -> None:
-        """Close the port and all connections at once."""
+        """Close the ports and all connections at once."""
         self._is_closed = True
         await self.stop_accepting()
         if self._sweep is not None:
@@ -88,12 +91,13 @@ class BrokerListener:
             connection.transport.abort()
         await asyncio.sleep(0)  # aborted transports say so in the next turn of the loop
 
-    def _accept(self) -> FrameTransport:
+    def _accept(self, listener: str) -> FrameTransport:
         self._last_id += 1
         return Connection(
             self._last_id,
             self._handler,
             self._new_protocol(),
+            listener=listener,
             max_frame_bytes=self.limits.max_request_bytes,
             budget=self._budget,
             log_limiter=self._log_limiter,

@@ -32,6 +32,7 @@ from pyk.reference_broker.handlers.metadata import (
     describe_topic_partitions,
     metadata,
 )
+from pyk.reference_broker.listeners import Endpoint
 from pyk.runtime.virtual_time import virtual_time
 from support.running_brokers import TOPIC, context, running_broker
 
@@ -249,7 +250,10 @@ async def test_a_broker_that_is_fenced_is_not_among_those_to_connect_to() -> Non
 async def test_a_broker_that_listens_on_all_addresses_is_where_the_client_reached_it() -> None:
     async with running_broker() as broker:
         known = broker.image.brokers[broker.node_id]
-        broker.image.brokers[broker.node_id] = attrs.evolve(known, host="0.0.0.0")
+        everywhere = Endpoint(listener="PLAINTEXT", host="0.0.0.0", port=9092)
+        broker.image.brokers[broker.node_id] = attrs.evolve(
+            known, endpoints={"PLAINTEXT": everywhere}
+        )
         reached_at = RequestContext(
             version=12, client_id="test", client_host="/memory", local_host="10.0.0.5"
         )
