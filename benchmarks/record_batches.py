@@ -50,56 +50,57 @@ def column(values: list[bytes]) -> BinaryColumn:
     return BinaryColumn(len(values), offsets, b"".join(values))
 
 
+def new_builder() -> RecordBatchBuilder:
+    return RecordBatchBuilder(max_bytes=1 << 30)
+
+
+def loop_over(values: list[bytes]) -> None:
+    for _ in values:
+        pass
+
+
 def append_cases(values: list[bytes]) -> dict[str, Callable[[], object]]:
     key, headers = b"fourteen bytes", [("trace", b"0123456789abcdef")]
     source = column(values)
 
-    def builder() -> RecordBatchBuilder:
-        return RecordBatchBuilder(max_bytes=1 << 30)
-
-    def loop_only() -> None:
-        for _ in values:
-            pass
-
     def append_values() -> None:
-        append = builder().append
+        append = new_builder().append
         for value in values:
             append(NOW_MS, None, value)
 
     def append_keyed() -> None:
-        append = builder().append
+        append = new_builder().append
         for value in values:
             append(NOW_MS, key, value)
 
     def append_with_header() -> None:
-        append = builder().append
+        append = new_builder().append
         for value in values:
             append(NOW_MS, key, value, headers)
 
     def append_and_seal() -> None:
-        one = builder()
+        one = new_builder()
         append = one.append
         for value in values:
             append(NOW_MS, None, value)
         one.seal()
 
     return {
-        "the caller's loop alone": loop_only,
+        "the caller's loop alone": lambda: loop_over(values),
         "append, no key": append_values,
         "append, 14-byte key": append_keyed,
         "append, key and header": append_with_header,
         "append and seal": append_and_seal,
-        "extend_values, from a list": lambda: builder().extend_values(NOW_MS, values),
-        "extend_columns, from Arrow's buffers": lambda: builder().extend_columns(NOW_MS, source),
+        "extend_values, from a list": lambda: new_builder().extend_values(NOW_MS, values),
+        "extend_columns, from Arrow's buffers": lambda: new_builder().extend_columns(
+            NOW_MS, source
+        ),
     }
 
 
 def read_cases(data: memoryview) -> dict[str, Callable[[], object]]:
-    def fetched() -> FetchedRecords:
-        return FetchedRecords("orders", 0, data, 0)
-
     def spans() -> list[object]:
-        records = fetched()
+        records = FetchedRecords("orders", 0, data, 0)
         return list(iter(lambda: records.next_span(1 << 30), None))
 
     def check_crc() -> None:

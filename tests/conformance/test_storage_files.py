@@ -70,22 +70,9 @@ def test_apache_kafka_and_the_reference_broker_share_a_data_directory_in_turn() 
 
 
 def test_apache_kafka_and_the_reference_broker_know_each_others_transactions() -> None:
-    confluent_kafka = pytest.importorskip("confluent_kafka")
-
     with ApacheKafka() as kafka:
         create_topic(kafka)
-        aborted, left_open = (
-            confluent_kafka.Producer(
-                {"bootstrap.servers": kafka.bootstrap, "transactional.id": transactional_id}
-            )
-            for transactional_id in ("aborted", "left open")
-        )
-        for producer in (aborted, left_open):
-            producer.init_transactions(30)
-            producer.begin_transaction()
-            producer.produce(ORDERS.topic, b"of Kafka", partition=0)
-            assert producer.flush(30) == 0
-        aborted.abort_transaction(30)
+        left_open = leave_a_transaction_open_and_abort_one(kafka)
         kafka.kill(signal.SIGTERM)
 
         manager = open_log_manager(kafka.data_folder())
@@ -96,24 +83,13 @@ def test_apache_kafka_and_the_reference_broker_know_each_others_transactions() -
         assert of_open.current_txn_first_offset == 1
         assert [each.first_offset for each in aborted_transactions(log)] == [0]
 
-        leader_epoch = log.leader_epochs.latest_epoch
-        for producer_id, is_commit in ((10_001, True), (10_002, False), (10_003, None)):
-            sent = batch(
-                b"of pyk %d" % producer_id,
-                producer_id=producer_id,
-                producer_epoch=0,
-                base_sequence=0,
-                is_transactional=True,
-            )
-            log.append_as_leader(sent, leader_epoch)
-            if is_commit is not None:
-                log.end_transaction(TransactionMarker(producer_id, 0, 0, is_commit), leader_epoch)
+        write_transactions(log)
         # Kafka's coordinator still has the transaction; this is as if it had aborted it.
         log.end_transaction(
-            TransactionMarker(of_open.producer_id, of_open.epoch, 0, is_commit=False), leader_epoch
+            TransactionMarker(of_open.producer_id, of_open.epoch, 0, is_commit=False),
+            log.leader_epochs.latest_epoch,
         )
-        log.append_as_leader(batch(b"behind the open transaction"), leader_epoch)
-        log.high_watermark = log.log_end_offset
+        append(log, b"after the open transaction", leader_epoch=log.leader_epochs.latest_epoch)
         manager.close(manager.data_directory.previous_broker_epoch or 0)
 
         kafka.start()
@@ -124,6 +100,41 @@ def test_apache_kafka_and_the_reference_broker_know_each_others_transactions() -
         )  # fmt: skip
         (line,) = (line for line in described.splitlines() if line.startswith("10003"))
         assert line.split()[-1] == "7"  # where the open transaction begins
+        del left_open
+
+
+def leave_a_transaction_open_and_abort_one(kafka: ApacheKafka) -> object:
+    """Write a record in each; return the producer whose transaction is open as long as it lives."""
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+    aborted, left_open = (
+        confluent_kafka.Producer(
+            {"bootstrap.servers": kafka.bootstrap, "transactional.id": transactional_id}
+        )
+        for transactional_id in ("aborted", "left open")
+    )
+    for producer in (aborted, left_open):
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        producer.produce(ORDERS.topic, b"of Kafka", partition=0)
+        assert producer.flush(30) == 0
+    aborted.abort_transaction(30)
+    return left_open
+
+
+def write_transactions(log: Log) -> None:
+    """Write a transaction that is committed, one that is aborted, and one that stays open."""
+    leader_epoch = log.leader_epochs.latest_epoch
+    for producer_id, is_commit in ((10_001, True), (10_002, False), (10_003, None)):
+        sent = batch(
+            b"of pyk %d" % producer_id,
+            producer_id=producer_id,
+            producer_epoch=0,
+            base_sequence=0,
+            is_transactional=True,
+        )
+        log.append_as_leader(sent, leader_epoch)
+        if is_commit is not None:
+            log.end_transaction(TransactionMarker(producer_id, 0, 0, is_commit), leader_epoch)
 
 
 def test_apache_kafka_and_the_reference_broker_know_each_others_pending_offsets() -> None:

@@ -264,28 +264,31 @@ def _changed(cls: type[Struct], version: int, path: str) -> Iterator[str]:
             yield from _changed(inner, version, f"{path}{field.name}.")
 
 
+INDEX_HEAD = (
+    "# Messages",
+    "",
+    "Every message that `pyk.protocol` reads and writes: the fields in the order of the wire,",
+    "with their types and the versions that have them. `FetchRequest` is",
+    '`message_class("FetchRequest")`, a class in `pyk.protocol.messages.fetch`.',
+    "",
+    "| in the tables | |",
+    "| --- | --- |",
+    "| versions | those with the field; empty: all of its message or struct |",
+    "| default | empty for 0, false, an empty text, list or struct |",
+    "| *flexible* | versions in the compact encoding, with tagged fields (KIP-482) |",
+    "| *tag* | a tagged field, on the wire only where it is not at its default |",
+    "| *ignorable* | versions without it drop its value; without this they refuse it |",
+    "| *secret* | hidden wherever messages are shown |",
+    "",
+    f"Written from the classes by `{COMMAND}`; change the docstrings there.",
+    "",
+    "| page | |",
+    "| --- | --- |",
+)
+
+
 def _index(page_of: dict[str, str]) -> str:
-    lines = [
-        "# Messages",
-        "",
-        "Every message that `pyk.protocol` reads and writes: the fields in the order of the wire,",
-        "with their types and the versions that have them. `FetchRequest` is",
-        '`message_class("FetchRequest")`, a class in `pyk.protocol.messages.fetch`.',
-        "",
-        "| in the tables | |",
-        "| --- | --- |",
-        "| versions | those with the field; empty: all of its message or struct |",
-        "| default | empty for 0, false, an empty text, list or struct |",
-        "| *flexible* | versions in the compact encoding, with tagged fields (KIP-482) |",
-        "| *tag* | a tagged field, on the wire only where it is not at its default |",
-        "| *ignorable* | versions without it drop its value; without this they refuse it |",
-        "| *secret* | hidden wherever messages are shown |",
-        "",
-        f"Written from the classes by `{COMMAND}`; change the docstrings there.",
-        "",
-        "| page | |",
-        "| --- | --- |",
-    ]
+    lines = list(INDEX_HEAD)
     for slug in dict.fromkeys(page.removesuffix(".md") for page in page_of.values()):
         family = FAMILIES.get(slug, OTHERS)
         lines.append(f"| [{family.title}]({slug}.md) | {family.introduction} |")
@@ -296,13 +299,7 @@ def _index(page_of: dict[str, str]) -> str:
         if page is not None:
             lines.append(_index_row(api, page))
     lines += ["", "## By name", ""]
-    for initial in sorted({name[0] for name in page_of}):
-        links = (
-            f"[{name}]({page_of[name]}#{_anchor(name)})"
-            for name in sorted(page_of)
-            if name.startswith(initial)
-        )
-        lines.append(f"**{initial}** {' · '.join(links)}\n")
+    lines += _links_by_initial(page_of)
     lines += [
         "## Records by type",
         "",
@@ -311,6 +308,16 @@ def _index(page_of: dict[str, str]) -> str:
     ]
     lines += _record_rows(page_of)
     return "\n".join(lines) + "\n"
+
+
+def _links_by_initial(page_of: dict[str, str]) -> Iterator[str]:
+    for initial in sorted({name[0] for name in page_of}):
+        links = (
+            f"[{name}]({page_of[name]}#{_anchor(name)})"
+            for name in sorted(page_of)
+            if name.startswith(initial)
+        )
+        yield f"**{initial}** {' · '.join(links)}\n"
 
 
 def _index_row(api: ApiKey, page: str) -> str:

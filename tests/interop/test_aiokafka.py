@@ -99,32 +99,37 @@ async def test_offsets_are_committed_in_transactions(bootstrap: str) -> None:
     producer = aiokafka.AIOKafkaProducer(
         bootstrap_servers=bootstrap, transactional_id="aiokafka-mover"
     )
-    moved = 0
 
     async with producer, consumer, asyncio.timeout(60):
-        for is_aborted in itertools.cycle([False, True]):
-            batches: dict[Any, Any] = {}
-            while not batches:
-                batches = await consumer.getmany(timeout_ms=100, max_records=100)
-            records = [record for batch in batches.values() for record in batch]
-            await producer.begin_transaction()
-            for record in records:
-                await producer.send(target, record.value)
-            offsets = {partition: each[-1].offset + 1 for partition, each in batches.items()}
-            await producer.send_offsets_to_transaction(offsets, "aiokafka-mover")
-            if is_aborted:
-                await producer.abort_transaction()
-                for partition, each in batches.items():
-                    consumer.seek(partition, each[0].offset)
-                continue
-            await producer.commit_transaction()
-            moved += len(records)
-            if moved == len(VALUES):
-                break
+        await move_in_transactions(consumer, producer, target)
         committed = [await consumer.committed(each) for each in consumer.assignment()]
 
     assert sum(filter(None, committed)) == len(VALUES)
     assert sorted(await read_committed(bootstrap, target)) == sorted(VALUES)
+
+
+async def move_in_transactions(consumer: Any, producer: Any, target: str) -> None:
+    """Copy all values to another topic, and abort every other transaction."""
+    moved = 0
+    for is_aborted in itertools.cycle([False, True]):
+        batches: dict[Any, Any] = {}
+        while not batches:
+            batches = await consumer.getmany(timeout_ms=100, max_records=100)
+        records = [record for batch in batches.values() for record in batch]
+        await producer.begin_transaction()
+        for record in records:
+            await producer.send(target, record.value)
+        offsets = {partition: each[-1].offset + 1 for partition, each in batches.items()}
+        await producer.send_offsets_to_transaction(offsets, "aiokafka-mover")
+        if is_aborted:
+            await producer.abort_transaction()
+            for partition, each in batches.items():
+                consumer.seek(partition, each[0].offset)
+            continue
+        await producer.commit_transaction()
+        moved += len(records)
+        if moved == len(VALUES):
+            return
 
 
 async def read_committed(bootstrap: str, topic: str) -> list[bytes]:

@@ -79,8 +79,28 @@ def test_offsets_are_committed_in_transactions(bootstrap: str) -> None:
         bootstrap_servers=bootstrap, transactional_id="kafka-python-mover"
     )
     producer.init_transactions()
-    moved = 0
 
+    move_in_transactions(consumer, producer, target)
+    committed = [consumer.committed(each) or 0 for each in consumer.assignment()]
+    consumer.close()
+    producer.close()
+
+    assert sum(committed) == len(VALUES)
+    reader = kafka.KafkaConsumer(
+        target,
+        bootstrap_servers=bootstrap,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+        consumer_timeout_ms=20_000,
+    )
+    found = [next(reader).value for _ in VALUES]
+    reader.close()
+    assert sorted(found) == sorted(VALUES)
+
+
+def move_in_transactions(consumer: Any, producer: Any, target: str) -> None:
+    """Copy all values to another topic, and abort every other transaction."""
+    moved = 0
     for is_aborted in itertools.cycle([False, True]):
         batches: dict[Any, Any] = {}
         while not batches:
@@ -102,19 +122,4 @@ def test_offsets_are_committed_in_transactions(bootstrap: str) -> None:
         producer.commit_transaction()
         moved += len(records)
         if moved == len(VALUES):
-            break
-    committed = [consumer.committed(each) or 0 for each in consumer.assignment()]
-    consumer.close()
-    producer.close()
-
-    assert sum(committed) == len(VALUES)
-    reader = kafka.KafkaConsumer(
-        target,
-        bootstrap_servers=bootstrap,
-        auto_offset_reset="earliest",
-        isolation_level="read_committed",
-        consumer_timeout_ms=20_000,
-    )
-    found = [next(reader).value for _ in VALUES]
-    reader.close()
-    assert sorted(found) == sorted(VALUES)
+            return
