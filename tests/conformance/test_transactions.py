@@ -184,6 +184,36 @@ def test_a_prepared_transaction_that_timed_out_is_not_committed(kafka: Broker, n
 
 
 @pytest.mark.conformance
+def test_transactions_of_a_cluster_without_version_2(name: str) -> None:
+    if why := apache_kafka.missing():
+        pytest.skip(why)
+    with (
+        ApacheKafka(version=apache_kafka.LAST_OF_3) as broker,
+        Producer(broker.bootstrap, transactional_id=name) as producer,
+    ):
+        for number in range(6):
+            producer.begin_transaction()
+            producer.send_and_wait(name, b"%d" % number)
+            if number % 2:
+                producer.abort_transaction()
+            else:
+                producer.commit_transaction()
+        producer.begin_transaction()
+        producer.commit_transaction()
+        producer.begin_transaction()
+        producer.send(name, b"prepared")
+        prepared = producer.prepare_transaction()
+        with Producer(broker.bootstrap) as other:
+            other.complete_transaction(prepared)
+            other.complete_transaction(prepared)
+
+        values = committed_values(broker, name)
+
+    assert prepared.version == 1
+    assert values == [b"0", b"2", b"4", b"prepared"]
+
+
+@pytest.mark.conformance
 def test_a_producer_follows_a_cluster_that_changes_its_version(name: str) -> None:
     if why := apache_kafka.missing():
         pytest.skip(why)

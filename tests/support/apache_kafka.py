@@ -23,6 +23,9 @@ from pathlib import Path
 from random import SystemRandom
 
 VERSION = "4.3.1"
+LAST_OF_3 = "3.9.2"
+"""Has no version 2 of transactions (KIP-890)."""
+
 JARS = Path(os.environ.get("APACHE_KAFKA_JARS", Path.home() / ".cache" / "apache-kafka"))
 START_TIMEOUT = 90.0
 SHUTDOWN_TIMEOUT = 20.0
@@ -31,11 +34,8 @@ PORTS = 12_000, 32_000
 # For processes that live for seconds: most of their time is their start.
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
-DEPENDENCIES = (
-    ("org.apache.kafka:kafka_2.13", VERSION),
-    ("org.apache.kafka:kafka-tools", VERSION),
-    ("org.slf4j:slf4j-simple", "1.7.36"),
-)
+KAFKA_PARTS = ("org.apache.kafka:kafka_2.13", "org.apache.kafka:kafka-tools")
+LOGGING = ("org.slf4j:slf4j-simple", "1.7.36")
 
 
 def missing() -> str | None:
@@ -51,7 +51,7 @@ def fetch(version: str = VERSION) -> Path:
         return folder
     JARS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=JARS) as work:
-        Path(work, "pom.xml").write_text(_pom())
+        Path(work, "pom.xml").write_text(_pom(version))
         copy = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"]
         done = subprocess.run(copy, check=False, cwd=work, capture_output=True, text=True)
         if done.returncode:
@@ -63,10 +63,12 @@ def fetch(version: str = VERSION) -> Path:
     return folder
 
 
-def tool(main: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+def tool(
+    main: str, *arguments: str, version: str = VERSION, **options: object
+) -> subprocess.CompletedProcess[str]:
     """Run one of Kafka's command-line tools, named by its class, and return its output."""
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        command(main, *arguments, jvm_options=QUICK_START),
+        command(main, *arguments, jvm_options=QUICK_START, version=version),
         capture_output=True,
         check=False,
         text=True,
@@ -97,8 +99,10 @@ class ApacheKafka:
         cluster_id: str | None = None,
         jvm_options: Sequence[str] = QUICK_START,
         folder: Path | None = None,
+        version: str = VERSION,
     ) -> None:
         self._jvm_options = jvm_options
+        self._version = version
         self._config = config or {}
         self._is_kept = folder is not None
         self._folder = folder or Path(tempfile.mkdtemp(prefix="apache-kafka-"))
@@ -150,7 +154,10 @@ class ApacheKafka:
             log.rename(self._folder / f"server.{len(list(self._folder.glob('server.*.log')))}.log")
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                command("kafka.Kafka", str(self._properties_file), jvm_options=self._jvm_options),
+                command(
+                    "kafka.Kafka", str(self._properties_file),
+                    jvm_options=self._jvm_options, version=self._version,
+                ),
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             )  # fmt: skip
 
@@ -224,7 +231,7 @@ class ApacheKafka:
         file = self._properties_file
         file.write_text("".join(f"{k}={v}\n" for k, v in self._properties().items()))
         arguments = ("format", "-t", self._cluster_id, "-c", str(file))
-        done = tool("kafka.tools.StorageTool", *arguments)
+        done = tool("kafka.tools.StorageTool", *arguments, version=self._version)
         if done.returncode:
             raise RuntimeError(f"formatting the storage failed:\n{done.stdout}{done.stderr}")
 
@@ -307,14 +314,17 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def command(main: str, *arguments: str, jvm_options: Sequence[str] = ()) -> list[str]:
+def command(
+    main: str, *arguments: str, jvm_options: Sequence[str] = (), version: str = VERSION
+) -> list[str]:
     level = "info" if main == "kafka.Kafka" else "warn"
     quiet = f"-Dorg.slf4j.simpleLogger.defaultLogLevel={level}"
-    return ["java", "-Xmx512m", *jvm_options, quiet, "-cp", f"{fetch()}/*", main, *arguments]
+    return ["java", "-Xmx512m", *jvm_options, quiet, "-cp", f"{fetch(version)}/*", main, *arguments]
 
 
-def _pom() -> str:
-    dependencies = "".join(_dependency(*name.split(":"), version) for name, version in DEPENDENCIES)
+def _pom(version: str) -> str:
+    parts = (*((name, version) for name in KAFKA_PARTS), LOGGING)
+    dependencies = "".join(_dependency(*name.split(":"), of_part) for name, of_part in parts)
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
         "<groupId>local</groupId><artifactId>kafka</artifactId><version>1</version>"
