@@ -17,13 +17,13 @@ from pyk.reference_broker.config import BrokerConfig, LogConfig
 from pyk.reference_broker.coordinator.shards import partition_for
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.partition_log import PartitionLog
-from pyk.reference_broker.storage import EndedTransaction, Log, LogManager, TransactionMarker
+from pyk.reference_broker.storage import Log, LogManager, TransactionMarker
 from pyk.runtime.filesystem import OsFileSystem
 from pyk.runtime.system_clock import SystemClock
 from support.apache_kafka import ApacheKafka
 from support.groups import Groups, offset
 from support.kafka_tools import dump_log_segments, run_tool
-from support.logs import ORDERS, append, batch, values, write_log_on_disk
+from support.logs import ORDERS, aborted_transactions, append, batch, values, write_log_on_disk
 from support.raw_transactions import RawTransactions
 
 pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("_apache_kafka_can_run")]
@@ -81,7 +81,7 @@ def test_apache_kafka_and_the_reference_broker_know_each_others_transactions() -
         assert log.last_stable_offset == 1
         (of_open,) = (entry for entry in log.producers if entry.has_open_transaction)
         assert of_open.current_txn_first_offset == 1
-        assert [each.first_offset for each in aborted_transactions(log)] == [0]
+        assert [first_offset for _, first_offset in aborted_transactions(log)] == [0]
 
         write_transactions(log)
         # Kafka's coordinator still has the transaction; this is as if it had aborted it.
@@ -192,11 +192,6 @@ async def read_offset(bootstrap: str, group: str) -> tuple[int, bool]:
     """Return what a group has committed, and whether a transaction may change it."""
     async with RawTransactions(bootstrap, "orders", group, transactional_id="reader") as offsets:
         return await offsets.committed(), await offsets.is_unstable()
-
-
-def aborted_transactions(log: Log) -> list[EndedTransaction]:
-    records = log.reader.read(0, 1 << 20, log.last_stable_offset)
-    return log.reader.aborted_transactions(0, records, log.last_stable_offset)
 
 
 def create_topic(kafka: ApacheKafka) -> None:

@@ -161,6 +161,15 @@ def end_transaction(
     return result
 
 
+def aborted_transactions(
+    log: Log, offset: int = 0, max_bytes: int = 1 << 20
+) -> list[tuple[int, int]]:
+    """Return (producer id, first offset) of what a reader of committed records is told."""
+    records = log.reader.read(offset, max_bytes, log.last_stable_offset)
+    found = log.reader.aborted_transactions(offset, records, log.last_stable_offset)
+    return [(each.producer_id, each.first_offset) for each in found]
+
+
 def values(log: Log, offset: int | None = None, max_bytes: int = 1 << 20) -> list[bytes]:
     """Return all values from ``offset`` on, or from the log's start, fetch by fetch."""
     offset = log.log_start_offset if offset is None else offset
