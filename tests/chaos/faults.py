@@ -64,7 +64,7 @@ class Faults:
             self._stop_a_client: 3,
             self._disturb_a_node: 4,
             self._cut_connections: 1,
-            self._switch_the_transaction_version: 0.5,
+            self._switch_the_transaction_version: 2,
         }
         return self._random.choices(list(faults), list(faults.values()))[0]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,6 +13,7 @@ import attrs
 from pyk.clients import AsyncConsumer, AsyncProducer, Consumer, Producer
 from pykcheck import Recorder
 from support.recorded_clients import RecordedConsumer
+from support.recorded_decisions import Decisions
 from support.recorded_transactions import TRANSACTION_TIMEOUT, TransactionalProducer
 
 from .blocking import InThreads
@@ -51,9 +52,9 @@ class Job:
         return Random(f"{self.seed} {self.number} form").random() < 0.4
 
     @property
-    def decisions(self) -> Path:
-        """Where decisions about prepared transactions are stored."""
-        return Path(self.file).parent / "decisions"
+    def decisions(self) -> Decisions:
+        """Return what is decided about prepared transactions."""
+        return Decisions(TextFiles(Path(self.file).parent / "decisions"))
 
     def producer(self, **options: Any) -> AsyncProducer[bytes, bytes]:
         return self._client(AsyncProducer, Producer, options)
@@ -91,3 +92,37 @@ class Job:
         if not self.is_blocking:
             return awaited(self.bootstrap, client_id=self.name, **options)
         return InThreads(blocking(self.bootstrap, client_id=self.name, **options))
+
+
+class TextFiles(MutableMapping[str, str]):
+    """Texts in files of a folder. Each is there in whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(exist_ok=True)
+
+    def __getitem__(self, name: str) -> str:
+        try:
+            return self._file(name).read_text()
+        except FileNotFoundError:
+            raise KeyError(name) from None
+
+    def __setitem__(self, name: str, text: str) -> None:
+        work = self._folder / f"{name}.new"
+        work.write_text(text)
+        work.rename(self._file(name))
+
+    def __delitem__(self, name: str) -> None:
+        try:
+            self._file(name).unlink()
+        except FileNotFoundError:
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return (file.stem for file in self._folder.glob("*.text"))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def _file(self, name: str) -> Path:
+        return self._folder / f"{name}.text"

@@ -6,17 +6,14 @@ import asyncio
 import os
 import signal
 from itertools import count
-from random import Random
 
-from pyk.clients import AsyncProducer
 from pykcheck import Recorder
 from support.recorded_clients import RecordedProducer
-from support.recorded_decisions import Decision, Decisions, carry_out, prepare_some
+from support.recorded_decisions import carry_out, prepare_until_over
 from support.recorded_groups import GROUP, TOPICS, read_and_commit, send_values
 from support.recorded_transactions import PARTITIONS as CHAIN_PARTITIONS
 from support.recorded_transactions import TOPICS as STAGES
 from support.recorded_transactions import (
-    TransactionalProducer,
     append_in_block,
     append_some,
     transform_in_block,
@@ -87,62 +84,29 @@ async def transform(job: Job, recorder: Recorder, is_over: asyncio.Event) -> Non
 
 async def prepare(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
     """Prepare transactions; complete some, leave some to others, and die of some."""
-    random = job.random
-    decisions = Decisions(job.decisions)
+    random, numbers = job.random, count()
+    decisions = job.decisions
     async with job.producer() as completer:
         while left := decisions.get(job.slot):  # by the process before this one
             await carry_out(recorder, job.name, completer, decisions, left)
-    numbers = count()
     while not is_over.is_set():
         producer = job.transactional_producer(recorder, numbers)
-        if await producer.start():
-            await _prepare_until_replaced(job, recorder, producer, decisions, random, is_over)
-        await producer.close()
-
-
-async def _prepare_until_replaced(
-    job: Job,
-    recorder: Recorder,
-    producer: TransactionalProducer,
-    decisions: Decisions,
-    random: Random,
-    is_over: asyncio.Event,
-) -> None:
-    while not is_over.is_set() and not producer.is_over:
-        for_others = random.random() < 0.4
-        decision = await prepare_some(producer, decisions, random, for_others=for_others)
-        if decision is None:
-            continue
-        if random.random() < 0.1:
+        if await producer.start() and not await prepare_until_over(
+            recorder, producer, decisions, random, lambda: not is_over.is_set()
+        ):
             recorder.invoke(job.name, "crash")
             os.kill(os.getpid(), signal.SIGKILL)
-        if for_others:
-            while decisions.get(job.slot) == decision:
-                await asyncio.sleep(0.2)
-            return  # with transactions of version 1, only a new epoch keeps others out
-        await _complete(job, recorder, producer.producer, decisions, decision)
-        await asyncio.sleep(random.uniform(0.0, 0.5))
+        await producer.close()
 
 
 async def complete(job: Job, recorder: Recorder, is_over: asyncio.Event) -> None:
     """Complete what other processes have prepared."""
-    decisions = Decisions(job.decisions)
+    decisions = job.decisions
     async with job.producer() as producer:
         while not is_over.is_set():
             for decision in decisions.for_others():
                 await carry_out(recorder, job.name, producer, decisions, decision)
             await asyncio.sleep(0.2)
-
-
-async def _complete(
-    job: Job,
-    recorder: Recorder,
-    producer: AsyncProducer[bytes, bytes],
-    decisions: Decisions,
-    decision: Decision,
-) -> None:
-    while not await carry_out(recorder, job.name, producer, decisions, decision):
-        pass
 
 
 ROLES = {

@@ -19,10 +19,12 @@ from pyk.clients import AsyncConsumer, AsyncProducer
 from pyk.reference_broker import AsyncCluster
 from pyk.runtime.simulation import World
 from pykcheck import Recorder
+from support.nemesis import TRANSACTION_APIS, Nemesis, finalize_transaction_version
 from support.recorded_clients import RecordedConsumer
-from support.recorded_groups import Nemesis
+from support.recorded_decisions import Decisions, carry_out, prepare_until_over
 from support.recorded_transactions import (
     PARTITIONS,
+    SECONDS_AFTER_ERROR,
     STAGES,
     TOPICS,
     TRANSACTION_TIMEOUT,
@@ -40,23 +42,6 @@ SECONDS_WITHOUT_PROGRESS = 45
 """More than a request between brokers waits for its response (30 s) holds back transactions."""
 SECONDS_TO_CATCH_UP = 300
 
-APIS = (
-    *("Produce",) * 3,
-    "Fetch",
-    "FindCoordinator",
-    "Heartbeat",
-    "JoinGroup",
-    "Metadata",
-    "OffsetFetch",
-    "SyncGroup",
-    *("InitProducerId",) * 2,
-    "AddPartitionsToTxn",
-    "AddOffsetsToTxn",
-    *("TxnOffsetCommit",) * 3,
-    *("EndTxn",) * 4,
-    *("WriteTxnMarkers",) * 2,
-)
-
 
 class Chain:
     """The stages and the writers of one run."""
@@ -73,6 +58,7 @@ class Chain:
         self._started = count()
         self._is_faulty = True
         self._is_over = False
+        self._decisions = Decisions({})
 
     async def play(self, nemesis: Nemesis) -> None:
         """Run everything through faults, let the stages catch up, and audit all topics."""
@@ -81,6 +67,8 @@ class Chain:
         for stage in range(STAGES):
             for number in range(INSTANCES):
                 self._spawn(self._transform(stage, f"stage{stage}-id{number}"))
+        self._spawn(self._prepare("preparer-id"))
+        self._spawn(self._complete())
         await nemesis.run(SECONDS_OF_FAULTS)
         self._is_faulty = False
         await self._catch_up()
@@ -154,6 +142,41 @@ class Chain:
         await producer.close()
         await reader.consumer.close(0)
 
+    async def _prepare(self, transactional_id: str) -> None:
+        """Prepare transactions while there are faults; others complete some of them."""
+        decisions, completer = self._decisions, self._completer()
+        while self._is_faulty:
+            while left := decisions.get(transactional_id):
+                await carry_out(self._recorder, "successor", completer, decisions, left)
+            producer = self._producer(f"preparer{next(self._started)}", transactional_id)
+            if not await producer.start():
+                await asyncio.sleep(SECONDS_AFTER_ERROR)
+            elif not await prepare_until_over(
+                self._recorder, producer, decisions, self._random, lambda: self._is_faulty
+            ):
+                await producer.crash()
+            await producer.close()
+        await completer.close()
+
+    async def _complete(self) -> None:
+        """Complete what others have prepared."""
+        decisions, completer = self._decisions, self._completer()
+        while not self._is_over:
+            for decision in decisions.for_others():
+                await carry_out(self._recorder, "completer", completer, decisions, decision)
+            await asyncio.sleep(0.2)
+        await completer.close()
+
+    def _completer(self) -> AsyncProducer[bytes, bytes]:
+        name = f"completer{next(self._started)}"
+        return AsyncProducer(
+            self._cluster.bootstrap,
+            client_id=name,
+            request_timeout_ms=3_000,
+            max_block_ms=10_000,
+            **self._world.host(name).client_options,
+        )
+
     async def _transform(self, stage: int, transactional_id: str) -> None:
         """Transform until all is over, or another instance has taken over."""
         name = f"stage{stage}.{next(self._started)}"
@@ -214,6 +237,7 @@ async def play_chain(seed: int, *, reads: str = "read_committed") -> tuple[Recor
     async with AsyncCluster(config=config, **world.host("broker").environment) as cluster:
         for topic in TOPICS:
             await cluster.create_topic(topic, partitions=2)
-        nemesis = Nemesis(world, cluster, Random(f"{seed} nemesis"), APIS)
+        await finalize_transaction_version(cluster, (2, 1, 0)[seed % 3])
+        nemesis = Nemesis(world, cluster, Random(f"{seed} nemesis"), TRANSACTION_APIS)
         await Chain(world, cluster, recorder, reads).play(nemesis)
     return recorder, nemesis

@@ -6,8 +6,9 @@ another one does, or it dies, and its successor does.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from pathlib import Path
+from collections.abc import Callable, MutableMapping
 from random import Random
 
 import attrs
@@ -16,7 +17,11 @@ from pyk.clients import AsyncProducer, PreparedTransaction
 from pyk.clients.errors import KafkaError, PreparedTransactionEndedError
 from pykcheck import Recorder
 from support.recorded_clients import recording
-from support.recorded_transactions import TransactionalProducer, append_one
+from support.recorded_transactions import (
+    SECONDS_AFTER_ERROR,
+    TransactionalProducer,
+    append_one,
+)
 
 
 @attrs.frozen
@@ -30,46 +35,39 @@ class Decision:
 
 
 class Decisions:
-    """Decisions in files of a folder, one for each transactional id at a time."""
+    """Decisions as texts that outlive processes, one for each transactional id at a time."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        folder.mkdir(exist_ok=True)
+    def __init__(self, texts: MutableMapping[str, str]) -> None:
+        self._texts = texts
 
     def put(self, decision: Decision) -> None:
-        """Store a decision; it is there in whole or not at all."""
+        """Store a decision."""
         fields = [
             decision.transaction,
             decision.prepared.to_json(),
             decision.commit,
             decision.is_for_others,
         ]
-        file = self._file(decision.prepared.transactional_id)
-        work = file.with_suffix(".new")
-        work.write_text(json.dumps(fields))
-        work.rename(file)
+        self._texts[decision.prepared.transactional_id] = json.dumps(fields)
 
     def get(self, transactional_id: str) -> Decision | None:
-        """Return the decision that is to be carried out, if there is one."""
-        try:
-            text = self._file(transactional_id).read_text()
-        except FileNotFoundError:
+        """Return the decision that is to be carried out, None if there is none."""
+        text = self._texts.get(transactional_id)
+        if text is None:
             return None
         transaction, prepared, commit, is_for_others = json.loads(text)
         return Decision(transaction, PreparedTransaction.from_json(prepared), commit, is_for_others)
 
     def for_others(self) -> list[Decision]:
         """Return those that anybody may carry out."""
-        found = [self.get(file.stem) for file in sorted(self._folder.glob("*.json"))]
+        found = [self.get(name) for name in sorted(self._texts)]
         return [each for each in found if each is not None and each.is_for_others]
 
     def remove(self, decision: Decision) -> None:
         """Forget a decision, unless there is another one by now."""
-        if self.get(decision.prepared.transactional_id) == decision:
-            self._file(decision.prepared.transactional_id).unlink(missing_ok=True)
-
-    def _file(self, transactional_id: str) -> Path:
-        return self._folder / f"{transactional_id}.json"
+        name = decision.prepared.transactional_id
+        if self.get(name) == decision:
+            self._texts.pop(name, None)
 
 
 async def prepare_some(
@@ -105,7 +103,39 @@ async def carry_out(
         pass
     except KafkaError as error:
         if error.retriable:
+            await asyncio.sleep(SECONDS_AFTER_ERROR)
             return False
         raise
     decisions.remove(decision)
+    return True
+
+
+async def prepare_until_over(
+    recorder: Recorder,
+    producer: TransactionalProducer,
+    decisions: Decisions,
+    random: Random,
+    goes_on: Callable[[], bool],
+) -> bool:
+    """Prepare transactions, and complete them or wait until others have; return False to die.
+
+    It ends also after a transaction that others were to complete: if the version of transactions
+    is 1, only a new epoch keeps a late request of theirs out of the next transaction.
+    """
+    while goes_on() and not producer.is_over:
+        for_others = random.random() < 0.4
+        decision = await prepare_some(producer, decisions, random, for_others=for_others)
+        if decision is None:
+            await asyncio.sleep(SECONDS_AFTER_ERROR)
+            continue
+        if random.random() < 0.1:
+            return False
+        if for_others:
+            while decisions.get(decision.prepared.transactional_id) == decision:
+                await asyncio.sleep(0.2)
+            return True
+        process = producer.process
+        while not await carry_out(recorder, process, producer.producer, decisions, decision):
+            pass
+        await asyncio.sleep(random.uniform(0.0, 0.5))
     return True

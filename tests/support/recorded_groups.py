@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from random import Random
 from typing import Any
 
@@ -17,6 +16,7 @@ from pyk.clients.errors import KafkaError
 from pyk.reference_broker import AsyncCluster
 from pyk.runtime.simulation import World
 from pykcheck import Recorder
+from support.nemesis import Nemesis
 from support.recorded_clients import RecordedConsumer, RecordedProducer
 
 TOPICS = ("orders", "payments")
@@ -27,115 +27,6 @@ MEMBERS = 3
 VALUES = 120
 """How many each producer sends."""
 SECONDS_TO_CATCH_UP = 300
-
-APIS = (
-    *("Produce",) * 4,
-    *("Fetch",) * 2,
-    *("OffsetCommit",) * 3,
-    "ApiVersions",
-    "FindCoordinator",
-    "Heartbeat",
-    "InitProducerId",
-    "JoinGroup",
-    "ListOffsets",
-    "Metadata",
-    "OffsetFetch",
-    "SyncGroup",
-)
-COORDINATOR_APIS = {
-    "OffsetCommit",
-    "OffsetFetch",
-    "JoinGroup",
-    "SyncGroup",
-    "Heartbeat",
-    "InitProducerId",
-    "AddPartitionsToTxn",
-    "AddOffsetsToTxn",
-    "TxnOffsetCommit",
-    "EndTxn",
-}
-
-
-class Nemesis:
-    """What goes wrong with the requests of a cluster, its broker, and the links to it."""
-
-    def __init__(
-        self, world: World, cluster: AsyncCluster, random: Random, apis: tuple[str, ...] = APIS
-    ) -> None:
-        self.counts: Counter[str] = Counter()
-        """How often each kind of fault was ordered."""
-        self._world = world
-        self._cluster = cluster
-        self._random = random
-        self._apis = apis
-
-    async def run(self, seconds: float) -> None:
-        """Let something go wrong every now and then; then all is well again."""
-        end = self._world.clock.now() + seconds
-        while self._world.clock.now() < end:
-            await asyncio.sleep(self._random.uniform(0.1, 1.5))
-            await self._pick()()
-        self._cluster.faults.clear()
-        self._world.network.heal()
-
-    def _pick(self) -> Callable[[], Awaitable[None]]:
-        pick = self._random.random()
-        if pick < 0.75:
-            return self._break_requests
-        if pick < 0.85:
-            return self._reset
-        if pick < 0.95:
-            return self._cut
-        return self._restart
-
-    async def _break_requests(self) -> None:
-        random, api = self._random, self._random.choice(self._apis)
-        rule = self._cluster.faults.on(api).times(random.choice((1, 1, 2, 5)))
-        kind = random.choice(
-            ("lose the response", "stay silent", "drop", "close", "delay", "error")
-        )
-        self.counts[f"{api}: {kind}"] += 1
-        match kind:
-            case "lose the response":
-                rule.apply_then_lose_response()
-            case "stay silent":
-                rule.apply_then_lose_response(half_open=True)
-            case "drop":
-                rule.drop_before_apply()
-            case "close":
-                rule.close()
-            case "delay":
-                rule.delay(random.choice((50, 500, 5_000)))
-            case "error":
-                rule.error(self._error(api))
-
-    def _error(self, api: str) -> str:
-        if api == "Produce":
-            return self._random.choice(("NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS"))
-        if api in COORDINATOR_APIS:
-            return self._random.choice(("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"))
-        return "COORDINATOR_NOT_AVAILABLE" if "Coordinator" in api else "NOT_LEADER_OR_FOLLOWER"
-
-    async def _reset(self) -> None:
-        self.counts["connections reset"] += 1
-        self._world.network.reset("broker")
-
-    async def _cut(self) -> None:
-        client = self._random.choice(self.clients())
-        self.counts["links cut"] += 1
-        self._world.network.cut(client, "broker", one_way=self._random.random() < 0.5)
-        await asyncio.sleep(self._random.choice((0.5, 3.0, 15.0)))
-        self._world.network.heal(client, "broker")
-
-    async def _restart(self) -> None:
-        self.counts["broker killed"] += 1
-        await self._cluster.kill()
-        await asyncio.sleep(self._random.uniform(0.0, 3.0))
-        await self._cluster.start()
-
-    def clients(self) -> list[str]:
-        """Return the hosts of clients."""
-        return sorted(name for name in self._world._hosts if name != "broker")
 
 
 async def send_values(
