@@ -97,15 +97,15 @@ class Broker:
         self._listener: BrokerListener | None = None
         self.listeners: Listeners | None = None
         """Where it listens, and what it tells clients; None while it does not listen."""
-        self._channels = TcpChannels(
-            environment.network, environment.clock, self._address_of, f"broker-{self.node_id}"
-        )
+        self._channels = self._new_channels(f"broker-{self.node_id}")
+        # Of their own: a marker that waits for replicas must not hold back other requests.
+        self._action_channels = self._new_channels(f"broker-{self.node_id}-actions")
         self.shards = Shards(
             shard_kinds,
             lambda: self.configs.broker,
             self._new_uuid,
             BrokerEnvironment(
-                channels=self._channels,
+                channels=self._action_channels,
                 image=self.image,
                 timers=self._timers.queue,
                 moment=self.moment,
@@ -120,6 +120,10 @@ class Broker:
     @property
     def node_id(self) -> int:
         return self.configs.broker.node_id
+
+    def _new_channels(self, client_id: str) -> TcpChannels:
+        environment = self._environment
+        return TcpChannels(environment.network, environment.clock, self._address_of, client_id)
 
     def _address_of(self, node_id: int) -> tuple[str, int] | None:
         """Return where to connect to a broker; to this one, whatever clients are told."""
@@ -296,6 +300,7 @@ class Broker:
         if self._listener is not None:
             await self._listener.close()
         await self._channels.close()
+        await self._action_channels.close()
         self._timers.close()
 
     def _answer_waiting(self) -> None:

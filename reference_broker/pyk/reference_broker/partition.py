@@ -23,6 +23,7 @@ from pyk.reference_broker.storage import (
     StorageError,
     TransactionMarker,
 )
+from pyk.reference_broker.storage.expected_transactions import ExpectedTransaction
 from pyk.runtime.filesystem.interface import Buffer
 
 
@@ -42,8 +43,6 @@ class Partition:
         self.reader = PartitionReader(log, self.leadership)
         self.replicas: tuple[int, ...] = ()
         self.in_sync_replicas: tuple[int, ...] = ()
-        self.marker_count = 0
-        """How many markers were appended by this leader: whether one came in between."""
         self._node_id = node_id
         self._listeners: list[Callable[[Partition], None]] = []
         self._marker_listeners: list[Callable[[TransactionMarker, int], None]] = []
@@ -158,7 +157,6 @@ class Partition:
         self._require_in_sync_replicas()
         marker = TransactionMarker(producer_id, producer_epoch, coordinator_epoch, commit)
         result = self.log.end_transaction(marker, self.leadership.leader_epoch, transaction_version)
-        self.marker_count += 1
         for listener in tuple(self._marker_listeners):
             listener(marker, result.base_offset)
         self._advance_high_watermark()
@@ -173,15 +171,19 @@ class Partition:
         *,
         begins_at_zero: bool,
         now_ms: int,
-    ) -> None:
+    ) -> ExpectedTransaction:
         """Note a batch that waits for the transaction coordinator: see ``ExpectedTransactions``."""
-        self.log.producers.expected.expect(
+        return self.log.producers.expected.expect(
             producer_id,
             producer_epoch,
             base_sequence,
             begins_at_zero=begins_at_zero,
             now_ms=now_ms,
         )
+
+    def expected_transaction(self, producer_id: int) -> ExpectedTransaction | None:
+        """Return the transaction that a producer is about to open here."""
+        return self.log.producers.expected.producers.get(producer_id)
 
     def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
         """Return whether a producer has written here in a transaction of this epoch, still open."""

@@ -66,6 +66,8 @@ _COORDINATOR_PROBLEMS = frozenset(
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.NOT_COORDINATOR,
+        # Another partition of the request is not known to the coordinator, or not any more.
+        ErrorCode.OPERATION_NOT_ATTEMPTED,
     )
 )
 
@@ -95,7 +97,7 @@ def produce(
         return _answer(request, _refuse(request, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
     for producer in producers:
         unverified = _unverified(services, request, producer, context)
-        if unverified.partitions:
+        if unverified.batches:
             return _append_verified(services, request, context, unverified)
     return _append_all(services, request, context, {})
 
@@ -108,7 +110,7 @@ def _unverified(
 ) -> Unverified:
     """Return the partitions in which a producer is about to open its transaction."""
     verification = Verification.of_version(context.version, FIRST_VERSION_WITH_ABORTABLE)
-    partitions = []
+    batches = []
     for topic in request.topic_data:
         for data in topic.partition_data:
             if not _is_transactional(data):
@@ -120,16 +122,11 @@ def _unverified(
             except ApiError:
                 continue  # the append will say so
             if needs_verification(services, partition, producer, verification):
-                partitions.append(partition)
-                partition.expect_transaction(
-                    *_producer_of(data),
-                    begins_at_zero=verification is Verification.ADD,
-                    now_ms=services.moment().time_ms,
-                )
+                batches.append((partition, _producer_of(data)[2]))
     return Unverified(
         transactional_id=request.transactional_id or "",
         producer=producer,
-        partitions=partitions,
+        batches=batches,
         verification=verification,
     )
 

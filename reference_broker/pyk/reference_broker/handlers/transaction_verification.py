@@ -6,7 +6,8 @@ partition, or, for producers of transaction version 2, to add it now. Once a tra
 the log it is not asked again.
 
 A marker may be appended between the answer of the coordinator and the batch: the transaction that
-was verified is over then. So a partition that got a marker meanwhile is verified again.
+was verified is over then. So a partition in which the producer got a marker meanwhile is verified
+again. That happens for a short time only; then the producer has to come again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pyk.reference_broker.coordinator.shards import partition_for
 from pyk.reference_broker.coordinator.transaction.records import by_topic
 from pyk.reference_broker.deferred import Deferred
 from pyk.reference_broker.partition import Partition
+from pyk.reference_broker.storage.expected_transactions import ExpectedTransaction
 from pyk.reference_broker.waiting_requests import WaitingRequests
 from pyk.runtime import slotted
 from pyk.runtime.timers import Moment
@@ -78,8 +80,32 @@ class Unverified:
 
     transactional_id: str
     producer: tuple[int, int]
-    partitions: Sequence[Partition]
+    batches: Sequence[tuple[Partition, int]]
+    """The partitions, and the base sequence of the batch for each."""
     verification: Verification
+
+    def expect(self, time_ms: int) -> list[ExpectedTransaction | None]:
+        """Note where the transaction is about to begin; None stands for where it has begun."""
+        begins_at_zero = self.verification is Verification.ADD
+        return [
+            None
+            if partition.has_open_transaction(*self.producer)
+            else partition.expect_transaction(
+                *self.producer, sequence, begins_at_zero=begins_at_zero, now_ms=time_ms
+            )
+            for partition, sequence in self.batches
+        ]
+
+    def ended(
+        self, expected: Sequence[ExpectedTransaction | None]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Return the partitions with a marker since :meth:`expect`, as what the marker means."""
+        return {
+            partition.topic_partition: ErrorCode.CONCURRENT_TRANSACTIONS
+            for (partition, _), before in zip(self.batches, expected, strict=True)
+            if not partition.has_open_transaction(*self.producer)
+            and (before is None or partition.expected_transaction(self.producer[0]) is not before)
+        }
 
 
 Refusals = Mapping[TopicPartition, ErrorCode]
@@ -106,24 +132,24 @@ def verify(
     give_up_at = services.moment().after(config.add_partitions_to_txn_retry_backoff_max_ms)
 
     def ask(wait_ms: int = FIRST_WAIT_MS) -> None:
-        counts = [partition.marker_count for partition in unverified.partitions]
+        expected = unverified.expect(services.moment().time_ms)
         _ask_coordinator(services, unverified).when_done(
-            lambda codes: answered(codes, counts, wait_ms)
+            lambda codes: answered(codes, expected, wait_ms)
         )
 
-    def answered(codes: Refusals, counts: list[int], wait_ms: int) -> None:
+    def answered(codes: Refusals, expected: list[ExpectedTransaction | None], wait_ms: int) -> None:
         moment = services.moment()
-        is_early = ErrorCode.CONCURRENT_TRANSACTIONS in codes.values() and moment.now < give_up_at
-        if unverified.verification is Verification.ADD and is_early:
-            # The producer's last transaction is being completed, which takes but a moment.
+        is_add = unverified.verification is Verification.ADD
+        # The producer's last transaction is being completed, which takes but a moment.
+        is_early = is_add and ErrorCode.CONCURRENT_TRANSACTIONS in codes.values()
+        ended = unverified.ended(expected)
+        if (is_early or ended) and moment.now < give_up_at:
             wait_ms = min(wait_ms, config.add_partitions_to_txn_retry_backoff_ms)
             services.waiting.timers.schedule(
                 Unique(), moment.after(wait_ms), lambda _: ask(2 * wait_ms)
             )
-        elif counts != [partition.marker_count for partition in unverified.partitions]:
-            ask()
         else:
-            then({name: code for name, code in codes.items() if code})
+            then({name: code for name, code in {**codes, **ended}.items() if code})
 
     ask()
 
@@ -133,7 +159,7 @@ class Unique:
 
 
 def _ask_coordinator(services: VerificationServices, unverified: Unverified) -> Deferred[Refusals]:
-    names = [partition.topic_partition for partition in unverified.partitions]
+    names = [partition.topic_partition for partition, _ in unverified.batches]
     leader = _coordinator_of(services.image, unverified.transactional_id)
     if leader is None:
         nobody: Deferred[Refusals] = Deferred()

@@ -22,6 +22,7 @@ from pyk.reference_broker.coordinator.shards import partition_for
 from pyk.reference_broker.deferred import Deferred, HandlerResult
 from pyk.reference_broker.partition import Partition
 from pyk.reference_broker.replicas import Replicas
+from pyk.reference_broker.storage.producer_entry import NO_SEQUENCE
 
 from .ask_group import GroupServices, ask_group
 from .context import RequestContext
@@ -103,15 +104,17 @@ def _verified(
     unverified = Unverified(
         transactional_id=request.transactional_id,
         producer=producer,
-        partitions=(partition,),
+        batches=((partition, NO_SEQUENCE),),
         verification=verification,
     )
 
     def verified(refusals: Refusals) -> None:
         code = refusals.get(partition.topic_partition, ErrorCode.NONE)
-        is_unreachable = code in (ErrorCode.NETWORK_EXCEPTION, ErrorCode.BROKER_NOT_AVAILABLE)
+        passes = code in (ErrorCode.NETWORK_EXCEPTION, ErrorCode.BROKER_NOT_AVAILABLE)
+        if verification is not Verification.ADD:
+            passes = passes or code is ErrorCode.CONCURRENT_TRANSACTIONS
         # Producers retry this one without a look for the coordinator of the group.
-        answer.complete(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if is_unreachable else code)
+        answer.complete(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if passes else code)
 
     verify(services, unverified, verified)
     return answer

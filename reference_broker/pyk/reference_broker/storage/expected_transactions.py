@@ -39,18 +39,18 @@ class ExpectedTransactions:
         *,
         begins_at_zero: bool,
         now_ms: int,
-    ) -> None:
-        """Note a batch that opens a transaction once the coordinator has agreed (KIP-890).
+    ) -> ExpectedTransaction:
+        """Note a batch that waits for the answer of the coordinator.
 
-        Until one is appended, none with a higher sequence number is. ``begins_at_zero``: the
-        producer begins its sequences again with each transaction (version 2).
+        Returns the transaction, which stays the same object until it is open or a marker ends it.
         """
         known = self.producers.get(producer_id)
         if known is None or producer_epoch > known.producer_epoch:
-            expected = ExpectedTransaction(producer_epoch, sequence, begins_at_zero, now_ms)
-            self.producers[producer_id] = expected
+            known = ExpectedTransaction(producer_epoch, sequence, begins_at_zero, now_ms)
+            self.producers[producer_id] = known
         elif producer_epoch == known.producer_epoch:
             known.lowest_sequence = min(known.lowest_sequence, sequence)
+        return known
 
     def check(self, batch: ProducedBatch, partition: object, *, is_known: bool) -> None:
         """Raise ``OutOfOrderSequenceError`` if a batch before this one is missing.
