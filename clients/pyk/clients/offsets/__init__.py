@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyk.clients.offsets.consumed import (
     ConsumedOffsets,
     ConsumerGroupMetadata,
+    TransactionDoubt,
+    TransactionOutcome,
     TransactionReads,
 )
 from pyk.clients.offsets.groups import (
@@ -49,6 +51,8 @@ __all__ = [
     "Identity",
     "ListedOffset",
     "OffsetSpec",
+    "TransactionDoubt",
+    "TransactionOutcome",
     "TransactionReads",
     "committed_offsets",
     "delete_records_request",

@@ -6,6 +6,8 @@ Consumers and producers do not know each other. ``producer.transaction()`` works
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import Enum
 from typing import Any, Protocol
 
 import attrs
@@ -28,6 +30,16 @@ class ConsumerGroupMetadata:
     group_instance_id: str | None = None
 
 
+class TransactionOutcome(Enum):
+    """What became of a transaction."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    """Or it cannot be committed any more, which is the same to readers."""
+    UNKNOWN = "left to the brokers"
+    """The producer will not learn it. The offsets of the group tell."""
+
+
 @attrs.frozen
 class ConsumedOffsets:
     """The offsets up to which a consumer has handed out records, to be committed in a transaction.
@@ -41,6 +53,13 @@ class ConsumedOffsets:
     """The versions of the positions that the offsets come from."""
 
 
+class TransactionDoubt(Protocol):
+    """A consumer that hands out nothing until it is known what became of a transaction."""
+
+    def settle(self, outcome: TransactionOutcome) -> None:
+        """Let the consumer go on where the outcome says; any thread may call it."""
+
+
 class TransactionReads(Protocol):
     """The part of a consumer in transactions, for the thread or task that reads it.
 
@@ -49,10 +68,12 @@ class TransactionReads(Protocol):
         mark = reads.begin()                 the transaction begins
         consumed = reads.consumed(mark)      send_offsets: what to commit
         reads.committed(consumed)            the transaction is committed, or
-        reads.return_to(mark)                it was aborted: its records are read again
+        reads.return_to(mark)                it was aborted: its records are read again, or
+        reads.doubt(mark, [consumed])        nobody knows yet
 
     Nothing here waits for a broker. Compare with ``==``: a consumer makes it for each use. After
-    the consumer was closed, the last two do nothing.
+    the consumer was closed, the last three do nothing, and they raise nothing while another thread
+    or task is inside poll.
     """
 
     def begin(self) -> Any:
@@ -71,6 +92,12 @@ class TransactionReads(Protocol):
 
     def committed(self, consumed: ConsumedOffsets) -> None:
         """Record that a transaction has committed these offsets."""
+
+    def doubt(self, mark: Any, consumed: Sequence[ConsumedOffsets]) -> TransactionDoubt | None:
+        """Stop handing out records until the returned object is settled; None if it is closed.
+
+        A seek of the application ends the doubt about a partition.
+        """
 
     def return_to(self, mark: Any) -> None:
         """Seek to the mark where records were handed out since, or the position was set.

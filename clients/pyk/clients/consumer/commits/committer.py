@@ -173,15 +173,19 @@ class Committer:
         return await self._fetch_with(ask, partitions, deadline)
 
     async def fetch_stable(
-        self, partitions: Collection[TopicPartition], deadline: float
+        self,
+        partitions: Collection[TopicPartition],
+        deadline: float,
+        *,
+        is_required: bool = False,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Return what :meth:`fetch` does, without the partitions whose offset an open transaction
-        may still change (KIP-447)."""
+        may still change (KIP-447); only if ``require_stable``, unless it ``is_required``."""
 
         async def ask(
             wanted: list[TopicPartition],
         ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-            answers = await self._fetch_once(wanted, deadline)
+            answers = await self._fetch_once(wanted, deadline, is_required)
             return without_errors({p: a for p, a in answers.items() if not _is_unstable(a)})
 
         return await self._fetch_with(ask, partitions, deadline)
@@ -196,12 +200,13 @@ class Committer:
         return await self._client.retry(lambda: ask(wanted), deadline, what)
 
     async def _fetch_once(
-        self, partitions: list[TopicPartition], deadline: float
+        self, partitions: list[TopicPartition], deadline: float, is_stable_required: bool = False
     ) -> dict[TopicPartition, OffsetAndMetadata | KafkaError | None]:
+        is_stable = self._require_stable or is_stable_required
         request = VersionedRequest(
             OffsetFetchRequest,
             lambda version: offset_fetch_request(
-                self._group_id, partitions, version, require_stable=self._require_stable
+                self._group_id, partitions, version, require_stable=is_stable
             ),
         )
         node_id = await self._coordinator(deadline)

@@ -143,6 +143,9 @@ class AsyncConsumer(ConsumerFace[K, V], AsyncReadPath, AsyncContext):
 
     def _at_once_on_loop(self, function: Callable[..., R], *args: Any) -> R:
         self._refuse_others()
+        return self._now_on_loop(function, *args)
+
+    def _now_on_loop(self, function: Callable[..., R], *args: Any) -> R:
         if self._user is None and self._is_taker():
             self._reader.go_back()
         return function(*args)

@@ -165,6 +165,12 @@ class Consumer(ConsumerFace[K, V], BlockingReadPath, BlockingContext):
     def _at_once_on_loop(self, function: Callable[..., R], *args: Any) -> R:
         return self._at_once(function, *args)
 
+    def _now_on_loop(self, function: Callable[..., R], *args: Any) -> R:
+        async def call() -> R:
+            return function(*args)
+
+        return self._ask(call)
+
     def _ask(
         self, call: Callable[P, Coroutine[Any, Any, R]], *args: P.args, **kwargs: P.kwargs
     ) -> R:

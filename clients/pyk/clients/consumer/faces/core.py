@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import random as randomness
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from pyk.clients.config import ConsumerConfig
 from pyk.clients.consumer.buffer.fetch_buffer import CLOSED, EVENT, FORKED, FetchBuffer
@@ -147,6 +148,7 @@ class ConsumerCore:
         )
         self.commit_calls = CommitCalls(self.group, self.limits, ready=self.ready)
         self.transaction_calls = TransactionCalls(
+            self.client,
             self.group,
             self.partitions,
             self.positions,
@@ -239,10 +241,14 @@ class ConsumerCore:
 
     def abandon_soon(self) -> None:
         """Abandon the consumer on its event loop; any thread may call it."""
+        self.call_soon(run_unattended, self.abandon)
+
+    def call_soon(self, function: Callable[..., object], *args: Any) -> None:
+        """Call a function on the event loop, unless that has ended; any thread may call it."""
         if self._loop is None:
             return
         with contextlib.suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(run_unattended, self.abandon)
+            self._loop.call_soon_threadsafe(function, *args)
 
     @property
     def is_closed(self) -> bool:

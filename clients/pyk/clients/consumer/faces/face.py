@@ -24,7 +24,7 @@ from pyk.clients.consumer.faces.closing import ClosingDeadlines, warn_of_dropped
 from pyk.clients.consumer.faces.core import ConsumerCore
 from pyk.clients.consumer.faces.health import ConsumerHealth, ConsumerStats
 from pyk.clients.consumer.faces.steps import Steps, TellListener, on_loop
-from pyk.clients.consumer.faces.transaction_calls import ReadsAtOnce
+from pyk.clients.consumer.faces.transaction_calls import ReadsOfFace
 from pyk.clients.engine.fork import ForkGuard
 from pyk.clients.errors import ClosedError, ConcurrentUseError, StateError, WakeupError
 from pyk.clients.offsets import ConsumerGroupMetadata, TransactionReads
@@ -126,7 +126,12 @@ class ConsumerFace(Generic[K, V]):
     @property
     def _transaction_reads(self) -> TransactionReads:
         """The part of this consumer in the transactions of a producer."""
-        return ReadsAtOnce(self._core.transaction_calls, self._at_once_on_loop)
+        return ReadsOfFace(
+            self._core.transaction_calls,
+            self._at_once_on_loop,
+            self._now_on_loop,
+            self._core.call_soon,
+        )
 
     # -- steps, which each face drives -------------------------------------------------------------
 
@@ -176,6 +181,10 @@ class ConsumerFace(Generic[K, V]):
 
         Raises while another thread, or task, is inside poll or iteration.
         """
+        raise NotImplementedError
+
+    def _now_on_loop(self, function: Callable[..., R], *args: Any) -> R:
+        """Do the same, also while another thread, or task, is inside poll or iteration."""
         raise NotImplementedError
 
     def _is_taker(self) -> bool:

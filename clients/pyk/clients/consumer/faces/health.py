@@ -19,6 +19,8 @@ class PartitionState(Enum):
     HELD_BACK = "waits until an open transaction ends"
     BUFFERED = "waits for the application"
     PAUSED = "paused"
+    IN_DOUBT = "waits for the outcome of a transaction"
+    """A ``producer.transaction()`` was left before it was known whether it was committed."""
     LOCATING = "finds out where to begin"
     WITHOUT_LEADER = "has no known leader"
     FAILING = "fails and tries again"
@@ -138,6 +140,7 @@ def _state(
         (bool(assigned.buffer.fetches), PartitionState.BUFFERED),
         (not has_leader, PartitionState.WITHOUT_LEADER),
         (assigned.failing_since is not None, PartitionState.FAILING),
+        (assigned.state is PositionState.IN_DOUBT, PartitionState.IN_DOUBT),
         (assigned.state is not PositionState.KNOWN, PartitionState.LOCATING),
         (assigned.progress.stalls > 0 or assigned.is_stalled(now), PartitionState.STALLED),
         (lag == 0 and held_back > 0, PartitionState.HELD_BACK),

@@ -26,6 +26,8 @@ from pyk.clients.topic_partition import (
     checked_partition,
 )
 
+UNRESOLVED = frozenset({PositionState.COMMITTED, PositionState.RESET, PositionState.IN_DOUBT})
+
 
 class PositionCalls:
     """The calls of a consumer about positions: ask for them, set them, pause, compare.
@@ -73,14 +75,14 @@ class PositionCalls:
         await self._ready()
         assigned = self._assigned_partition(partition)
         deadline = self._limits.deadline(timeout)
-        while assigned.state in (PositionState.COMMITTED, PositionState.RESET):
+        while assigned.state in UNRESOLVED:
             try:
                 await self._resolver.changed(deadline)
             except TimeoutError as error:
                 self._check()
                 raise KafkaTimeoutError(
                     f"the position of {assigned.topic_partition} was not resolved in time"
-                    f"{'' if assigned.error is None else f': {assigned.error}'}"
+                    f"{_reason(assigned)}"
                 ) from error
             assigned = self._assigned_partition(partition)
         if assigned.buffer.error is not None and assigned.buffer.position < 0:
@@ -171,6 +173,12 @@ class PositionCalls:
         ends = await self.end_offsets(unknown, OffsetSpec.LATEST, timeout)
         lags.update({p: max(0, ends[p] - position) for p, position in unknown.items()})
         return lags
+
+
+def _reason(assigned: AssignedPartition) -> str:
+    if assigned.state is PositionState.IN_DOUBT:
+        return ": it depends on the outcome of a transaction, which is not known yet"
+    return "" if assigned.error is None else f": {assigned.error}"
 
 
 def _with_timestamp(found: ListedOffset | None) -> OffsetAndTimestamp | None:

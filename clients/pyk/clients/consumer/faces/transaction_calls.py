@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
 
 from pyk.clients.consumer.buffer.partition_buffer import UNKNOWN
+from pyk.clients.consumer.faces.transaction_doubts import (
+    DoubtfulPosition,
+    DoubtfulPositions,
+    DoubtOfAnyThread,
+)
 from pyk.clients.consumer.group.consumer_group import ConsumerGroup
 from pyk.clients.consumer.positions.assigned_partition import AssignedPartition
 from pyk.clients.consumer.positions.assigned_partitions import AssignedPartitions
 from pyk.clients.consumer.positions.positions import Positions
-from pyk.clients.errors import ClosedError, CommitFailedError, StateError
-from pyk.clients.offsets import ConsumedOffsets, ConsumerGroupMetadata
+from pyk.clients.engine.client import Client
+from pyk.clients.errors import ClosedError, CommitFailedError, ForkedClientError, StateError
+from pyk.clients.offsets import ConsumedOffsets, ConsumerGroupMetadata, TransactionDoubt
 from pyk.clients.topic_partition import OffsetAndMetadata, TopicPartition
 
 
@@ -38,6 +44,7 @@ class TransactionCalls:
 
     def __init__(
         self,
+        client: Client,
         group: ConsumerGroup | None,
         partitions: AssignedPartitions,
         positions: Positions,
@@ -46,6 +53,7 @@ class TransactionCalls:
         look: Callable[[], None],
         check: Callable[[], None],
     ) -> None:
+        self._client = client
         self._group_or_none = group
         self._partitions = partitions
         self._positions = positions
@@ -89,15 +97,33 @@ class TransactionCalls:
         return ConsumedOffsets(group.metadata, offsets, versions)
 
     def committed(self, consumed: ConsumedOffsets) -> None:
-        self._group().commits.stored_by_transaction(consumed.offsets, consumed.versions)
+        self._joined.commits.stored_by_transaction(consumed.offsets, consumed.versions)
+
+    def doubt(
+        self, mark: TransactionMark, consumed: Sequence[ConsumedOffsets]
+    ) -> DoubtfulPositions:
+        stopped = [
+            DoubtfulPosition.stop(assigned, start, self._positions)
+            for assigned in self._partitions
+            if (start := self._start(assigned, mark)) != UNKNOWN
+            or assigned.buffer.position != UNKNOWN
+        ]
+        self._look()
+        return DoubtfulPositions(
+            self._client,
+            self._joined,
+            self._positions,
+            stopped,
+            consumed=consumed,
+            look=self._look,
+        )
 
     def return_to(self, mark: TransactionMark) -> None:
-        group = self._group()
         for assigned in self._partitions:
             start = self._start(assigned, mark)
             if start not in (UNKNOWN, assigned.buffer.position):
                 self._positions.seek(assigned, start, UNKNOWN)
-        group.losses.transaction_aborted()
+        self._joined.losses.transaction_aborted()
         self._look()
 
     def _start(self, assigned: AssignedPartition, mark: TransactionMark) -> int:
@@ -105,7 +131,13 @@ class TransactionCalls:
         marked, offset = mark.starts.get(assigned.topic_partition, (None, UNKNOWN))
         if marked is assigned and offset != UNKNOWN:
             return offset
-        return self._group().progress.restart_offset(assigned)
+        return self._joined.progress.restart_offset(assigned)
+
+    @property
+    def _joined(self) -> ConsumerGroup:
+        """The group of a consumer that takes part in a transaction."""
+        assert self._group_or_none is not None
+        return self._group_or_none
 
     def _group(self) -> ConsumerGroup:
         self._check()
@@ -120,14 +152,18 @@ class TransactionCalls:
 
 
 @attrs.frozen
-class ReadsAtOnce:
-    """:class:`TransactionReads` of one face; ``at_once`` calls a function on the consumer's loop.
+class ReadsOfFace:
+    """:class:`TransactionReads` of one face.
 
-    Two of the same consumer are equal: the consumer keeps none, as they refer to it.
+    On the consumer's loop, ``at_once`` calls a function unless another thread or task is inside
+    poll, ``now`` in any case, and ``soon`` from any thread, without waiting. Two of the same
+    consumer are equal: the consumer keeps none, as they refer to it.
     """
 
     _calls: TransactionCalls
     _at_once: Callable[..., Any]
+    _now: Callable[..., Any]
+    _soon: Callable[..., object] = attrs.field(eq=False)
 
     def begin(self) -> Any:
         return self._at_once(self._calls.begin)
@@ -137,12 +173,17 @@ class ReadsAtOnce:
         return found
 
     def committed(self, consumed: ConsumedOffsets) -> None:
-        with contextlib.suppress(ClosedError):  # it reads nothing more
-            self._at_once(self._calls.committed, consumed)
+        with contextlib.suppress(ClosedError, ForkedClientError):  # it reads nothing more
+            self._now(self._calls.committed, consumed)
 
     def return_to(self, mark: Any) -> None:
-        with contextlib.suppress(ClosedError):
-            self._at_once(self._calls.return_to, mark)
+        with contextlib.suppress(ClosedError, ForkedClientError):
+            self._now(self._calls.return_to, mark)
+
+    def doubt(self, mark: Any, consumed: Sequence[ConsumedOffsets]) -> TransactionDoubt | None:
+        with contextlib.suppress(ClosedError, ForkedClientError):
+            return DoubtOfAnyThread(self._now(self._calls.doubt, mark, consumed), self._soon)
+        return None
 
 
 def _unknown_position(partition: TopicPartition) -> StateError:

@@ -163,6 +163,13 @@ class GroupCommits:
         self.progress.stored(known, {p: version for p, version in versions.items() if p in known})
         return found
 
+    async def fetch_settled(
+        self, partitions: Collection[TopicPartition], deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return the committed offsets, without those that an open transaction may still change,
+        also if this consumer reads uncommitted records."""
+        return await self._committer.fetch_stable(partitions, deadline, is_required=True)
+
     async def run(self) -> None:
         """Commit what is finished every ``auto_commit_interval_ms``."""
         while True:

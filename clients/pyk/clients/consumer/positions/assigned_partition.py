@@ -21,9 +21,10 @@ class PositionState(Enum):
     VALIDATE = "asks the new leader whether the log was truncated"
     KNOWN = "is fetched"
     FAILED = "waits for the application to seek"
+    IN_DOUBT = "waits for the outcome of a transaction"
 
 
-KNOWN, FAILED = PositionState.KNOWN, PositionState.FAILED
+KNOWN, FAILED, IN_DOUBT = PositionState.KNOWN, PositionState.FAILED, PositionState.IN_DOUBT
 
 
 class AssignedPartition:
@@ -73,7 +74,7 @@ class AssignedPartition:
     @property
     def is_resolving(self) -> bool:
         """Return whether the position is being looked up, or about to be."""
-        return self.state is not KNOWN and self.state is not FAILED
+        return self.state not in (KNOWN, FAILED, IN_DOUBT)
 
     def succeeded(self, now: float) -> None:
         """Record a response without an error."""

@@ -8,6 +8,8 @@
       leader has another epoch │   ▲ nothing truncated        │ policy "none"
                           VALIDATE ┘                       FAILED ── seek ──► KNOWN
 
+            KNOWN ── a transaction is left open ──► IN_DOUBT ── its outcome ──► KNOWN
+
 Only KNOWN partitions are fetched. The position itself is in the partition's buffer, where the
 application moves it. A look-up takes along the buffer's ``version``; an answer that comes
 after a seek, or after another assignment, finds another version and changes nothing.
@@ -246,13 +248,34 @@ class Positions:
         self.saved.take(assigned.topic_partition)
         self._reset_to(assigned, end)
 
+    # -- transactions ------------------------------------------------------------------------------
+
+    def doubt(self, assigned: AssignedPartition) -> None:
+        """Hand out nothing until :meth:`settle` or a seek."""
+        self._writer.set_position(assigned.buffer, UNKNOWN, UNKNOWN)
+        assigned.state = PositionState.IN_DOUBT
+        assigned.recovered()
+
+    def settle(self, assigned: AssignedPartition, version: int, offset: int, epoch: int) -> bool:
+        """Read on from ``offset``, or from the end that a RESET asked for before if that is -1.
+
+        Returns False if another position was set since :meth:`doubt`.
+        """
+        if not self._is_current(assigned, version, PositionState.IN_DOUBT):
+            return False
+        if offset == UNKNOWN:
+            self._reset_to(assigned, assigned.end)
+        else:
+            self._know(assigned, offset, epoch)
+        return True
+
+    # -- inside ------------------------------------------------------------------------------------
+
     def _reset_to(self, assigned: AssignedPartition, end: OffsetSpec) -> None:
         self._writer.set_position(assigned.buffer, UNKNOWN, UNKNOWN)
         assigned.state = PositionState.RESET
         assigned.end = end
         assigned.retry_at = 0.0
-
-    # -- inside ------------------------------------------------------------------------------------
 
     def _is_current(self, assigned: AssignedPartition, version: int, state: PositionState) -> bool:
         return assigned.version == version and assigned.state is state

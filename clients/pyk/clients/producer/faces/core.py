@@ -212,6 +212,8 @@ class ProducerCore:
         self.is_closed = True
         self.refuse(reason)
         self._sender.stop(ClosedError(reason))
+        if self._transactions is not None:
+            self._transactions.give_up()
 
     def abort(self) -> None:
         """End at once, with the loop. After :meth:`close` there is nothing left to do."""

@@ -5,7 +5,6 @@ Both forms drive the same steps: each is a function whose coroutine runs on the 
 
 from __future__ import annotations
 
-import functools
 import logging
 from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
@@ -13,9 +12,11 @@ from typing import Any, Protocol, TypeVar
 
 from pyk.clients.engine.steps import run, run_awaited
 from pyk.clients.engine.thread import LoopThread
-from pyk.clients.errors import KafkaError
-from pyk.clients.offsets import ConsumedOffsets, TransactionReads
+from pyk.clients.errors import KafkaError, StateError
+from pyk.clients.offsets import ConsumedOffsets, TransactionOutcome, TransactionReads
 from pyk.clients.producer.faces.core import EXIT_SECONDS, ProducerCore
+from pyk.clients.producer.transactions.end import TransactionEnd
+from pyk.clients.producer.transactions.state import State
 
 log = logging.getLogger(__name__)
 
@@ -34,58 +35,137 @@ class ReadingClient(Protocol):
 class TransactionSteps:
     """What a transaction of the ``with`` statement consists of.
 
-    ``consumers`` go back to where they were if it is aborted; those that ``send_offsets`` names
-    join them.
+    ``consumers`` take part in it, and those that ``send_offsets`` names join them. However the
+    block is left, they follow what became of the transaction: at once if that is known, otherwise
+    as soon as it is, and until then they hand out nothing.
     """
 
     def __init__(self, core: ProducerCore, consumers: tuple[ReadingClient, ...]) -> None:
         self._core = core
         self._reads = [consumer._transaction_reads for consumer in consumers]
         self._marks: list[tuple[TransactionReads, Any]] = []
-        self._consumed: list[tuple[TransactionReads, ConsumedOffsets]] = []
+        self._sent: list[tuple[TransactionReads, ConsumedOffsets]] = []
+        self._end: TransactionEnd | None = None
+        self._is_used = False
+        self._is_open = False
 
     def begin(self) -> Steps[None]:
         """Begin the transaction."""
-        yield functools.partial(self._core.transactions.begin, None)
+        if self._is_used:
+            raise StateError("this transaction has begun before: call transaction() for each block")
+        self._is_used = True
         for reads in self._reads:
             self._mark_of(reads)
+        try:
+            yield self._begin
+        except BaseException:
+            if self._end is not None:  # an interrupt after it had begun
+                yield from self._abort(EXIT_SECONDS)
+            # What they handed out for this block is in no transaction.
+            self._settle(TransactionOutcome.ABORTED)
+            raise
+        self._is_open = True
+
+    async def _begin(self) -> None:
+        transactions = self._core.transactions
+        await transactions.finish_last()
+        try:
+            self._end = await transactions.begin(None)
+        except StateError:
+            if not transactions.state.is_open:
+                raise
+            raise StateError(
+                "the producer is in a transaction, and has one transaction at a time: give each "
+                "thread or task that writes transactions a producer of its own"
+            ) from None
 
     def send_offsets(self, consumer: ReadingClient, timeout: float | None) -> Steps[None]:
         """Make what a consumer has handed out part of the transaction."""
+        if not self._is_open:
+            raise StateError("send_offsets() belongs into the block of its transaction()")
         reads = consumer._transaction_reads
         consumed = reads.consumed(self._mark_of(reads))
-        yield functools.partial(
-            self._core.transactions.send_offsets, consumed.offsets, consumed.group_metadata, timeout
-        )
-        self._consumed.append((reads, consumed))
+
+        async def send() -> None:
+            await self._core.transactions.send_offsets(
+                consumed.offsets,
+                consumed.group_metadata,
+                timeout,
+                on_taken=lambda: self._sent.append((reads, consumed)),
+            )
+
+        yield send
 
     def end(self, error: BaseException | None) -> Steps[None]:
         """Commit, or abort after an error of the block."""
-        if error is not None:
-            yield from self._abort(error)
-            return
+        self._is_open = False
         try:
-            yield functools.partial(self._core.transactions.commit, None)
+            if error is not None:
+                # After Ctrl-C and a cancellation the application wants to end.
+                seconds = None if isinstance(error, Exception) else EXIT_SECONDS
+                yield from self._abort_because_of(error, seconds)
+            else:
+                yield from self._commit()
+        finally:
+            assert self._end is not None
+            self._end.is_left = True
+            self._settle(self._end.outcome)
+
+    def _commit(self) -> Steps[None]:
+        async def commit() -> None:
+            transactions, end = self._core.transactions, self._end
+            has_ended = transactions.end is not end or transactions.state.state is State.READY
+            if has_ended and end is not None and end.outcome is not None:
+                raise StateError(
+                    f"the transaction was {end.outcome.value} by another call before the end of "
+                    "its block, which ends it by itself"
+                )
+            await transactions.commit(None)
+
+        try:
+            yield commit
         except KafkaError as failure:
             if failure.txn_requires_abort or failure.fatal:
-                yield from self._abort(failure)
+                yield from self._abort_because_of(failure, None)
             raise
-        for reads, consumed in self._consumed:
-            reads.committed(consumed)
 
-    def _abort(self, reason: BaseException) -> Steps[None]:
+    def _abort_because_of(self, reason: BaseException, timeout: float | None) -> Steps[None]:
         """Abort, without hiding the reason, unless that is that the producer has failed."""
-        # After Ctrl-C and a cancellation the application wants to end.
-        timeout = None if isinstance(reason, Exception) else EXIT_SECONDS
+        failure = yield from self._abort(timeout)
+        is_news = isinstance(reason, KafkaError) and not reason.fatal
+        if failure is not None and failure.fatal and is_news:
+            raise failure from reason
+
+    def _abort(self, timeout: float | None) -> Steps[KafkaError | None]:
+        async def abort() -> None:
+            transactions = self._core.transactions
+            if transactions.end is self._end:  # not that of another block, if this one has ended
+                await transactions.abort(timeout)
+
         try:
-            yield functools.partial(self._core.transactions.abort, timeout)
+            yield abort
         except KafkaError as failure:
-            if failure.fatal and isinstance(reason, KafkaError) and not reason.fatal:
-                raise failure from reason
             log.info("The transaction was not aborted by this producer: %s", failure)
-        finally:
-            for reads, mark in self._marks:
+            return failure
+        return None
+
+    def _settle(self, outcome: TransactionOutcome | None) -> None:
+        """Let the consumers follow the outcome; None if it is not known yet."""
+        for reads, mark in self._marks:
+            sent = tuple(consumed for other, consumed in self._sent if other == reads)
+            if outcome is TransactionOutcome.COMMITTED:
+                for consumed in sent:
+                    reads.committed(consumed)
+            elif outcome is TransactionOutcome.ABORTED:
                 reads.return_to(mark)
+            else:
+                self._doubt(reads, mark, sent)
+
+    def _doubt(self, reads: TransactionReads, mark: Any, sent: tuple[ConsumedOffsets, ...]) -> None:
+        assert self._end is not None
+        doubt = reads.doubt(mark, sent)
+        if doubt is not None:
+            self._end.when_settled(doubt.settle)
 
     def _mark_of(self, reads: TransactionReads) -> Any:
         for known, mark in self._marks:

@@ -18,9 +18,11 @@ from pyk.clients.errors import (
     StateError,
     TransactionAbortedError,
 )
+from pyk.clients.offsets import TransactionOutcome
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.sending.send_planner import SendPlanner
 from pyk.clients.producer.sending.sequences import ProducerIdentity
+from pyk.clients.producer.transactions.end import TransactionEnd
 from pyk.clients.producer.transactions.operation import Operation
 from pyk.clients.producer.transactions.prepared import PreparedTransaction
 from pyk.clients.producer.transactions.requester import (
@@ -67,6 +69,8 @@ class TransactionDriver:
         flush: Callable[[], Awaitable[None]],
     ) -> None:
         self.state = state
+        self.end = TransactionEnd()
+        """The end of the present transaction, or of the last one."""
         self._client = client
         self._config = config
         self._accumulator = accumulator
@@ -98,24 +102,42 @@ class TransactionDriver:
         else:
             self._raise_if_failed()
 
-    async def begin(self, timeout: float | None) -> None:
-        """Begin a transaction, with a new epoch if one is needed."""
+    async def begin(self, timeout: float | None) -> TransactionEnd:
+        """Begin a transaction, with a new epoch if one is needed; return its end.
+
+        Any number of callers may wait for the epoch; the transaction is that of the first one.
+        """
+        operation = self._operation
+        if operation is not None and operation.name == BEGIN and operation.is_over:
+            self._operation = None  # nobody has waited for it
         if not self._is_running(BEGIN):
             self.state.check(State.READY)
-        await self._call(BEGIN, self._begin, timeout)
+        await self._call(BEGIN, self._be_ready, timeout)
+        self.state.begin()
+        self._offset_operations.clear()
+        self._planner.begin_transaction(self.state.version)
+        self._accumulator.accept()
+        self.end = TransactionEnd()
+        return self.end
 
     async def send_offsets(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         group: GroupMetadata,
         timeout: float | None,
+        *,
+        on_taken: Callable[[], object] = lambda: None,
     ) -> None:
-        """Make offsets of a group part of the transaction."""
+        """Make offsets of a group part of the transaction.
+
+        From ``on_taken`` on, it is committed with them or not at all.
+        """
         self.state.check(State.IN_TRANSACTION)
         if not offsets:
             return
         operation = Operation(self._client, SEND_OFFSETS, self._send_offsets(offsets, group))
         self._offset_operations.append(operation)
+        on_taken()
         await operation.wait(self._seconds(timeout))
 
     async def commit(self, timeout: float | None) -> None:
@@ -129,6 +151,13 @@ class TransactionDriver:
         if not self._is_running(ABORT):
             self._check_may_abort()
         await self._call(ABORT, self._abort, timeout)
+
+    async def finish_last(self) -> None:
+        """Wait for an abort that goes on, and abort what a block left that could not be
+        committed."""
+        is_left = self.state.state is State.MUST_ABORT and self.end.is_left
+        if is_left or self.state.state is State.ABORTING:
+            await self.abort(None)
 
     async def prepare(self, timeout: float | None) -> PreparedTransaction:
         """Write all records of the transaction, and return how to end it."""
@@ -164,6 +193,12 @@ class TransactionDriver:
                 "brokers abort it: %s", self.state.transactional_id, error
             )  # fmt: skip
 
+    def give_up(self) -> None:
+        """Learn that the producer is closed: nothing more is done about the transaction."""
+        if self.state.state is State.COMMITTING:
+            self.end.may_be_committed = True
+        self.end.give_up()
+
     def ask_soon(self) -> None:
         """Add the partitions that wait for it, unless that is being done."""
         if not self._is_adding and self.state.partitions_to_add():
@@ -193,16 +228,14 @@ class TransactionDriver:
             state.transactional_id, response.producer_id, response.producer_epoch, state.version,
         )  # fmt: skip
 
-    async def _begin(self) -> None:
+    async def _be_ready(self) -> None:
+        """Do what has to be done before a transaction begins, and no more: a caller that has
+        stopped waiting must not find itself in a transaction."""
         state = self.state
         await self._requester.look_at_features()
         state.use(self._requester.version())
         if state.must_initialize:
             await self._initialize()
-        state.begin()
-        self._offset_operations.clear()
-        self._planner.begin_transaction(state.version)
-        self._accumulator.accept()
 
     async def _add(self) -> None:
         """Add partitions (version 1), as long as there are some."""
@@ -247,6 +280,8 @@ class TransactionDriver:
 
     async def _abort(self) -> None:
         self.state.begin_abort()
+        if not self.end.may_be_committed:
+            self.end.settle(TransactionOutcome.ABORTED)
         self._refuse_records()
         dropped = TransactionAbortedError(
             "the record was not sent: its transaction was aborted before"
@@ -260,6 +295,7 @@ class TransactionDriver:
         await self._write_all()
         self.state.check(State.IN_TRANSACTION)
         self.state.prepare()
+        self.end.may_be_committed = True
         self._refuse_records()
         return self._prepared_transaction()
 
@@ -277,7 +313,9 @@ class TransactionDriver:
             call = end_transaction(
                 state.transactional_id, state.identity, state.version, is_commit=is_commit
             )
+            self.end.may_be_committed |= is_commit
             identity = await self._tell_end(call)
+        self.end.settle(TransactionOutcome.COMMITTED if is_commit else TransactionOutcome.ABORTED)
         state.ended(identity)
         self._refuse_records()
 
@@ -349,6 +387,10 @@ class TransactionDriver:
     def _stop_sending(self, error: KafkaError) -> None:
         """Take no more records, and drop those that were not sent."""
         log.info("The transaction of %r: %s", self.state.transactional_id, error)
+        if self.state.state is State.MUST_ABORT:
+            self.end.settle(TransactionOutcome.ABORTED)
+        else:
+            self.end.give_up()
         self._accumulator.refuse_for_now(error)
         self._planner.drop_unsent(error)
         self._wake()

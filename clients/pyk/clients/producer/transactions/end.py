@@ -1,0 +1,51 @@
+"""How one transaction ends, for whoever has to follow it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyk.clients.offsets import TransactionOutcome
+
+Listener = Callable[[TransactionOutcome], object]
+
+
+class TransactionEnd:
+    """The end of one transaction, which may come long after the call that asked for it.
+
+    The producer's event loop settles it; any thread may ask and listen. No lock is needed: a
+    listener is told by whoever takes it from the list.
+    """
+
+    def __init__(self) -> None:
+        self.outcome: TransactionOutcome | None = None
+        """None as long as the transaction may still be committed, or its end is not known."""
+        self.may_be_committed = False
+        """Whether somebody was asked to commit it, or may do so without this producer."""
+        self.is_left = False
+        """Whether its block was left before the outcome was known."""
+        self._listeners: list[Listener] = []
+
+    def settle(self, outcome: TransactionOutcome) -> None:
+        """Learn the outcome; the first one counts."""
+        if self.outcome is None:
+            self.outcome = outcome
+        self._tell()
+
+    def give_up(self) -> None:
+        """Learn that this producer does nothing more about the transaction."""
+        self.settle(
+            TransactionOutcome.UNKNOWN if self.may_be_committed else TransactionOutcome.ABORTED
+        )
+
+    def when_settled(self, listener: Listener) -> None:
+        """Call a function with the outcome, now or on the producer's event loop."""
+        self._listeners.append(listener)
+        self._tell()
+
+    def _tell(self) -> None:
+        while self.outcome is not None:
+            try:
+                listener = self._listeners.pop(0)
+            except IndexError:
+                return
+            listener(self.outcome)
