@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from pyk.protocol.errors import ErrorCode
@@ -10,6 +9,7 @@ from pyk.protocol.messages import describe_transactions, list_transactions
 from pyk.reference_broker.errors import ApiError
 from pyk.runtime import slotted
 
+from .id_pattern import IdPattern, InvalidPatternError
 from .records import by_topic
 from .states import TransactionState
 from .transaction import Transaction
@@ -49,7 +49,7 @@ class TransactionFilter:
     """Empty means all."""
     duration_ms: int
     """Only what has been open for longer (KIP-994); -1 means all."""
-    pattern: re.Pattern[str] | None
+    pattern: IdPattern | None
     """Only ids that match as a whole (KIP-1152)."""
 
     @classmethod
@@ -59,7 +59,7 @@ class TransactionFilter:
             states=frozenset(request.state_filters),
             producer_ids=frozenset(request.producer_id_filters),
             duration_ms=request.duration_filter,
-            pattern=_compiled(request.transactional_id_pattern),
+            pattern=_parsed(request.transactional_id_pattern),
         )
 
     @property
@@ -75,17 +75,18 @@ class TransactionFilter:
             return False
         if self.duration_ms >= 0 and time_ms - transaction.started_ms <= self.duration_ms:
             return False
-        return self.pattern is None or bool(self.pattern.fullmatch(transaction.transactional_id))
+        return self.pattern is None or self.pattern.matches(transaction.transactional_id)
 
 
-def _compiled(pattern: str | None) -> re.Pattern[str] | None:
+def _parsed(pattern: str | None) -> IdPattern | None:
     if not pattern:
         return None
     try:
-        return re.compile(pattern)
-    except re.error as error:
+        return IdPattern(pattern)
+    except InvalidPatternError as error:
         raise ApiError(
-            ErrorCode.INVALID_REGULAR_EXPRESSION, f"{pattern!r} is no regular expression: {error}"
+            ErrorCode.INVALID_REGULAR_EXPRESSION,
+            f"{pattern!r} cannot be used as a pattern: {error}",
         ) from None
 
 

@@ -1,0 +1,133 @@
+"""Patterns of transactional ids: RE2's syntax as Apache Kafka accepts it, in linear time."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyk.reference_broker.coordinator.transaction.id_pattern import (
+    MAX_DEPTH,
+    MAX_LENGTH,
+    IdPattern,
+    InvalidPatternError,
+)
+from pyk.reference_broker.coordinator.transaction.pattern_program import MAX_STEPS
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("payments", "payments"),
+        ("pay.*", "payments"),
+        ("(?i)PAY.*", "payments"),
+        ("pay(?i:MENTS)", "payments"),
+        (r"\Qa.b*\E+", "a.b**"),
+        (r"\Qa.b", "a.b"),
+        (r"\pL+-\p{Nd}", "é-٣"),
+        (r"\PL\P{^L}", "1a"),
+        ("[[:alpha:]]+[[:^alpha:]]", "ab1"),
+        (r"[\d\-z]+", "1-z"),
+        ("[]a]+", "]a"),
+        ("[^]a]+", "bc"),
+        ("[a-c&&b]+", "&abc"),
+        ("[-a]+[a-]", "-aa-"),
+        ("(?P<name>a)(?<other>b)", "ab"),
+        ("a|b|", ""),
+        ("(?:)", ""),
+        ("^a$", "a"),
+        (r"\Aa\z", "a"),
+        ("(?m)a$\n^b", "a\nb"),
+        ("(?s).", "\n"),
+        (r"\x41\x{1F600}\0\101\n", "A😀\0A\n"),
+        (r"\bab\b.\Bc?", "ab-"),
+        ("a{,3}", "a{,3}"),
+        ("a{", "a{"),
+        ("{2", "{2"),
+        ("a{2,}?b{0}c{1,2}", "aaac"),
+        ("(?U)a+?", "aa"),
+        ("(?i-s:A)b", "ab"),
+        ("(a*)*b", "aab"),
+        ("((a{10}){10}){3}", "a" * 300),
+    ],
+)
+def test_pattern_matches_whole_text(pattern: str, text: str) -> None:
+    assert IdPattern(pattern).matches(text)
+    assert not IdPattern(pattern).matches(text + "\n]")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("pay", "payments"),
+        ("ments", "payments"),
+        (".", "\n"),
+        ("a$b", "ab"),
+        ("(?i)[^a]", "A"),
+        ("a{2}", "aaa"),
+        (r"\d", "٣"),
+        ("(?i:a)b", "AB"),
+    ],
+)
+def test_pattern_does_not_match(pattern: str, text: str) -> None:
+    assert not IdPattern(pattern).matches(text)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("(", ")", "(a", "a)", "[a", "[z-a]", r"[a-\d]", "[[:foo:]]", "[", "[]"),
+        *("*a", "a|*", "(*)", "a**", "x*+", "a?+", "a{2}{3}", "a*?*", "a{2,1}", "a{1001}"),
+        *("(?=x)", "(?!x)", "(?<=x)", r"(a)\1", r"\8", "(?P=a)", "(?P<a", "(?P<>a)", "(?#c)"),
+        *(r"\C", r"\Z", r"\y", r"\u0041", r"\cA", r"\x4", r"\x{}", r"\x{110000}", "\\", r"\é"),
+        *("(?x) a", "(?-)a", "(?i", "(?z)a", "(?--i)a", r"\p{Nobody}", r"\p{", "(?<a>x)(?<a>y)"),
+    ],
+)
+def test_invalid_pattern_is_refused(pattern: str) -> None:
+    with pytest.raises(InvalidPatternError):
+        IdPattern(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "a" * (MAX_STEPS + 1),
+        "((a{1000}){1000}){1000}",
+        "(((){1000}){1000}){1000}",
+        "(" * (MAX_DEPTH + 1) + ")" * (MAX_DEPTH + 1),
+        "[" + "a" * MAX_LENGTH + "]",
+    ],
+)
+def test_pattern_that_costs_too_much_is_refused(pattern: str) -> None:
+    with pytest.raises(InvalidPatternError, match="too"):
+        IdPattern(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a*)*b", "(a|a)*b", "(a|aa)+b", "(.*)*(.*)*b", "(a?){60}a{60}"]
+)
+def test_malicious_pattern_takes_linear_time(pattern: str) -> None:
+    """With backtracking these would take longer than the age of the universe."""
+    assert not IdPattern(pattern).matches("a" * 200 + "c")
+
+
+PATTERNS = st.recursive(
+    st.sampled_from(["a", "b", ".", "[ab]", "[^a]", "[a-b]", "^", "$", r"\b", r"\w", "", "-"]),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=2, max_size=3).map("".join),
+        st.lists(inner, min_size=2, max_size=3).map(lambda ways: f"(?:{'|'.join(ways)})"),
+        st.tuples(inner, st.sampled_from(["*", "+", "?", "{2}", "{1,2}", "{0,}", "*?"])).map(
+            lambda repeated: f"({repeated[0]}){repeated[1]}"
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+@given(pattern=PATTERNS, text=st.text("ab-", max_size=8))
+def test_it_matches_as_python_does(pattern: str, text: str) -> None:
+    expected = re.fullmatch(pattern, text) is not None
+
+    assert IdPattern(pattern).matches(text) is expected
