@@ -73,7 +73,7 @@ class Broker:
     """
 
     services: BrokerServices
-    """What handlers use; there from the start on."""
+    """The services of handlers; there from the start on."""
 
     def __init__(
         self,

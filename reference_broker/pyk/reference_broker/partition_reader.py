@@ -34,7 +34,7 @@ class Isolation(Enum):
 
 @slotted.frozen
 class PartitionRead:
-    """What a fetch finds in a partition: records, and the offsets as they are at this moment."""
+    """The result of a read: records, and the offsets of the partition at this moment."""
 
     records: FileRecords
     high_watermark: int

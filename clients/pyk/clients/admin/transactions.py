@@ -78,7 +78,7 @@ class TransactionDescription:
 
 @attrs.frozen
 class ProducerState:
-    """What the leader of a partition knows of a producer that has written there."""
+    """A producer, as the leader of a partition that it has written to knows it."""
 
     producer_id: int
     producer_epoch: int

@@ -216,7 +216,7 @@ class Callback:
     method: str | None = None
     """A method, called with the topic first, that an object may have instead."""
     instead: str = "import it, and give the object as a keyword argument"
-    """What to do instead of giving its name."""
+    """The advice to use something else, instead of the name."""
 
     def parse(self, given: object) -> object:
         if isinstance(given, str):

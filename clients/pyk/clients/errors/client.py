@@ -85,7 +85,7 @@ class ConnectionAttempt:
     """The step that failed."""
     cause: str
     hint: str = ""
-    """What to look at first, empty if there is no better advice than the cause."""
+    """The advice what to check first, empty if the cause says it."""
 
     @property
     def failure(self) -> str:

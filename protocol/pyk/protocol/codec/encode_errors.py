@@ -17,7 +17,7 @@ from pyk.protocol.structs import Struct, VersionedStruct
 from .wire import LONGEST_STRING, record_data_size
 
 FAULTS = (StructError, ValueError, TypeError, AttributeError, OverflowError)
-"""What encoding a value of the wrong type or size can raise."""
+"""The errors that encoding a value of the wrong type or size can raise."""
 
 
 def explain(message: VersionedStruct, version: int, fault: Exception) -> EncodeError:

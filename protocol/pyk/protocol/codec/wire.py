@@ -26,7 +26,7 @@ class BadBytesError(ValueError):
 
 
 FAULTS = (BadBytesError, IndexError, StructError, UnicodeDecodeError)
-"""What hostile bytes can raise: a short buffer shows up as IndexError or struct.error."""
+"""The errors that hostile bytes can raise: of a short buffer, IndexError or struct.error."""
 
 
 class NumberArrays(dict[int, Callable[..., Any]]):

@@ -62,7 +62,7 @@ class Shard(Protocol):
 
 @runtime_checkable
 class TransactionalShard(Protocol):
-    """What else a shard has whose records may belong to transactions."""
+    """The methods of a shard whose records may belong to transactions."""
 
     def replay_pending(self, record: Any, producer_id: int) -> None:
         """Remember one record of an open transaction, and do nothing else."""

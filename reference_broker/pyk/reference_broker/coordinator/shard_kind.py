@@ -82,7 +82,7 @@ class ShardKind:
 
     topic: str
     key_type: int
-    """What FindCoordinator calls the keys that this topic holds."""
+    """The key type of FindCoordinator for the keys that this topic holds."""
     internal_topic: Callable[[BrokerConfig], InternalTopic]
     new_shard: Callable[[ShardEnvironment], CoordinatorShard]
     """Imports the shard's module when it is first called: a broker must start fast."""

@@ -8,7 +8,7 @@ from pyk.reference_broker.listeners import PLAINTEXT
 from pyk.runtime import slotted
 
 NO_OPERATIONS = -2147483648
-"""What stands for "not asked for" in fields of authorized operations."""
+"""The value for "not asked for" in fields of authorized operations."""
 
 
 @slotted.frozen(kw_only=True)

@@ -38,7 +38,7 @@ class FetchedPartition:
     topic_id: UUID
     asked: FetchPartition
     partition: Partition | None = None
-    """What it was found to be; looked up again once this broker does not lead that."""
+    """The partition itself; looked up again once this broker does not lead it."""
     told_high_watermark: int = -1
     told_log_start_offset: int = -1
 
@@ -93,7 +93,7 @@ class FetchSession:
 
 @slotted.frozen
 class FetchContext:
-    """What one fetch reads, and how its response is made."""
+    """The partitions that one fetch reads, and how its response is made."""
 
     partitions: tuple[FetchedPartition, ...]
     session: FetchSession | None = None

@@ -9,7 +9,7 @@ from pyk.runtime import slotted
 
 GRACE_SECONDS = 30.0
 SLOWEST_BYTES_PER_SECOND = 10_000
-"""What is arriving or being sent must progress this fast: otherwise it only holds memory."""
+"""Frames that arrive or are sent must progress this fast: otherwise they only hold memory."""
 
 
 @slotted.define

@@ -28,7 +28,7 @@ from pyk.protocol.errors import ErrorCode
 
 
 class RecordError(NamedTuple):
-    """What is wrong with one record of a batch (KIP-467)."""
+    """The defect of one record of a batch (KIP-467)."""
 
     batch_index: int
     message: str

@@ -36,7 +36,7 @@ FLUSHES_AT_ONCE = 8
 
 @slotted.frozen(eq=False)
 class Flush:
-    """What has to reach the disk so that a log is safe up to ``end_offset``."""
+    """The files to flush so that a log is on the disk up to ``end_offset``."""
 
     filesystem: FileSystem
     files: Sequence[File]
@@ -145,7 +145,7 @@ class WaitingFlush:
 
 
 class LogFlusher:
-    """What of one log is on the disk, and what is on its way there.
+    """The part of one log that is on the disk, and the part that is on its way there.
 
     Below ``recovery_point`` everything is on the disk, below ``safe_offset`` as much as the
     configuration demands. ``failure`` is set once a flush has failed. ``when_moved`` is called

@@ -48,7 +48,7 @@ SCAN_WINDOW_BYTES = 1 << 20
 
 @slotted.define
 class LoadedLog:
-    """What is on the disk of a log, all of it sound."""
+    """The contents of a log, all of it sound."""
 
     segments: LogSegments
     producers: ProducerStates

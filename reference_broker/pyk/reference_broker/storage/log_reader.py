@@ -18,7 +18,7 @@ from pyk.reference_broker.storage.unstable_transactions import EndedTransaction
 
 
 class OffsetRange(Protocol):
-    """Where a log begins and ends, as of now."""
+    """The first offset of a log and the one after its last, as of now."""
 
     log_start_offset: int
     log_end_offset: int

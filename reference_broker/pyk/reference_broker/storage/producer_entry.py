@@ -1,4 +1,4 @@
-"""What a log remembers of one producer. Pure."""
+"""The state of one producer of a log. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ProducedBatch(Protocol):
 
 
 class BatchMetadata(NamedTuple):
-    """What is remembered of an appended batch."""
+    """The sequence numbers and offsets of an appended batch."""
 
     last_sequence: int
     last_offset: int
@@ -49,7 +49,7 @@ class BatchMetadata(NamedTuple):
 
 @slotted.define
 class ProducerEntry:
-    """What is remembered of one producer; ``batches`` are its last ones, oldest first."""
+    """The state of one producer; ``batches`` are its last ones, oldest first."""
 
     producer_id: int
     epoch: int = NO_PRODUCER_EPOCH

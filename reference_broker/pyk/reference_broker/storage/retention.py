@@ -9,7 +9,7 @@ from pyk.reference_broker.config import LogConfig
 
 
 class SegmentFacts(NamedTuple):
-    """What retention looks at in a segment. ``end_offset`` is where the next one begins."""
+    """The properties of a segment that retention uses. The next one begins at ``end_offset``."""
 
     size: int
     end_offset: int

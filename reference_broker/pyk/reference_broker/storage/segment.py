@@ -25,7 +25,7 @@ SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFI
 
 
 class BatchExtent(NamedTuple):
-    """What a segment must know about a batch that is appended."""
+    """The size, last offset and largest timestamp of a batch that is appended."""
 
     size: int
     last_offset: int

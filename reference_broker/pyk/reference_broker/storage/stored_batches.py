@@ -38,7 +38,7 @@ class StoredBatch(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where the next batch begins."""
+        """The position of the next batch."""
         return self.position + self.size
 
     @property

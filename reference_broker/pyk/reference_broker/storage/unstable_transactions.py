@@ -21,7 +21,7 @@ class EndedTransaction(NamedTuple):
     last_offset: int
     """The offset of the marker."""
     last_stable_offset: int
-    """Where the oldest transaction begins that is still open; after the marker without any."""
+    """The first offset of the oldest open transaction; the one after the marker without any."""
 
 
 class UnstableTransactions:

@@ -24,7 +24,7 @@ class Link:
     is_open: bool = True
     """Whether data pass: it is not cut, and neither host is isolated."""
     held: list[Callable[[], object]] = slotted.field(factory=list)
-    """What to call once data pass again, in this order."""
+    """Functions to call once data pass again, in this order."""
 
     def connects(self, one: str, other: str | None) -> bool:
         """Return whether the link is between two hosts, or one and any other, in any direction."""

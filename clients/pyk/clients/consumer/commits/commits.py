@@ -24,7 +24,7 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
 
 class CommitErrorAction(Enum):
-    """What to do about an error of a request about offsets."""
+    """The action after an error of a request about offsets."""
 
     RETRY = "ask again later"
     FIND_COORDINATOR = "look for the coordinator, then ask again"

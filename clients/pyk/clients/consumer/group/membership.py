@@ -55,7 +55,7 @@ class Standing:
 
 @attrs.frozen
 class MetadataNeeds:
-    """What a member has to know of the cluster besides the topics that it subscribes to."""
+    """The metadata that a member needs besides the topics that it subscribes to."""
 
     topics: frozenset[str] = frozenset()
     is_incomplete: bool = False
@@ -75,7 +75,7 @@ class Membership(Protocol):
 
     @property
     def needs(self) -> MetadataNeeds:
-        """What it has to know of the cluster now."""
+        """The metadata that it needs now."""
 
     def subscribe(self, topics: frozenset[str], now: float) -> None:
         """Want these topics from now on; the first time, join."""

@@ -24,7 +24,7 @@ class SubscriptionKind(Enum):
 
 
 class Subscriptions:
-    """What a consumer reads: topics by name, topics that match a pattern, or partitions."""
+    """The topics of a consumer, by name or by pattern, or its partitions."""
 
     def __init__(self, *, excludes_internal_topics: bool) -> None:
         self.kind = SubscriptionKind.NONE

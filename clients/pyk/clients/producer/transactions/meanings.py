@@ -1,4 +1,4 @@
-"""What each error of each request of a transaction means. Pure.
+"""The meaning of each error of each request of a transaction. Pure.
 
 Four things may follow from an error:
 
@@ -20,7 +20,7 @@ from pyk.protocol.errors import ErrorCode
 
 
 class Meaning(Enum):
-    """What follows from the answer to a request; a later member outweighs those before it."""
+    """The effect of the response to a request; a later member outweighs those before it."""
 
     DONE = auto()
     RETRY = auto()

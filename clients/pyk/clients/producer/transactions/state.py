@@ -40,7 +40,7 @@ from pyk.clients.topic_partition import TopicPartition
 
 
 class State(Enum):
-    """Where a transactional producer stands; the value completes "the producer …"."""
+    """The state of a transactional producer; the value completes "the producer …"."""
 
     UNINITIALIZED = "is not initialized: call init_transactions() first"
     INITIALIZING = "is being initialized: call init_transactions() again to wait for it"

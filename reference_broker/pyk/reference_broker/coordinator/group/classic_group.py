@@ -70,7 +70,7 @@ class ClassicGroup:
     has_new_member: bool = False
     """A member joined since the initial rebalance delay was last extended."""
     topics: frozenset[str] | None = None
-    """What the members subscribe to; None where that cannot be told from their metadata."""
+    """The topics that the members subscribe to; None if their metadata do not tell."""
 
     # -- state -----------------------------------------------------------------------------------
 
