@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pyk.clients.config import AdminConfig, ClientConfig, ConsumerConfig, Option, ProducerConfig
 from pyk.clients.config.kafka_names import WITHOUT_EFFECT
+from pyk.clients.config.security_options import SecurityOptions
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 INTRODUCTION = """\
@@ -41,9 +42,9 @@ def row(option: Option) -> str:
     return f"| `{option.name}` | {default} | {option.kind.describe()} | {doc} |\n"
 
 
-def section(title: str, config: type[ClientConfig], without: type[ClientConfig] | None) -> str:
+def section(title: str, config: type[SecurityOptions], without: type[SecurityOptions]) -> str:
     """Return the section of the options that only this client has."""
-    common = without.options() if without else {}
+    common = without.options() if without is not config else {}
     rows = [row(one) for name, one in config.options().items() if common.get(name) != one]
     return f"\n## {title}\n\n{HEAD}{''.join(rows)}"
 
@@ -60,7 +61,8 @@ def names_without_effect() -> str:
 def page() -> str:
     return (
         INTRODUCTION
-        + section("All clients", ClientConfig, None)
+        + section("All clients", ClientConfig, SecurityOptions)
+        + section("Security of all clients", SecurityOptions, SecurityOptions)
         + section("Producer", ProducerConfig, ClientConfig)
         + section("Consumer", ConsumerConfig, ClientConfig)
         + section("Admin", AdminConfig, ClientConfig)

@@ -70,6 +70,8 @@ class Received:
     at: float
     version: int
     message: Any
+    connection: int
+    """The number of the connection, in the order in which they were made."""
 
 
 @attrs.define
@@ -251,6 +253,7 @@ class _ServedConnection:
         self._protocol = ServerConnection(cluster.versions)
         self._frames: deque[bytes] = deque()
         self._is_waiting = False
+        self._number = sum(cluster.connection_counts.values())
         cluster.connection_counts[node_id] += 1
         cluster.open_connections.add(self)
 
@@ -272,7 +275,7 @@ class _ServedConnection:
             self.transport.write(self._protocol.respond(cast(Request, error.request), refusal))
             return
         now = asyncio.get_running_loop().time()
-        received = Received(self._node_id, now, request.version, request.body)
+        received = Received(self._node_id, now, request.version, request.body, self._number)
         self._cluster.received.append(received)
         answer = self._cluster.answer_to(request)
         if inspect.isawaitable(answer):

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         ProducerStats,
         RecordMetadata,
     )
+    from pyk.clients.security import Plain, Scram, Secret
     from pyk.clients.serialization import (
         Deserializer,
         DoubleDeserializer,
@@ -124,6 +125,7 @@ if TYPE_CHECKING:
         "PartitionHealth",
         "PartitionLag",
         "PartitionState",
+        "Plain",
         "PreparedTransaction",
         "Producer",
         "ProducerIdAndEpoch",
@@ -131,6 +133,8 @@ if TYPE_CHECKING:
         "ProducerStats",
         "RebalanceListener",
         "RecordMetadata",
+        "Scram",
+        "Secret",
         "Serializer",
         "StringDeserializer",
         "StringSerializer",
@@ -188,6 +192,7 @@ _HOMES = {
     "PartitionHealth": "consumer",
     "PartitionLag": "admin",
     "PartitionState": "consumer",
+    "Plain": "security",
     "PreparedTransaction": "producer",
     "Producer": "producer",
     "ProducerIdAndEpoch": "admin",
@@ -195,6 +200,8 @@ _HOMES = {
     "ProducerStats": "producer",
     "RebalanceListener": "consumer",
     "RecordMetadata": "producer",
+    "Scram": "security",
+    "Secret": "security",
     "Serializer": "serialization",
     "StringDeserializer": "serialization",
     "StringSerializer": "serialization",

@@ -16,12 +16,12 @@ import attrs
 from pyk.clients.config.java_names import has_twin, is_java_class, twin
 from pyk.clients.config.kafka_names import JAVA_CLASS, reason_without_effect
 from pyk.clients.config.names import explain_dotted, explain_unknown
-from pyk.clients.config.option import Option, option, options_of, required
+from pyk.clients.config.option import option, options_of, required
+from pyk.clients.config.security_options import OTHER_NAMES, SecurityOptions, implied_protocol
 from pyk.clients.config.values import (
     INT64_MAX,
     Integer,
     OneOf,
-    PlaintextOnly,
     ServerAddress,
     Servers,
     TextOr,
@@ -52,7 +52,7 @@ class Given:
 
 
 @attrs.frozen(kw_only=True)
-class ClientConfig:
+class ClientConfig(SecurityOptions):
     """The options that producers, consumers and admin clients share."""
 
     bootstrap_servers: tuple[ServerAddress, ...] = required(
@@ -61,9 +61,6 @@ class ClientConfig:
     )
     client_id: str = option(
         TextOr("pyk"), "pyk", "The name of the client in broker logs and quotas."
-    )
-    security_protocol: str = option(
-        PlaintextOnly(), "PLAINTEXT", "The protocol between client and brokers."
     )
     request_timeout_ms: int = option(
         Integer(minimum=1), 30_000, "How long to wait for the response to one request."
@@ -160,11 +157,6 @@ class ClientConfig:
         return f"<{type(client).__name__} {self.client_id!r} at {servers}>"
 
     @classmethod
-    def options(cls) -> dict[str, Option]:
-        """Return the options of this kind of client by name."""
-        return options_of(cls)
-
-    @classmethod
     def _build(cls, given: Iterable[Given]) -> Self:
         options, unused = cls._sort_out(given)
         if "bootstrap_servers" not in {one.name for one in options}:
@@ -176,8 +168,13 @@ class ClientConfig:
                 values[one.name] = table[one.name].kind.parse(one.value)
             except ValueError as error:
                 raise ConfigurationError(f"{one.written} {error}") from None
+        protocol = implied_protocol({one.written for one in options})
+        if protocol is not None:
+            values["security_protocol"] = protocol
         config = cls(**cls._completed(values))
         config._check()
+        reasons = [(one.written, config.reason_unused(one.name)) for one in options]
+        unused += [(written, reason) for written, reason in reasons if reason is not None]
         config._warn(values, unused)
         return config
 
@@ -208,8 +205,8 @@ class ClientConfig:
 
     @classmethod
     def _translated(cls, given: list[Given]) -> list[Given]:
-        """Return what was given with those names of Kafka replaced that mean an option of pyk."""
-        return given
+        """Return what was given with those names of others replaced that mean an option of pyk."""
+        return [attrs.evolve(one, name=OTHER_NAMES.get(one.name, one.name)) for one in given]
 
     @classmethod
     def _reason_without_effect(cls, name: str) -> str | None:
@@ -225,6 +222,8 @@ class ClientConfig:
 
     def _warn(self, given: Mapping[str, object], unused: list[tuple[str, str]]) -> None:
         """Log what the user should know of the options that were given."""
+        for warning in self.security_warnings():
+            log.warning("%s: %s", self._client_name(), warning)
         if not unused:
             return
         names: dict[str, list[str]] = {}
@@ -256,6 +255,8 @@ class ClientConfig:
 
     def _check(self) -> None:
         """Raise :class:`ConfigurationError` for options that do not go together."""
+        self.credentials()
+        self.tls_settings()
         for minimum, maximum in (
             ("retry_backoff_ms", "retry_backoff_max_ms"),
             ("reconnect_backoff_ms", "reconnect_backoff_max_ms"),

@@ -6,7 +6,11 @@ that a properties file that was written for Java configures pyk as well.
 
 from __future__ import annotations
 
-NO_TLS = "security_protocol is PLAINTEXT"
+STORES = "the contents of a file tell its format"
+VERSIONS = "ssl_enabled_protocols has the versions"
+OPENSSL = "TLS is that of Python and OpenSSL"
+KERBEROS = "for Kerberos, which this release does not have"
+OAUTH = "for tokens that are fetched, which this release does not do"
 METRICS = "pyk has no metric reporters; call stats()"
 BUFFERS = "the operating system sizes the buffers of sockets"
 JAVA_CLASS = "names a Java class, which Python cannot run"
@@ -20,7 +24,8 @@ _NAMES = {
         metrics.recording.level metrics.sample.window.ms""",
     "pyk sends no metrics to brokers": "enable.metrics.push",
     "pyk takes values literally and replaces no ${…}": "config.providers",
-    JAVA_CLASS: "interceptor.classes security.providers",
+    JAVA_CLASS: """interceptor.classes sasl.client.callback.handler.class
+        sasl.login.callback.handler.class sasl.login.class security.providers""",
     "pyk asks brokers, not controllers": "bootstrap.controllers",
     "group_protocol is classic": "group.remote.assignor",
     SHARE_GROUPS: "share.acknowledgement.mode share.acquire.mode",
@@ -33,20 +38,31 @@ _NAMES = {
     "a record is retried until delivery_timeout_ms is over, a call until the timeout of the call": (
         "retries"
     ),
-    NO_TLS: """
-        sasl.client.callback.handler.class sasl.jaas.config
-        sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin sasl.kerberos.service.name
-        sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor
-        sasl.login.callback.handler.class sasl.login.class sasl.login.connect.timeout.ms
-        sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds
-        sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor
-        sasl.login.refresh.window.jitter sasl.login.retry.backoff.max.ms
-        sasl.login.retry.backoff.ms sasl.mechanism
+    STORES: """
+        ssl.keystore.type ssl.truststore.type
+        """,
+    VERSIONS: """
+        ssl.protocol
+        """,
+    OPENSSL: """
+        ssl.engine.factory.class ssl.keymanager.algorithm ssl.provider
+        ssl.secure.random.implementation ssl.trustmanager.algorithm
+        """,
+    KERBEROS: """
+        sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin
+        sasl.kerberos.service.name sasl.kerberos.ticket.renew.jitter
+        sasl.kerberos.ticket.renew.window.factor
+        """,
+    OAUTH: """
+        sasl.login.connect.timeout.ms sasl.login.read.timeout.ms
+        sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds
+        sasl.login.refresh.window.factor sasl.login.refresh.window.jitter
+        sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms
         sasl.oauthbearer.assertion.algorithm sasl.oauthbearer.assertion.claim.aud
         sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss
-        sasl.oauthbearer.assertion.claim.jti.include sasl.oauthbearer.assertion.claim.nbf.seconds
-        sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.file
-        sasl.oauthbearer.assertion.private.key.file
+        sasl.oauthbearer.assertion.claim.jti.include
+        sasl.oauthbearer.assertion.claim.nbf.seconds sasl.oauthbearer.assertion.claim.sub
+        sasl.oauthbearer.assertion.file sasl.oauthbearer.assertion.private.key.file
         sasl.oauthbearer.assertion.private.key.passphrase
         sasl.oauthbearer.assertion.template.file
         sasl.oauthbearer.client.credentials.client.id
@@ -57,14 +73,8 @@ _NAMES = {
         sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
         sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
         sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class
-        sasl.oauthbearer.scope sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
-        sasl.oauthbearer.token.endpoint.url
-        ssl.cipher.suites ssl.enabled.protocols ssl.endpoint.identification.algorithm
-        ssl.engine.factory.class ssl.key.password ssl.keymanager.algorithm
-        ssl.keystore.certificate.chain ssl.keystore.key ssl.keystore.location
-        ssl.keystore.password ssl.keystore.type ssl.protocol ssl.provider
-        ssl.secure.random.implementation ssl.trustmanager.algorithm ssl.truststore.certificates
-        ssl.truststore.location ssl.truststore.password ssl.truststore.type
+        sasl.oauthbearer.scope sasl.oauthbearer.scope.claim.name
+        sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url
         """,
 }
 

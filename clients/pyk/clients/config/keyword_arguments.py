@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypedDict
 
+from pyk.clients.config.security_values import PathLike
 from pyk.clients.payload import Deserializer, Serializer
+from pyk.clients.security.exchange import Credentials
+from pyk.clients.security.secret import Secret
 
 
 class ClientOptions(TypedDict, total=False):
     """Options of every client."""
 
     client_id: str
-    security_protocol: Literal["PLAINTEXT"]
     request_timeout_ms: int
     retry_backoff_ms: int
     retry_backoff_max_ms: int
@@ -29,6 +31,29 @@ class ClientOptions(TypedDict, total=False):
     metadata_recovery_strategy: Literal["rebootstrap", "none"]
     metadata_recovery_rebootstrap_trigger_ms: int
     max_response_bytes: int
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+    auth: Credentials | None
+    sasl_mechanism: (
+        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM"]
+        | None
+    )
+    sasl_username: str | None
+    sasl_password: str | Secret | None
+    sasl_jaas_config: str | Secret | None
+    ssl_context: Any
+    ssl_cafile: str | PathLike | None
+    ssl_truststore_certificates: str | None
+    ssl_truststore_password: str | Secret | None
+    ssl_certfile: str | PathLike | None
+    ssl_keyfile: str | PathLike | None
+    ssl_keystore_certificate_chain: str | None
+    ssl_keystore_key: str | Secret | None
+    ssl_keystore_password: str | Secret | None
+    ssl_key_password: str | Secret | None
+    ssl_crlfile: str | PathLike | None
+    ssl_endpoint_identification_algorithm: Literal["https", ""]
+    ssl_enabled_protocols: str | Sequence[str]
+    ssl_cipher_suites: str | Sequence[str] | None
 
 
 class AdminOptions(ClientOptions, total=False):

@@ -28,8 +28,13 @@ ALIASES = {
     "queue_buffering_max_ms": "linger_ms",
     "rebalance_timeout_ms": "max_poll_interval_ms",
     "request_required_acks": "acks",
+    "sasl_mechanisms": "sasl_mechanism",
     "servers": "bootstrap_servers",
     "socket_timeout_ms": "request_timeout_ms",
+    "ssl_ca_location": "ssl_cafile",
+    "ssl_certificate_location": "ssl_certfile",
+    "ssl_ciphers": "ssl_cipher_suites",
+    "ssl_key_location": "ssl_keyfile",
     "topic_metadata_refresh_interval_ms": "metadata_max_age_ms",
     "value_serialiser": "value_serializer",
 }
@@ -45,13 +50,14 @@ NEEDLESS = {
     "message_send_max_retries": "a record is retried until delivery_timeout_ms is over",
     "on_delivery": "it is an argument of send, record by record",
     "stats_cb": "call stats()",
+    "ssl_check_hostname": "give ssl_endpoint_identification_algorithm='' to check no host names",
     "statistics_interval_ms": "call stats()",
     "topic": "a consumer takes topics=, send takes a topic",
 }
 
 # What kafka-python and aiokafka call options that this release does not have: "did you mean" would
 # not help.
-NOT_THERE_YET = ("sasl_plain_", "sasl_oauth_", "sasl_kerberos_", "ssl_", "interceptors")
+NOT_THERE_YET = ("sasl_oauth_", "sasl_kerberos_", "interceptors")
 
 
 def explain_unknown(name: str, known: Collection[str]) -> str:

@@ -118,6 +118,7 @@ class ProducerConfig(ClientConfig):
     @classmethod
     def _translated(cls, given: list[Given]) -> list[Given]:
         """Take Kafka's level of the chosen codec (KIP-390) for ``compression_level``."""
+        given = super()._translated(given)
         names = {one.name: one for one in given}
         codec = names.get("compression_type")
         level = names.get(f"compression_{str(codec and codec.value).strip().lower()}_level")

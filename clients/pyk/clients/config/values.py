@@ -16,7 +16,7 @@ INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 HOST_MAX_LENGTH = 255
 PORTS = range(1, 65536)
-PROTOCOL = "PLAINTEXT"
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """Kafka allows the name of a listener's security protocol in front of an address."""
 JAVA_ASSIGNORS = {
     f"org.apache.kafka.clients.consumer.{name}Assignor": protocol
@@ -149,8 +149,12 @@ class OneOf:
     """One of a few words; capitals do not matter."""
 
     words: tuple[str, ...]
+    is_optional: bool = False
+    """Whether None is taken, too."""
 
-    def parse(self, given: object) -> str:
+    def parse(self, given: object) -> str | None:
+        if given is None and self.is_optional:
+            return None
         for word in self.words:
             if isinstance(given, str) and word.lower() == given.strip().lower():
                 return word
@@ -158,19 +162,6 @@ class OneOf:
 
     def describe(self) -> str:
         return " or ".join(repr(word) for word in self.words)
-
-
-@attrs.frozen
-class PlaintextOnly:
-    """The only security protocol of this release."""
-
-    def parse(self, given: object) -> str:
-        if isinstance(given, str) and given.strip().upper() == PROTOCOL:
-            return PROTOCOL
-        raise ValueError(f"is {given!r}, but this release supports PLAINTEXT only, not TLS or SASL")
-
-    def describe(self) -> str:
-        return "'PLAINTEXT'"
 
 
 @attrs.frozen
@@ -199,6 +190,14 @@ class TextList:
 
     def describe(self) -> str:
         return "a sequence of str, or one str with commas"
+
+
+@attrs.frozen
+class OptionalTextList(TextList):
+    """Several str, or None; an empty str, which is Kafka's default, is None."""
+
+    def parse(self, given: object) -> tuple[str, ...] | None:  # type: ignore[override]
+        return None if given in (None, "") else super().parse(given)
 
 
 @attrs.frozen
@@ -260,7 +259,7 @@ class Servers:
 
     def _server(self, text: str) -> ServerAddress:
         protocol, separator, rest = text.rpartition("://")
-        if separator and protocol != PROTOCOL:
+        if separator and protocol not in PROTOCOLS:
             raise ValueError(f"has {text!r}; write {rest!r}, without {protocol + separator!r}")
         text = rest
         host, colon, port = text.rpartition(":")

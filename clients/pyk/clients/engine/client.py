@@ -76,7 +76,7 @@ class Client(RequestPath):
             config,
             self.clock,
             self.random,
-            Dialer(config, self.clock, self._network),
+            Dialer(config, self.clock, self._network, self.random),
             self.supervisor,
             ConnectLimiter(),
         )
@@ -99,7 +99,8 @@ class Client(RequestPath):
     async def start(self, timeout: float | None = None) -> None:
         """Connect to one of the bootstrap servers and get metadata of the cluster.
 
-        Raises :class:`BootstrapError`, which says for every address how far it came, as soon as all
+        Raises :class:`AuthenticationError` if one side does not accept the other, and
+        :class:`BootstrapError`, which says for every address how far it came, as soon as all
         of them have failed, at the latest after ``timeout`` seconds (``request_timeout_ms``).
         """
         seconds = checked_timeout(timeout)

@@ -144,6 +144,8 @@ class Connection:
         self.last_used = clock.now()
         self.throttled_until = 0.0
         self.was_of_use = False
+        self.authenticate_at = NEVER
+        """When its session should be authenticated again (KIP-368)."""
         self.on_first_response: Callable[[], None] | None = None
         self.on_end: Callable[[Connection], None] | None = None
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()

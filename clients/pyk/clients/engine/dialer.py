@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random as randomness
+import ssl
 
 import attrs
 
 from pyk.clients.config import ClientConfig
 from pyk.clients.engine import open_files
+from pyk.clients.engine.authenticator import Authenticator
 from pyk.clients.engine.connection import NEVER, Connection, new_pending
 from pyk.clients.engine.metadata import Node
 from pyk.clients.errors import (
+    AuthenticationError,
     ConnectionAttempt,
     KafkaError,
     MalformedResponseError,
     NodeDisconnectedError,
     NodeUnavailableError,
+    SslAuthenticationError,
     Stage,
     error_for,
 )
+from pyk.clients.security.tls import TlsContexts
+from pyk.clients.security.tls_failures import CLOSED_HINT, TlsFailure, explain_tls
+from pyk.clients.security.tls_settings import server_name
 from pyk.protocol.errors import ErrorCode
 from pyk.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from pyk.protocol.negotiation import PeerVersions, downgraded_api_versions
 from pyk.protocol.version import __version__
 from pyk.protocol.versions import ALL_VERSIONS
 from pyk.runtime.clock import Clock
-from pyk.runtime.network import Address, Network
+from pyk.runtime.network import Address, ClientTls, Network
 
 log = logging.getLogger(__name__)
 
@@ -50,19 +58,30 @@ class Progress:
 
 
 class Dialer:
-    """Makes connections: resolve the name, connect to one of its addresses, ask for ApiVersions."""
+    """Makes connections: resolve the name, connect to an address, ask for ApiVersions, log in.
 
-    def __init__(self, config: ClientConfig, clock: Clock, network: Network) -> None:
+    Raises :class:`ConfigurationError` for files of certificates that cannot be used.
+    """
+
+    def __init__(
+        self, config: ClientConfig, clock: Clock, network: Network, random: randomness.Random
+    ) -> None:
+        credentials, tls = config.credentials(), config.tls_settings()
+        self.authenticator = None
+        if credentials is not None:
+            self.authenticator = Authenticator(credentials, clock, random)
+        self._tls = None if tls is None else TlsContexts(tls)
         self._config = config
         self._clock = clock
         self._network = network
         self._last_good: dict[str, Address] = {}
 
     async def dial(self, node: Node, timeout: float, progress: Progress) -> Connection:
-        """Return a connection to a node, whose versions are known.
+        """Return a connection to a node, whose versions are known, and that is logged in.
 
         ``timeout`` is in seconds for each step of each address. ``progress`` follows the attempt.
-        Raises :class:`NodeUnavailableError` with what happened at each address.
+        Raises :class:`NodeUnavailableError` with what happened at each address, and
+        :class:`AuthenticationError` if one side does not accept the other.
         """
         attempts: list[ConnectionAttempt] = []
         for address in await self._addresses(node, timeout, progress, attempts):
@@ -70,8 +89,15 @@ class Dialer:
             try:
                 async with asyncio.timeout(timeout):
                     connection = await self._connect(node, address, progress)
+            except AuthenticationError:
+                raise
             except (KafkaError, OSError, ValueError) as error:
-                attempts.append(explained(progress, error, timeout))
+                failed = explained(progress, error, timeout)
+                failure = _tls_failure(error)
+                if failure is not None and failure.is_refusal:
+                    text = f"cannot connect to {node}: {failed.failure}"
+                    raise SslAuthenticationError(text, node_id=node.node_id) from error
+                attempts.append(failed)
                 continue
             self._last_good[node.host] = address
             log.debug("Connected to %s", node)
@@ -109,13 +135,26 @@ class Dialer:
             max_response_bytes=self._config.max_response_bytes,
         )
         try:
-            await self._network.connect(lambda: connection.transport, address)
+            tls = self._tls_for(node, progress)
+            await self._network.connect(lambda: connection.transport, address, tls)
             progress.stage = Stage.API_VERSIONS
             connection.versions = await self._negotiate(connection)
+            if self.authenticator is not None:
+                progress.stage = Stage.SASL
+                await self.authenticator.authenticate(connection)
         except BaseException:
             connection.abort(NodeUnavailableError(f"gave up connecting to {node}"))
             raise
         return connection
+
+    def _tls_for(self, node: Node, progress: Progress) -> ClientTls | None:
+        if self._tls is None:
+            return None
+
+        def begun() -> None:
+            progress.stage = Stage.TLS
+
+        return ClientTls(self._tls.current(), server_name(node.host), begun)
 
     async def _negotiate(self, connection: Connection) -> PeerVersions:
         """Ask for the API versions of the broker; retry with version 0 if it refuses ours."""
@@ -159,6 +198,12 @@ def explained(progress: Progress, error: Exception, timeout: float) -> Connectio
         return progress.failed("the program is ending, so no name can be looked up", "")
     if isinstance(error, ConnectionRefusedError):
         return progress.failed("connection refused", "is the broker up, and the port right?")
+    failure = _tls_failure(error)
+    if failure is not None:
+        progress.stage = Stage.TLS
+        return progress.failed(failure.cause, failure.hint)
+    if progress.stage is Stage.TLS and isinstance(error, ConnectionError):
+        return progress.failed("it closed the connection during the handshake", CLOSED_HINT)
     cause = error.strerror if isinstance(error, OSError) else None
     if open_files.are_too_many(error):
         hint = open_files.HINT
@@ -172,6 +217,20 @@ def explained(progress: Progress, error: Exception, timeout: float) -> Connectio
     return progress.failed(text.removeprefix(f"{progress.server} "), hint)
 
 
+def _tls_failure(error: Exception) -> TlsFailure | None:
+    """Return what is known of a failure of TLS; None if it was another one.
+
+    A server may refuse the client's certificate after the handshake: then the error of TLS is the
+    cause of a lost connection.
+    """
+    found = error if isinstance(error, ssl.SSLError) else error.__cause__
+    if isinstance(found, ssl.SSLCertVerificationError):
+        return explain_tls(found.reason, found.verify_code, found.verify_message)
+    if isinstance(found, ssl.SSLError) and not isinstance(found, ssl.SSLEOFError):
+        return explain_tls(found.reason, None, "")
+    return None
+
+
 ADVERTISED = (
     "; the broker itself names this address: if clients cannot reach it, correct the broker's "
     "advertised.listeners"
@@ -180,6 +239,8 @@ ADVERTISED = (
 SILENCE = {
     Stage.DNS: "the name server does not answer",
     Stage.TCP: "a firewall drops packets, or the address is wrong",
+    Stage.TLS: "it does not answer the TLS handshake: is it a TLS listener?",
+    Stage.SASL: "the broker is overloaded, or what checks its users does not answer",
     Stage.API_VERSIONS: "it accepts connections but does not answer: is it a Kafka broker?",
     Stage.METADATA: "the broker is overloaded, or still starting",
 }

@@ -21,6 +21,7 @@ from pyk.clients.engine.node_connection import Environment
 from pyk.clients.engine.race import NoResponseError
 from pyk.clients.engine.topic_interest import TopicInterest
 from pyk.clients.errors import (
+    AuthenticationError,
     BootstrapError,
     KafkaError,
     KafkaTimeoutError,
@@ -101,7 +102,8 @@ class MetadataKeeper:
     async def updated(self, since_version: int, deadline: float) -> MetadataImage:
         """Return an image that is newer than a version; raise :class:`KafkaTimeoutError`.
 
-        Raises what :meth:`fail` was told, if no image will come.
+        Raises what :meth:`fail` was told, if no image will come, and :class:`AuthenticationError`
+        if a broker does not let the client in.
         """
         if self._failure is not None:
             raise copy_to_raise(self._failure)
@@ -118,6 +120,9 @@ class MetadataKeeper:
     def fail(self, error: KafkaError) -> None:
         """Tell all waiters, and those to come, that no image will come."""
         self._failure = error
+        self._tell_waiters(error)
+
+    def _tell_waiters(self, error: KafkaError) -> None:
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_exception(copy_to_raise(error))
@@ -135,7 +140,8 @@ class MetadataKeeper:
     async def bootstrap(self, timeout: float) -> None:
         """Get the first image from one of the bootstrap servers; ask all of them if need be.
 
-        Raises :class:`BootstrapError`, as soon as all have failed or when the time is over.
+        Raises :class:`BootstrapError`, as soon as all have failed or when the time is over, and
+        :class:`AuthenticationError` if one side does not accept the other.
         """
         errors: list[KafkaError] = []
         self._refresh.asked()
@@ -148,6 +154,9 @@ class MetadataKeeper:
             pass
         else:
             return
+        refused = next((one for one in errors if isinstance(one, AuthenticationError)), None)
+        if refused is not None:
+            raise refused
         raise BootstrapError(
             "none of the bootstrap servers led to the cluster",
             attempts=self._source.attempts(errors, timeout),
@@ -162,6 +171,8 @@ class MetadataKeeper:
                 self._accept(await self._ask_anybody())
             except KafkaError as error:
                 self.last_error = error
+                if isinstance(error, AuthenticationError):
+                    self._tell_waiters(error)  # time alone will not mend it
                 # Once a failure, not once an attempt: an outage would fill the log.
                 level = logging.DEBUG if self._refresh.failing_since else logging.WARNING
                 log.log(level, "Could not get metadata, will try again: %s", error)

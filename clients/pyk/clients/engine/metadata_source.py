@@ -15,12 +15,14 @@ from pyk.clients.engine.node_connection import Environment
 from pyk.clients.engine.race import first_response
 from pyk.clients.engine.topic_interest import TopicInterest
 from pyk.clients.errors import (
+    AuthenticationError,
     BrokerNotAvailableError,
     ConnectionAttempt,
     KafkaError,
     MalformedResponseError,
     NodeDisconnectedError,
     NodeUnavailableError,
+    SslAuthenticationError,
     Stage,
     error_for,
 )
@@ -35,7 +37,9 @@ from pyk.protocol.versions import ALL_VERSIONS
 FIRST_VERSION_THAT_MAY_NOT_CREATE = 4
 # How long one server may be silent before the next is asked as well.
 HEAD_START = 0.5
-CUT_OFF = "a listener that requires SASL closes connections like this"
+CUT_OFF = (
+    "a listener that requires SASL closes connections like this: give security_protocol and auth="
+)
 
 
 class MetadataSource:
@@ -63,14 +67,19 @@ class MetadataSource:
         self._has_partitions = has_partitions
 
     async def ask_nodes(self) -> MetadataUpdate:
-        """Return what the first node that answers says; raise :class:`NoResponseError`."""
-        return await first_response(self._pool.candidates(), self._ask, HEAD_START)
+        """Return what the first node that answers says; raise :class:`NoResponseError`.
+
+        Raises :class:`AuthenticationError` if a node refuses the client's credentials.
+        """
+        return await first_response(
+            self._pool.candidates(), self._ask, HEAD_START, is_final=_refuses_credentials
+        )
 
     async def ask_bootstrap_servers(self) -> MetadataUpdate:
         """Return what the first bootstrap server that answers says; raise as :meth:`ask_nodes`."""
         servers = list(self._pool.bootstrap_nodes)
         self._shared.random.shuffle(servers)
-        return await first_response(servers, self._ask, HEAD_START)
+        return await first_response(servers, self._ask, HEAD_START, is_final=_refuses_credentials)
 
     def attempts(self, errors: list[KafkaError], timeout: float) -> list[ConnectionAttempt]:
         """Return how far each bootstrap server came, in the order of the configuration."""
@@ -139,6 +148,12 @@ class MetadataSource:
             raise MalformedResponseError(
                 f"{connection.node} sent invalid metadata: {error}", node_id=node_id
             ) from error
+
+
+def _refuses_credentials(error: KafkaError) -> bool:
+    """Return whether all nodes would refuse the client like this: the credentials are the same."""
+    is_about_certificate = isinstance(error, SslAuthenticationError)
+    return isinstance(error, AuthenticationError) and not is_about_certificate
 
 
 def _question_for(topics: Collection[str] | None, *, may_create: bool = False) -> VersionedRequest:

@@ -23,8 +23,9 @@ from pyk.clients.engine.connection import (
 from pyk.clients.engine.dialer import Dialer, Progress
 from pyk.clients.engine.metadata import Node
 from pyk.clients.engine.reachability import Reachability
-from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect
+from pyk.clients.engine.reconnect import ConnectLimiter, Reconnect, Refusals
 from pyk.clients.errors import (
+    AuthenticationError,
     ClosedError,
     KafkaError,
     MalformedResponseError,
@@ -59,6 +60,7 @@ class Environment:
     supervisor: Supervisor
     limiter: ConnectLimiter
     reachability: Reachability = attrs.Factory(Reachability)
+    refusals: Refusals = attrs.Factory(Refusals)
 
 
 class NodeConnection:
@@ -251,7 +253,7 @@ class NodeConnection:
         self._throttle_timer = None
         self._proceed()
 
-    def _fail_waiting(self, error: ClosedError | NodeUnavailableError) -> None:
+    def _fail_waiting(self, error: KafkaError) -> None:
         while self._waiting:
             self._waiting.popleft().fail(copy_to_raise(error))
 
@@ -273,6 +275,7 @@ class NodeConnection:
             while self._waiting and self._connection is None:
                 await asyncio.sleep(reconnect.due_in(shared.clock.now()))
                 await asyncio.sleep(shared.limiter.due_in(shared.clock.now()))
+                await asyncio.sleep(shared.refusals.due_in(shared.clock.now()))
                 self.progress = Progress(f"{self.node.host}:{self.node.port}")
                 timeout = reconnect.setup_timeout_for(shared.random.random())
                 try:
@@ -281,12 +284,17 @@ class NodeConnection:
                     reconnect.failed(shared.clock.now(), shared.random.random())
                     self._tell_unreachable(error)
                     self._fail_waiting(error)
+                except AuthenticationError as error:
+                    shared.refusals.refused(shared.clock.now())
+                    reconnect.failed(shared.clock.now(), shared.random.random())
+                    self._tell_unreachable(error)
+                    self._fail_waiting(error)
                 else:
                     self._take(connection)
         finally:
             self._connecting = None
 
-    def _tell_unreachable(self, error: NodeUnavailableError) -> None:
+    def _tell_unreachable(self, error: KafkaError) -> None:
         """Record that the node cannot be reached, and log that now and then."""
         now, node_id = self._now(), self.node.node_id
         is_told = node_id >= 0 and self._shared.reachability.failed(node_id, error, now)

@@ -28,7 +28,10 @@ def explain(error: FrameSizeError) -> str:
 def recognise(first_bytes: bytes) -> str:
     """Return in plain words what a peer seems to be, empty if nothing is recognised."""
     if first_bytes.startswith((TLS_ALERT, TLS_HANDSHAKE)):
-        return "it speaks TLS: this is a broker's SSL listener, or another TLS server"
+        return (
+            "it speaks TLS: this is a broker's SSL listener, or another TLS server; give "
+            "security_protocol='SSL' or 'SASL_SSL'"
+        )
     if first_bytes.startswith(b"HTTP/") or first_bytes[:5].lower() in HTML:
         return "it speaks HTTP: this is a web server, not a Kafka broker"
     if first_bytes.startswith(b"SSH-"):

@@ -22,14 +22,18 @@ class NoResponseError(Exception):
 
 
 async def first_response(
-    candidates: Iterable[C], ask: Callable[[C], Awaitable[R]], head_start: float
+    candidates: Iterable[C],
+    ask: Callable[[C], Awaitable[R]],
+    head_start: float,
+    is_final: Callable[[KafkaError], bool] = lambda _: False,
 ) -> R:
     """Return the first response that any candidate gives.
 
     They are asked in their order, each ``head_start`` seconds after the one before, or at once when
     all before have failed: one that is silent costs that long, not its whole time-out (RFC 8305
     does so for addresses). Raises :class:`NoResponseError`; only a :class:`KafkaError` is a failure
-    to respond, all else is raised as it is.
+    to respond, all else is raised as it is; so is an error that ``is_final``, which any other
+    candidate would answer with, too.
     """
     waiting = deque(candidates)
     asked: list[asyncio.Task[R]] = []
@@ -48,6 +52,9 @@ async def first_response(
             responses = [task.result() for task in done if not _failed(task, errors)]
             if responses:
                 return responses[0]
+            final = next(filter(is_final, errors), None)
+            if final is not None:
+                raise final
         raise NoResponseError(errors)
     finally:
         for task in asked:

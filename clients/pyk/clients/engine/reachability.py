@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import attrs
 
-from pyk.clients.errors import NodeUnavailableError
+from pyk.clients.errors import KafkaError
 
 # How often the same failure is reported while it lasts.
 TOLD_EVERY_SECONDS = 60.0
@@ -19,7 +19,7 @@ class UnreachableNode:
     node_id: int
     since: float
     """Seconds of the client's clock at the first failure in a row."""
-    error: NodeUnavailableError
+    error: KafkaError
     """The last failure: the address, and how far each attempt came."""
 
     def told(self, now: float) -> str:
@@ -34,7 +34,7 @@ class Reachability:
     _unreachable: dict[int, UnreachableNode] = attrs.Factory(dict)
     _told_at: dict[int, float] = attrs.Factory(dict)
 
-    def failed(self, node_id: int, error: NodeUnavailableError, now: float) -> bool:
+    def failed(self, node_id: int, error: KafkaError, now: float) -> bool:
         """Record that connecting to a node failed; return whether to report it now."""
         known = self._unreachable.get(node_id)
         since = now if known is None else known.since

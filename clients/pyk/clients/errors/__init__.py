@@ -2,7 +2,7 @@
 
     KafkaError                          .code .retriable .fatal .txn_requires_abort .definite
     ├── BrokerError                     an answer of a broker: one class per Kafka error code
-    │   ├── AuthenticationError         SaslAuthenticationFailedError, …
+    │   ├── AuthenticationError         SaslAuthenticationFailedError, SslAuthenticationError, …
     │   ├── AuthorizationError          TopicAuthorizationFailedError, …
     │   ├── UnknownTopicOrPartitionError, NotLeaderOrFollowerError, …
     │   ├── OffsetOutOfRangeError
@@ -201,6 +201,7 @@ from pyk.clients.errors.security import (
     PrincipalDeserializationFailureError,
     SaslAuthenticationFailedError,
     SecurityDisabledError,
+    SslAuthenticationError,
     TopicAuthorizationFailedError,
     TransactionalIdAuthorizationFailedError,
     UnacceptableCredentialError,
@@ -348,6 +349,7 @@ __all__ = [
     "ShareSessionLimitReachedError",
     "ShareSessionNotFoundError",
     "SnapshotNotFoundError",
+    "SslAuthenticationError",
     "Stage",
     "StaleBrokerEpochError",
     "StaleControllerEpochError",

@@ -69,7 +69,9 @@ class Stage(enum.Enum):
 
     DNS = "DNS"
     TCP = "TCP"
+    TLS = "TLS"
     API_VERSIONS = "ApiVersions"
+    SASL = "SASL"
     METADATA = "Metadata"
 
 

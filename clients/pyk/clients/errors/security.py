@@ -15,6 +15,12 @@ class AuthenticationError(BrokerError):
     """Who the client said it is, None if that is not known."""
 
 
+class SslAuthenticationError(AuthenticationError):
+    """One side does not accept the certificate of the other, or the lack of one."""
+
+    fatal = True
+
+
 class AuthorizationError(BrokerError):
     """The client may not do this."""
 

@@ -24,12 +24,13 @@ from collections.abc import Callable
 
 from pyk.runtime.network.links import Link, Links
 from pyk.runtime.network.memory_transport import MemoryTransport, Observer
-from pyk.runtime.network.system import Address, ProtocolFactory
+from pyk.runtime.network.system import Address, ClientTls, ProtocolFactory
 
 LOCALHOST = "localhost"
 FIRST_FREE_PORT = 49152
 # How often a SYN that is not answered is sent again: what Linux (since 6.5) and macOS begin with.
 SYN_RETRY_SECONDS = 1.0
+NO_TLS = "this network is in memory and has no TLS"
 OTHER_LOOP = (
     "this network is in memory and works within one event loop; a blocking client has a loop of "
     "its own: use its asyncio twin"
@@ -60,8 +61,10 @@ class MemoryNetwork(Links):
     async def resolve(self, host: str, port: int) -> list[Address]:
         return [Address(host, port)]
 
-    async def connect(self, factory: ProtocolFactory, address: Address) -> asyncio.BufferedProtocol:
-        return await self.host(LOCALHOST).connect(factory, address)
+    async def connect(
+        self, factory: ProtocolFactory, address: Address, tls: ClientTls | None = None
+    ) -> asyncio.BufferedProtocol:
+        return await self.host(LOCALHOST).connect(factory, address, tls)
 
     async def listen(self, factory: ProtocolFactory, host: str, port: int) -> MemoryListener:
         return await self.host(host).listen(factory, host, port)
@@ -107,8 +110,15 @@ class MemoryHost:
     async def resolve(self, host: str, port: int) -> list[Address]:
         return await self._network.resolve(host, port)
 
-    async def connect(self, factory: ProtocolFactory, address: Address) -> asyncio.BufferedProtocol:
-        """Connect from this host. While no packet gets through, TCP tries again, and this waits."""
+    async def connect(
+        self, factory: ProtocolFactory, address: Address, tls: ClientTls | None = None
+    ) -> asyncio.BufferedProtocol:
+        """Connect from this host. While no packet gets through, TCP tries again, and this waits.
+
+        There is no TLS in memory: a connection that should have it is refused.
+        """
+        if tls is not None:
+            raise OSError(NO_TLS)
         end, listeners = (address.host, address.port), self._network._listeners
         if end in listeners and listeners[end].loop is not asyncio.get_running_loop():
             raise OSError(OTHER_LOOP)

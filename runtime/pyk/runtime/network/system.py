@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 import sys
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -30,6 +31,17 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+@slotted.frozen
+class ClientTls:
+    """Encrypt a connection that a client makes."""
+
+    context: ssl.SSLContext
+    server_name: str
+    """What the certificate of the server must name: a host name or an address."""
+    begun: Callable[[], object]
+    """Called when the handshake begins, once the connection is there."""
+
+
 class Listener(Protocol):
     """An open port."""
 
@@ -47,8 +59,14 @@ class Network(Protocol):
     async def resolve(self, host: str, port: int) -> list[Address]:
         """Return a name's addresses in the order to try them; raise ``OSError`` if none."""
 
-    async def connect(self, factory: ProtocolFactory, address: Address) -> asyncio.BufferedProtocol:
-        """Connect, and return the connected protocol made by ``factory``; raise ``OSError``."""
+    async def connect(
+        self, factory: ProtocolFactory, address: Address, tls: ClientTls | None = None
+    ) -> asyncio.BufferedProtocol:
+        """Connect, and return the connected protocol made by ``factory``; raise ``OSError``.
+
+        With ``tls``, the handshake is complete; what fails in it raises ``ssl.SSLError`` or
+        another ``OSError``.
+        """
 
     async def listen(self, factory: ProtocolFactory, host: str, port: int) -> Listener:
         """Accept connections on a port (0: a free one), each with a protocol by ``factory``."""
@@ -56,6 +74,8 @@ class Network(Protocol):
 
 BACKLOG = 1024
 """A large one: a test that opens thousands of connections at once is a user too."""
+TLS_SHUTDOWN_SECONDS = 1.0
+"""How long a peer may take to confirm the end of TLS before the connection is cut."""
 ACCEPTS_PER_TURN = 64
 ACCEPT_RETRY_SECONDS = 0.5
 ACCEPT_LOG_SECONDS = 10.0
@@ -155,7 +175,9 @@ class SystemNetwork:
             )
         )
 
-    async def connect(self, factory: ProtocolFactory, address: Address) -> asyncio.BufferedProtocol:
+    async def connect(
+        self, factory: ProtocolFactory, address: Address, tls: ClientTls | None = None
+    ) -> asyncio.BufferedProtocol:
         connection = socket.socket(address.family, socket.SOCK_STREAM)
         try:
             connection.setblocking(False)
@@ -163,7 +185,9 @@ class SystemNetwork:
             loop = asyncio.get_running_loop()
             await loop.sock_connect(connection, (address.host, address.port))
             protocol = factory()
-            if isinstance(protocol, FrameTransport) and _keeps_watching_sockets(loop):
+            if tls is not None:
+                await _begin_tls(loop, protocol, connection, tls)
+            elif isinstance(protocol, FrameTransport) and _keeps_watching_sockets(loop):
                 SocketTransport(connection, protocol).begin()
             else:
                 await loop.create_connection(lambda: protocol, sock=connection)
@@ -185,6 +209,26 @@ class SystemNetwork:
                 listening.close()
             raise
         return SystemListener(sockets, factory)
+
+
+async def _begin_tls(
+    loop: asyncio.AbstractEventLoop,
+    protocol: asyncio.BufferedProtocol,
+    connection: socket.socket,
+    tls: ClientTls,
+) -> None:
+    """Make the handshake, and give the protocol a transport that encrypts.
+
+    It is asyncio's: what costs is the cipher (docs/decisions/0011).
+    """
+    tls.begun()
+    await loop.create_connection(
+        lambda: protocol,
+        sock=connection,
+        ssl=tls.context,
+        server_hostname=tls.server_name,
+        ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS,
+    )
 
 
 def _keeps_watching_sockets(loop: asyncio.AbstractEventLoop) -> bool:

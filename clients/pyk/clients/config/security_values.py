@@ -1,0 +1,103 @@
+"""The kinds of values that options of security take. No message repeats what may be secret."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import attrs
+
+from pyk.clients.config.values import items_of
+from pyk.clients.security.exchange import Credentials
+from pyk.clients.security.secret import Secret
+
+TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
+OLD_TLS_VERSIONS = ("SSLv2", "SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
+
+
+@attrs.frozen
+class SecretText:
+    """A str that is never shown, or None."""
+
+    def parse(self, given: object) -> Secret | None:
+        if given is None or isinstance(given, Secret):
+            return given
+        if not isinstance(given, str):
+            raise ValueError(f"must be a str, not {type(given).__name__}")
+        return Secret(given) if given else None
+
+    def describe(self) -> str:
+        return "str; it is never shown"
+
+
+@runtime_checkable
+class PathLike(Protocol):
+    """A path as an object, such as :class:`pathlib.Path`."""
+
+    def __fspath__(self) -> str: ...
+
+
+@attrs.frozen
+class FilePath:
+    """The path of a file, or None."""
+
+    def parse(self, given: object) -> str | None:
+        if given in (None, ""):
+            return None
+        path = given.__fspath__() if isinstance(given, PathLike) else given
+        if not isinstance(path, str):
+            raise ValueError(f"must be the path of a file, not {type(path).__name__}")
+        if "-----BEGIN" in path:
+            raise ValueError("must be the path of a file, not its contents")
+        return path
+
+    def describe(self) -> str:
+        return "path of a file"
+
+
+@attrs.frozen
+class TlsContext:
+    """An object of :class:`ssl.SSLContext`, or None."""
+
+    def parse(self, given: object) -> Any:
+        if given is None or hasattr(given, "wrap_bio"):
+            return given
+        raise ValueError(f"must be an ssl.SSLContext, not {type(given).__name__}")
+
+    def describe(self) -> str:
+        return "ssl.SSLContext"
+
+
+@attrs.frozen
+class TlsVersions:
+    """Versions of TLS; older ones than 1.2 are left out."""
+
+    def parse(self, given: object) -> tuple[str, ...]:
+        named = [str(one).strip() for one in items_of(given)]
+        unknown = [one for one in named if one not in TLS_VERSIONS + OLD_TLS_VERSIONS]
+        if unknown:
+            raise ValueError(f"names {unknown[0]!r}; versions are {', '.join(TLS_VERSIONS)}")
+        versions = tuple(one for one in TLS_VERSIONS if one in named)
+        if not versions:
+            raise ValueError("names no version that is safe: TLSv1.2 and TLSv1.3 are")
+        return versions
+
+    def describe(self) -> str:
+        return "'TLSv1.2', 'TLSv1.3' or both"
+
+
+@attrs.frozen
+class CredentialsObject:
+    """An object of :mod:`pyk.clients.security` to log in with, or None."""
+
+    def parse(self, given: object) -> Credentials | None:
+        if given is None:
+            return None
+        if isinstance(given, type) or not (
+            hasattr(given, "mechanism") and hasattr(given, "exchange")
+        ):
+            name = given.__name__ if isinstance(given, type) else type(given).__name__
+            raise ValueError(f"must be an object such as Plain(…) or Scram(…), not {name}")
+        return given  # type: ignore[return-value]
+
+    def describe(self) -> str:
+        return "`Plain(…)` or `Scram(…)`"

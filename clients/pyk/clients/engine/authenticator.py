@@ -1,0 +1,89 @@
+"""Drive a login on a connection: send its requests, do its work, note how long it holds."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import random
+import secrets
+from typing import Any
+
+from pyk.clients.engine.connection import NEVER, Connection, new_pending
+from pyk.clients.errors import UnsupportedVersionError
+from pyk.clients.security.exchange import Credentials, Work
+from pyk.clients.security.login import log_in
+from pyk.protocol.api_keys import ApiKey
+from pyk.protocol.errors import UnsupportedVersionError as NoCommonVersionError
+from pyk.protocol.schema import Message
+from pyk.protocol.versions import ALL_VERSIONS, LAST_VERSION, VersionRange
+from pyk.runtime.clock import Clock
+
+log = logging.getLogger(__name__)
+
+# After a handshake of version 0, tokens would follow as frames of their own (KIP-152).
+HANDSHAKE_VERSIONS = VersionRange(1, LAST_VERSION)
+NONCE_BYTES = 24
+# A part of the session at which to authenticate again, as Java's clients do it (KIP-368).
+EARLIEST, LATEST = 0.85, 0.95
+
+
+class Authenticator:
+    """Logs in with ``credentials`` on one connection after the other."""
+
+    def __init__(self, credentials: Credentials, clock: Clock, random: random.Random) -> None:
+        self.credentials = credentials
+        self._clock = clock
+        self._random = random
+
+    async def authenticate(self, connection: Connection) -> None:
+        """Log in; again, if the connection has been logged in before.
+
+        Raises :class:`AuthenticationError`, or what ended the connection.
+        """
+        began_at = self._clock.now()
+        # Unpredictable, as SCRAM needs it; so not from the random numbers of the client.
+        nonce = secrets.token_urlsafe(NONCE_BYTES)
+        login = log_in(self.credentials, nonce, str(connection.node))
+        outcome: Any = None
+        try:
+            while True:
+                step = login.send(outcome)
+                if isinstance(step, Work):
+                    outcome = await _done(step)
+                else:
+                    outcome = await self._answer(connection, step)
+        except StopIteration as end:
+            lifetime: float = end.value
+        log.debug(
+            "Logged in to %s with %s for %s",
+            connection.node,
+            self.credentials.mechanism,
+            f"{lifetime:g} s" if lifetime else "as long as it lasts",
+        )
+        part = EARLIEST + (LATEST - EARLIEST) * self._random.random()
+        connection.authenticate_at = began_at + lifetime * part if lifetime else NEVER
+
+    async def _answer(self, connection: Connection, request: Message) -> Any:
+        """Return the response to a request of the login, which goes before all that waits."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        is_handshake = request.api_key is ApiKey.SASL_HANDSHAKE
+        versions = HANDSHAKE_VERSIONS if is_handshake else ALL_VERSIONS
+        pending = new_pending(request, answer, versions, 0.0, NEVER)
+        try:
+            version = connection.version_of(pending)
+        except NoCommonVersionError as error:
+            raise UnsupportedVersionError(
+                f"{connection.node} is older than Kafka 1.0, or has no SASL: {error}"
+            ) from error
+        connection.write(pending, version, self._clock.now())
+        return await answer
+
+
+async def _done(work: Work) -> Any:
+    if work.is_long:
+        loop = asyncio.get_running_loop()
+        outcome = await loop.run_in_executor(None, work.function)
+    else:
+        outcome = work.function()
+    return await outcome if inspect.isawaitable(outcome) else outcome

@@ -1,0 +1,68 @@
+"""Read certificates and keys in the formats of Java's key stores. Pure."""
+
+from __future__ import annotations
+
+import attrs
+
+from pyk.clients.security.secret import Secret
+
+JKS = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
+CONVERT = (
+    "convert it: keytool -importkeystore -srckeystore FILE -destkeystore NEW.p12 "
+    "-deststoretype PKCS12"
+)
+INSTALL = "it is PKCS12, which needs the package 'cryptography': install it, or convert it to PEM"
+
+
+class StoreError(Exception):
+    """A store that cannot be read; the text says why."""
+
+
+@attrs.frozen
+class Store:
+    """What a store holds, in PEM."""
+
+    certificates: str
+    key: Secret | None = None
+
+
+def pem_of(data: bytes, password: Secret | None) -> Store:
+    """Return the contents of a file in PEM or PKCS12, which is recognised by its first bytes.
+
+    Raises :class:`StoreError`, or ``ValueError`` if it is no such file.
+    """
+    if b"-----BEGIN" in data:
+        return Store(data.decode("utf-8"))
+    if data.startswith(JKS):
+        raise StoreError(f"it is in Java's old format JKS; {CONVERT}")
+    if not data.startswith(b"\x30"):
+        raise StoreError("it is neither PEM nor PKCS12")
+    return _pkcs12(data, password)
+
+
+def _pkcs12(data: bytes, password: Secret | None) -> Store:
+    try:
+        from cryptography.hazmat.primitives.serialization import (
+            Encoding,
+            NoEncryption,
+            PrivateFormat,
+            pkcs12,
+        )
+    except ImportError:
+        raise StoreError(INSTALL) from None
+    try:
+        store = pkcs12.load_pkcs12(data, password.reveal().encode() if password else None)
+    except ValueError:
+        raise StoreError("its password is missing or wrong, or it is damaged") from None
+    found = [store.cert, *store.additional_certs]
+    pem = "".join(
+        one.certificate.public_bytes(Encoding.PEM).decode("ascii") for one in found if one
+    )
+    if not pem:
+        raise StoreError("it has no certificate")
+    if store.key is None:
+        return Store(pem)
+    return Store(
+        pem,
+        Secret(store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()),
+    )

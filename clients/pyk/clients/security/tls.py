@@ -1,0 +1,168 @@
+"""Make TLS contexts of the files and texts that a client was given, and again when files change."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import ssl
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+from pyk.clients.errors import ConfigurationError
+from pyk.clients.security.key_stores import StoreError, pem_of
+from pyk.clients.security.secret import Secret
+from pyk.clients.security.tls_settings import TlsSettings
+
+log = logging.getLogger(__name__)
+
+VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+
+Signature: TypeAlias = tuple[tuple[int, int, int] | None, ...]
+
+
+class TlsContexts:
+    """The context for new connections: made once, and again after a file has changed.
+
+    Raises :class:`ConfigurationError` if the first cannot be made. Later, files that cannot be used
+    leave the context as it is, with a warning: they may be half written.
+    """
+
+    def __init__(self, settings: TlsSettings) -> None:
+        self.settings = settings
+        self._signature = _signature(settings)
+        self._context = new_context(settings)
+        _warn_of_readable_keys(settings)
+
+    def current(self) -> ssl.SSLContext:
+        """Return the context for the next connection."""
+        signature = _signature(self.settings)
+        if signature != self._signature:
+            self._signature = signature
+            try:
+                self._context = new_context(self.settings)
+            except ConfigurationError as error:
+                log.warning("Files of certificates changed, and cannot be used: %s", error)
+            else:
+                log.info("Files of certificates changed: new connections use them")
+        return self._context
+
+
+def new_context(settings: TlsSettings) -> ssl.SSLContext:
+    """Return a context of the files as they are now; raise :class:`ConfigurationError`."""
+    if settings.context is not None:
+        context: ssl.SSLContext = settings.context
+        return context
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Client certificates, too, must not be sent by what is older.
+    context.minimum_version = VERSIONS[settings.versions[0]]
+    context.maximum_version = VERSIONS[settings.versions[-1]]
+    context.check_hostname = settings.checks_host_name
+    context.verify_mode = ssl.CERT_REQUIRED
+    if settings.ciphers is not None:
+        with _explained("ssl_cipher_suites", "names no cipher suite that OpenSSL has"):
+            context.set_ciphers(settings.ciphers)
+    _load_trust(context, settings)
+    _load_identity(context, settings)
+    if settings.crl_file is not None:
+        with _explained("ssl_crlfile", "is not a list of revoked certificates in PEM"):
+            context.load_verify_locations(cafile=settings.crl_file)
+        context.verify_flags |= ssl.VerifyFlags.VERIFY_CRL_CHECK_LEAF
+    return context
+
+
+def _load_trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    if settings.trust_pem is not None:
+        with _explained("ssl_truststore_certificates", "has no certificate in PEM"):
+            context.load_verify_locations(cadata=settings.trust_pem)
+    elif settings.trust_file is not None:
+        with _explained("ssl_cafile", "has no certificate that can be used"):
+            store = pem_of(Path(settings.trust_file).read_bytes(), settings.trust_password)
+            context.load_verify_locations(cadata=store.certificates)
+    else:
+        context.load_default_certs(ssl.Purpose.SERVER_AUTH)
+
+
+def _load_identity(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    """Load the client's certificate and key, if it has one."""
+    if settings.certificate_pem is not None and settings.key_pem is not None:
+        with _explained("ssl_keystore_certificate_chain", KEY_ADVICE):
+            _load_text(context, settings.certificate_pem, settings.key_pem, settings.key_password)
+    elif settings.certificate_file is not None:
+        with _explained("ssl_certfile", KEY_ADVICE):
+            data = Path(settings.certificate_file).read_bytes()
+            if b"-----BEGIN" in data:
+                context.load_cert_chain(
+                    settings.certificate_file, settings.key_file, _password(settings.key_password)
+                )
+                return
+            store = pem_of(data, settings.store_password)
+            if store.key is None:
+                raise StoreError("the key store has no key")
+            _load_text(context, store.certificates, store.key, None)
+
+
+KEY_ADVICE = (
+    "is not a certificate chain in PEM with its key, or the key does not belong to it, or its "
+    "password (ssl_key_password) is missing or wrong"
+)
+
+
+def _load_text(
+    context: ssl.SSLContext, certificates: str, key: Secret, password: Secret | None
+) -> None:
+    """Load certificate and key from memory: OpenSSL reads them from a file, of ours alone."""
+    descriptor, path = tempfile.mkstemp(prefix="pyk-")  # of mode 0600
+    try:
+        with open(descriptor, "w", encoding="ascii") as file:
+            file.write(certificates.strip() + "\n" + key.reveal().strip() + "\n")
+        context.load_cert_chain(path, password=_password(password))
+    finally:
+        os.unlink(path)
+
+
+def _password(password: Secret | None) -> Callable[[], str]:
+    """Return a function, without which OpenSSL would ask on the terminal for a password."""
+    return lambda: "" if password is None else password.reveal()
+
+
+@contextlib.contextmanager
+def _explained(option: str, problem: str) -> Iterator[None]:
+    """Raise errors of files and of OpenSSL as errors of an option."""
+    try:
+        yield
+    except StoreError as error:
+        raise ConfigurationError(f"{option} cannot be used: {error}") from None
+    except ssl.SSLError as error:
+        reason = f" (OpenSSL: {error.reason})" if error.reason else ""
+        raise ConfigurationError(f"{option} {problem}{reason}") from None
+    except OSError as error:
+        raise ConfigurationError(
+            f"{option}: cannot read {error.filename!r}: {error.strerror}"
+        ) from None
+    except ValueError:
+        raise ConfigurationError(f"{option} {problem}") from None
+
+
+def _signature(settings: TlsSettings) -> Signature:
+    """Return what changes when one of the files does."""
+    return tuple(_file_signature(name) for name in settings.files)
+
+
+def _file_signature(name: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(name)
+    except OSError:
+        return None
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _warn_of_readable_keys(settings: TlsSettings) -> None:
+    name = settings.key_file or settings.certificate_file
+    if name is None or os.name != "posix":
+        return
+    if os.stat(name).st_mode & (stat.S_IROTH | stat.S_IWOTH):
+        log.warning("The file of a private key can be read by everybody: chmod 600 %s", name)
