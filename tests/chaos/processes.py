@@ -69,9 +69,14 @@ class Processes:
         return ended
 
     def wait_until_busy(self) -> None:
-        """Wait until each client has begun to write its history; a slow machine takes a while."""
+        """Wait until each client has begun to write its history; a slow machine takes a while.
+
+        Those that complete what others prepare may have to wait for it.
+        """
         deadline = time.monotonic() + SECONDS_TO_START
         for job in self._running:
+            if job.role == "completer":
+                continue
             file = Path(job.file)
             while not file.exists() or not file.stat().st_size:
                 if time.monotonic() > deadline:

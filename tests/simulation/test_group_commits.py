@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from pyk.clients import AsyncConsumer, OffsetAndMetadata, RebalanceListener, TopicPartition
+from pyk.clients.errors import CommitFailedError, OffsetMetadataTooLargeError
 from pyk.runtime.virtual_time import virtual_time
 from support.consumer_groups import PARTITIONS, Group
 from support.consuming import cluster_with_orders, make_consumer, produce, read, reference_cluster
@@ -75,3 +78,47 @@ async def test_a_listener_may_seek_and_commit():
             assert consumer.assignment() == set()
 
         assert set((await Group(cluster).committed()).values()) == {10}
+
+
+@virtual_time
+async def test_a_commit_whose_response_was_lost_does_not_fail_for_certain():
+    async with cluster_with_orders(10) as cluster:
+        partition = TopicPartition("orders", 0)
+        async with make_consumer(cluster, group_id="g", enable_auto_commit=False) as consumer:
+            consumer.assign([partition])
+            cluster.faults.on("OffsetCommit").once().apply_then_lose_response()
+            with (
+                cluster.faults.on("OffsetCommit").error("UNKNOWN_MEMBER_ID"),
+                pytest.raises(CommitFailedError) as raised,
+            ):
+                await consumer.commit({partition: 7})
+
+            assert await committed_offset(consumer, partition) == 7
+            assert not raised.value.definite
+
+
+@virtual_time
+async def test_a_commit_that_is_stored_in_part_does_not_fail_for_certain():
+    async with reference_cluster() as cluster:
+        await cluster.create_topic("orders", partitions=2)
+        partition, other = PARTITIONS[:2]
+        async with make_consumer(cluster, group_id="g", enable_auto_commit=False) as consumer:
+            with pytest.raises(OffsetMetadataTooLargeError) as raised:
+                await consumer.commit({partition: 7, other: OffsetAndMetadata(7, "x" * 5_000)})
+
+            assert await committed_offset(consumer, partition) == 7
+            assert not raised.value.definite
+
+
+@virtual_time
+async def test_a_commit_that_is_refused_at_once_fails_for_certain():
+    async with cluster_with_orders(10) as cluster:
+        partition = TopicPartition("orders", 0)
+        async with make_consumer(cluster, group_id="g", enable_auto_commit=False) as consumer:
+            with (
+                cluster.faults.on("OffsetCommit").error("UNKNOWN_MEMBER_ID"),
+                pytest.raises(CommitFailedError) as raised,
+            ):
+                await consumer.commit({partition: 7})
+
+            assert raised.value.definite

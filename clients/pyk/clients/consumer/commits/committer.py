@@ -27,6 +27,7 @@ from pyk.clients.errors import (
     UnknownTopicOrPartitionError,
     UnstableOffsetCommitError,
 )
+from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.offsets import (
     FIRST_COMMIT_VERSION,
     FIRST_FETCH_VERSION,
@@ -88,19 +89,24 @@ class Committer:
         partition.
 
         Raises :class:`CommitFailedError` if the group has given the partitions to other members,
-        other errors that are not retriable, and :class:`KafkaTimeoutError`.
+        other errors that are not retriable, and :class:`KafkaTimeoutError`. They are definite if
+        certainly none of the offsets was stored.
         """
-        left = dict(offsets)
-        failures = 0
+        tries = _Tries(dict(offsets))
         try:
             async with asyncio.timeout_at(deadline):
                 async with self._turn:
-                    while left:
-                        self._check(left, is_ours)
-                        left = await self._commit_some(left, failures, deadline)
-                        failures += 1
+                    while tries.left:
+                        self._check(tries.left, is_ours)
+                        await self._commit_some(tries, deadline)
         except TimeoutError as error:
-            raise self._too_late(left) from error
+            raise self._too_late(tries.left) from error
+        except KafkaError as error:
+            if not tries.may_be_stored:
+                raise
+            own = copy_to_raise(error)
+            own.definite = False
+            raise own from error.__cause__
 
     def _check(self, offsets: Offsets, is_ours: Callable[[TopicPartition], bool]) -> None:
         """Raise if a partition went to another member, which may have committed a higher offset."""
@@ -108,24 +114,23 @@ class Committer:
             if not is_ours(partition):
                 raise not_a_member(partition)
 
-    async def _commit_some(
-        self, offsets: dict[TopicPartition, OffsetAndMetadata], failures: int, deadline: float
-    ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Try once; return the offsets to retry after a wait."""
+    async def _commit_some(self, tries: _Tries, deadline: float) -> None:
+        """Try once; return after a wait if something is to be tried again."""
         identity = self._identity()
         if identity is None and not self._is_rebalancing():
-            raise not_a_member(next(iter(offsets)))
+            raise not_a_member(next(iter(tries.left)))
         if identity is not None:
-            errors = await self._ask(identity, offsets, deadline)
-            offsets = {p: offset for p, offset in offsets.items() if p in errors}
+            errors = await self._ask(identity, tries.left, deadline)
+            tries.answered(errors)
             error = worst(errors.values())
             if error is not None:
-                if isinstance(error, UnknownTopicOrPartitionError) and failures >= UNKNOWN_TRIES:
+                is_unknown = isinstance(error, UnknownTopicOrPartitionError)
+                if is_unknown and tries.failures >= UNKNOWN_TRIES:
                     raise error
                 self._follow(error, identity)
-        if offsets:
-            await self._wait(failures + 1)
-        return offsets
+        tries.failures += 1
+        if tries.left:
+            await self._wait(tries.failures)
 
     async def _ask(
         self, identity: Identity, offsets: Offsets, deadline: float
@@ -270,6 +275,23 @@ class Committer:
             f"within the timeout{reason}",
             group_id=self._group_id,
         )
+
+
+class _Tries:
+    """What came of the tries of one commit so far. ``left`` is not stored, as far as is known."""
+
+    def __init__(self, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
+        self.left = offsets
+        self.failures = 0
+        self.may_be_stored = False
+        """Whether some of it is stored, or may be: a response was lost."""
+
+    def answered(self, errors: Mapping[TopicPartition, KafkaError]) -> None:
+        """Record why offsets are not stored; the others are."""
+        is_stored_in_part = len(errors) < len(self.left)
+        if is_stored_in_part or not all(error.definite for error in errors.values()):
+            self.may_be_stored = True
+        self.left = {p: offset for p, offset in self.left.items() if p in errors}
 
 
 def _is_unstable(answer: object) -> bool:
