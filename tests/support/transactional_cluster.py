@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -104,6 +104,10 @@ class TransactionalCluster(ProducingCluster):
             self.is_ongoing = True
             self.added.add((request.group_id, -1))
         return AddOffsetsToTxnResponse(error_code=code)
+
+    def add_offsets_with(self, code: ErrorCode) -> Callable[[Any], AddOffsetsToTxnResponse]:
+        """Add nothing and answer with an error."""
+        return lambda _: AddOffsetsToTxnResponse(error_code=code)
 
     def commit_offsets(self, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
         return self.answer_offsets(request, self._judge_offsets(request))

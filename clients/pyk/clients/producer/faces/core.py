@@ -98,7 +98,7 @@ class ProducerCore:
             self.client, config, self.accumulator, self._planner, thread, self._transactions
         )
         if self._transactions is not None:
-            self._transactions.connect(self._planner, self._sender.wake)
+            self._transactions.connect(self._planner, self._sender)
         self.accumulator.wakeup = self._sender.wake_for_records
         clock = self.client.clock
         self.record_send = RecordSend(self.accumulator, clock, self.max_block)

@@ -74,6 +74,9 @@ class IdentityPolicy(Protocol):
     def batch_failed(self, batch: ProducerBatch) -> None:
         """Learn that a batch was given up."""
 
+    def topic_replaced(self, queue: PartitionQueue) -> None:
+        """Learn that the topic of a partition that has begun an order was created again."""
+
     def next_request(self) -> IdentityRequest | None:
         """Return the next request to a broker, None if no request is needed."""
 
@@ -95,6 +98,9 @@ class NoIdentity:
 
     def batch_failed(self, batch: ProducerBatch) -> None:
         """Do nothing: no other batch depends on it."""
+
+    def topic_replaced(self, queue: PartitionQueue) -> None:
+        """Do nothing: the new partition takes any record."""
 
     def next_request(self) -> IdentityRequest | None:
         return None
@@ -148,6 +154,9 @@ class IdempotentIdentity:
 
     def batch_failed(self, batch: ProducerBatch) -> None:
         """Do nothing: the partition's queue knows of the gap."""
+
+    def topic_replaced(self, queue: PartitionQueue) -> None:
+        """Do nothing: a partition that does not know a producer takes any sequence of it."""
 
     def next_request(self) -> IdentityRequest | None:
         message = InitProducerIdRequest(

@@ -21,6 +21,7 @@ cdef class PartitionQueue:
     cdef public long image_number
     cdef public NodeTraffic leader
     cdef public object topic_id
+    cdef public object last_topic_id
     cdef public bint is_active
     cdef public bint was_served
 

@@ -53,6 +53,7 @@ class PartitionQueue:
         "image_number",
         "in_flight",
         "is_active",
+        "last_topic_id",
         "leader",
         "must_restart",
         "node_id",
@@ -81,8 +82,17 @@ class PartitionQueue:
         self.image_number = -1
         self.leader: NodeTraffic | None = None
         self.topic_id: UUID | None = None
+        self.last_topic_id: UUID | None = None  # kept while metadata lacks the topic
         self.is_active = False  # whether the sender looks at it
         self.was_served = False
+
+    def is_replaced(self, topic_id: UUID | None) -> bool:
+        """Take the topic's id; return whether the partition began its order in another topic."""
+        last, self.topic_id = self.last_topic_id, topic_id
+        if topic_id is None or topic_id == last:
+            return False
+        self.last_topic_id = topic_id
+        return last is not None and not self.must_restart
 
     def is_idle(self) -> bool:
         """Return whether the queue has no batch at all."""

@@ -5,31 +5,9 @@ from pyk.clients.producer.batching.batch_drain cimport BatchDrain
 from pyk.clients.producer.sending.node_traffic cimport NodeTraffic
 from pyk.clients.producer.sending.outcome cimport conclude
 from pyk.clients.producer.sending.partition_queue cimport PartitionQueue
+from pyk.clients.producer.sending.plan cimport Plan, ResponseEffects, new_effects, new_plan
 from pyk.clients.producer.sending.produce_call cimport ProduceCall, new_call
 from pyk.clients.producer.sending.produce_template cimport ProduceTerms
-
-
-@cython.final
-@cython.freelist(8)
-cdef class Plan:
-    cdef readonly list calls
-    cdef readonly list settled
-    cdef readonly bint needs_producer_id
-    cdef readonly bint needs_metadata
-    cdef readonly double look_again_at
-
-    cdef _begin(self)
-
-
-@cython.final
-@cython.freelist(8)
-cdef class ResponseEffects:
-    cdef readonly double now
-    cdef readonly list settled
-    cdef readonly dict leaders
-    cdef readonly bint needs_metadata
-
-    cdef _begin(self, double now)
 
 
 @cython.final
@@ -76,7 +54,7 @@ cdef class SendPlanner:
     @cython.locals(node=NodeTraffic)
     cdef ProducerBatch _next_batch(self, PartitionQueue queue, double now, Plan plan)
     cdef bint _restart(self, PartitionQueue queue, Plan plan) except -1
-    cdef _look_up(self, PartitionQueue queue)
+    cdef bint _look_up(self, PartitionQueue queue) except -1
     @cython.locals(call=ProduceCall)
     cdef ProduceCall _new_call(self, NodeTraffic node, Plan plan)
     @cython.locals(call=ProduceCall, queue=PartitionQueue)
@@ -110,9 +88,3 @@ cdef class SendPlanner:
     @cython.locals(batch=ProducerBatch)
     cdef _drop_doubtful(self, PartitionQueue queue)
     cdef bint _give_up(self, PartitionQueue queue, ProducerBatch batch, error) except -1
-
-
-@cython.locals(plan=Plan)
-cdef Plan _new_plan()
-@cython.locals(effects=ResponseEffects)
-cdef ResponseEffects _new_effects(double now)

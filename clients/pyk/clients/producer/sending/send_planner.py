@@ -33,6 +33,7 @@ from pyk.clients.producer.sending.outcome import (
     outcome_of_error,
 )
 from pyk.clients.producer.sending.partition_queue import NEVER, PartitionQueue
+from pyk.clients.producer.sending.plan import Plan, ResponseEffects, new_effects, new_plan
 from pyk.clients.producer.sending.produce_call import AllWritten, ProduceCall, new_call
 from pyk.clients.producer.sending.produce_template import ProduceTerms
 from pyk.clients.topic_partition import TopicPartition
@@ -73,31 +74,6 @@ class SendSettings:
     request_timeout_ms: int = 30_000
 
 
-class Plan:
-    """What the driver does next. ``settled`` batches know their outcome."""
-
-    __slots__ = ("calls", "look_again_at", "needs_metadata", "needs_producer_id", "settled")
-
-    def _begin(self) -> None:
-        self.calls: list[ProduceCall] = []
-        self.settled: list[ProducerBatch] = []
-        self.needs_producer_id = False
-        self.needs_metadata = False
-        self.look_again_at = NEVER
-
-
-class ResponseEffects:
-    """What follows from the end of one call, at ``now``."""
-
-    __slots__ = ("leaders", "needs_metadata", "now", "settled")
-
-    def _begin(self, now: float) -> None:
-        self.now = now
-        self.settled: list[ProducerBatch] = []
-        self.leaders: dict[TopicPartition, tuple[int, int]] | None = None
-        self.needs_metadata = False
-
-
 class SendPlanner:
     """The decisions of one producer's sending side; ``now`` is the engine's clock, in seconds."""
 
@@ -135,6 +111,15 @@ class SendPlanner:
     def in_flight_requests(self) -> int:
         return sum(node.in_flight for node in self._nodes.values())
 
+    @property
+    def last_error(self) -> KafkaError | None:
+        """Why a batch that was sent is not settled yet, if a broker or its connection said so."""
+        for queue in self._active:
+            for batch in queue.unsettled:
+                if batch.last_error is not None:
+                    return batch.last_error
+        return None
+
     def is_busy(self) -> bool:
         """Return whether a request is in flight."""
         for node in self._nodes.values():  # noqa: SIM110 - a generator would cost more
@@ -147,7 +132,7 @@ class SendPlanner:
         if routes is not self._routes:
             self._routes = routes
             self._image_number += 1
-        plan = _new_plan()
+        plan = new_plan()
         self._take(now)
         if self._expires_at <= now:
             self._expire(now, plan)
@@ -220,7 +205,7 @@ class SendPlanner:
         With :class:`AllWritten` each batch knows its offset.
         """
         call.node.in_flight -= 1
-        effects = _new_effects(now)
+        effects = new_effects(now)
         if not isinstance(response, ProduceResponse):
             for position, queue in enumerate(call.queues):
                 self._conclude(queue, call.batches[position], _WRITTEN, None, effects)
@@ -239,7 +224,7 @@ class SendPlanner:
     def failed(self, call: ProduceCall, error: KafkaError, now: float) -> ResponseEffects:
         """Learn that a call failed without a response."""
         call.node.in_flight -= 1
-        effects = _new_effects(now)
+        effects = new_effects(now)
         effects.needs_metadata = True
         for queue, batch in zip(call.queues, call.batches, strict=True):
             batch.last_error = error
@@ -327,10 +312,10 @@ class SendPlanner:
 
     def _next_batch(self, queue: PartitionQueue, now: float, plan: Plan) -> ProducerBatch | None:
         """Return what a partition may send now if there is room for it in a request."""
+        if queue.image_number != self._image_number and not self._look_up(queue):
+            return None
         if queue.is_ready_to_restart() and not self._restart(queue, plan):
             return None
-        if queue.image_number != self._image_number:
-            self._look_up(queue)
         node = queue.leader
         if node is None:
             plan.needs_metadata = True
@@ -349,8 +334,8 @@ class SendPlanner:
         plan.needs_producer_id = True
         return False
 
-    def _look_up(self, queue: PartitionQueue) -> None:
-        """Look up the node for the batches of a partition."""
+    def _look_up(self, queue: PartitionQueue) -> bool:
+        """Look up the node for the batches of a partition; return whether they may be sent."""
         routes = self._routes
         assert routes is not None
         node_id = routes.leader(queue.topic_partition)
@@ -359,8 +344,11 @@ class SendPlanner:
             if node_id not in self._nodes:
                 self._nodes[node_id] = NodeTraffic(node_id)
             queue.leader = self._nodes[node_id]
-        queue.topic_id = routes.topic_id(queue.topic_partition.topic)
         queue.image_number = self._image_number
+        if queue.is_replaced(routes.topic_id(queue.topic_partition.topic)):
+            self.identity.topic_replaced(queue)
+            return self._drop_error is None
+        return True
 
     def _new_call(self, node: NodeTraffic, plan: Plan) -> ProduceCall:
         call = new_call(node, self._terms)
@@ -479,16 +467,3 @@ class SendPlanner:
             fail(batch, None)
             self.identity.batch_failed(batch)
         return doubtful
-
-
-def _new_plan() -> Plan:
-    """Return an empty plan; here and below: compiled, no arguments are parsed on the way."""
-    plan = Plan.__new__(Plan)
-    plan._begin()
-    return plan
-
-
-def _new_effects(now: float) -> ResponseEffects:
-    effects = ResponseEffects.__new__(ResponseEffects)
-    effects._begin(now)
-    return effects

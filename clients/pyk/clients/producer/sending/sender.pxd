@@ -5,8 +5,9 @@ from pyk.clients.engine.thread cimport LoopThread
 from pyk.clients.producer.batching.accumulator cimport RecordAccumulator
 from pyk.clients.producer.batching.batch cimport ProducerBatch
 from pyk.clients.producer.batching.batch_drain cimport BatchDrain
+from pyk.clients.producer.sending.plan cimport Plan, ResponseEffects
 from pyk.clients.producer.sending.produce_call cimport ProduceCall
-from pyk.clients.producer.sending.send_planner cimport ResponseEffects, Plan, SendPlanner
+from pyk.clients.producer.sending.send_planner cimport SendPlanner
 from pyk.clients.producer.sending.scheduled_turn cimport ScheduledTurn
 from pyk.runtime.system_clock cimport SystemClock
 
@@ -27,6 +28,7 @@ cdef class Sender:
     cdef bint _is_stopped
     cdef bint _is_visited
     cdef bint _is_busy
+    cdef object _when_idle
     cdef readonly object identity
     cdef readonly long long delivered_records
     cdef readonly long long failed_records

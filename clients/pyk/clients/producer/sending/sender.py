@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from pyk.clients.config import ProducerConfig
 from pyk.clients.engine.client import Client
@@ -13,9 +14,10 @@ from pyk.clients.errors import KafkaError, StateError
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.sending.identity_driver import IdentityAsker, IdentityDriver
+from pyk.clients.producer.sending.plan import ResponseEffects
 from pyk.clients.producer.sending.produce_call import AllWritten, ProduceCall
 from pyk.clients.producer.sending.scheduled_turn import ScheduledTurn
-from pyk.clients.producer.sending.send_planner import ResponseEffects, SendPlanner
+from pyk.clients.producer.sending.send_planner import SendPlanner
 from pyk.protocol.messages.produce import ProduceResponse
 from pyk.runtime.system_clock import SystemClock
 
@@ -62,6 +64,7 @@ class Sender:
         self._is_stopped = False
         self._is_visited = False
         self._is_busy = False
+        self._when_idle: Callable[[], object] | None = None
         self.delivered_records = 0
         self.failed_records = 0
 
@@ -104,6 +107,13 @@ class Sender:
     def take_turn(self) -> None:
         """Send what is due. On the loop only."""
         self._take_turn()
+
+    def call_when_idle(self, notify: Callable[[], object]) -> None:
+        """Call ``notify`` once no request is in flight, perhaps at once. On the loop only."""
+        is_busy = self._planner.is_busy()
+        self._when_idle = notify if is_busy else None
+        if not is_busy:
+            notify()
 
     def stop(self, error: KafkaError) -> None:
         """Send nothing more, and give up every record that is not settled."""
@@ -186,6 +196,8 @@ class Sender:
             self._fail(bug)
         finally:
             self._is_busy = was_busy
+        if self._when_idle is not None:
+            self.call_when_idle(self._when_idle)
 
     def _follow(self, effects: ResponseEffects, response: Answered) -> None:
         self._settle(effects.settled)

@@ -18,11 +18,16 @@ from pyk.clients.errors import (
     StateError,
     TransactionAbortedError,
 )
+from pyk.clients.errors.base import copy_to_raise
 from pyk.clients.offsets import TransactionOutcome
 from pyk.clients.producer.batching.accumulator import RecordAccumulator
 from pyk.clients.producer.sending.send_planner import SendPlanner
+from pyk.clients.producer.sending.sender import Sender
 from pyk.clients.producer.sending.sequences import ProducerIdentity
+from pyk.clients.producer.transactions.contents import TransactionContents
 from pyk.clients.producer.transactions.end import TransactionEnd
+from pyk.clients.producer.transactions.epochs import TransactionEpochs
+from pyk.clients.producer.transactions.meanings import Meaning
 from pyk.clients.producer.transactions.operation import Operation
 from pyk.clients.producer.transactions.prepared import PreparedTransaction
 from pyk.clients.producer.transactions.requester import (
@@ -57,7 +62,7 @@ class TransactionDriver:
     """Drives the transactions of one producer, on its event loop.
 
     Each call is an :class:`Operation`: it goes on when its caller stops waiting, and made again it
-    waits on. ``flush`` waits until all records are settled; ``wake`` makes the sender look.
+    waits on. ``flush`` waits until all records are settled.
     """
 
     def __init__(
@@ -75,17 +80,17 @@ class TransactionDriver:
         self._config = config
         self._accumulator = accumulator
         self._flush = flush
-        self._requester = TransactionRequester(client, state)
+        self._requester = TransactionRequester(client, state.epochs)
         self._operation: Operation | None = None
         self._offset_operations: list[Operation] = []
-        self._is_adding = False
+        self._adding_to: TransactionContents | None = None
         state.on_error = self._stop_sending
         self._refuse_records()
 
-    def connect(self, planner: SendPlanner, wake: Callable[[], object]) -> None:
+    def connect(self, planner: SendPlanner, sender: Sender) -> None:
         """Learn what sends the records."""
         self._planner = planner
-        self._wake = wake
+        self._sender = sender
 
     @property
     def error(self) -> KafkaError | None:
@@ -114,7 +119,7 @@ class TransactionDriver:
             self.state.check(State.READY)
         await self._call(BEGIN, self._be_ready, timeout)
         self.state.begin()
-        self._offset_operations.clear()
+        self._offset_operations = []
         self._planner.begin_transaction(self.state.version)
         self._accumulator.accept()
         self.end = TransactionEnd()
@@ -135,7 +140,7 @@ class TransactionDriver:
         self.state.check(State.IN_TRANSACTION)
         if not offsets:
             return
-        operation = Operation(self._client, SEND_OFFSETS, self._send_offsets(offsets, group))
+        operation = self._begin_operation(SEND_OFFSETS, self._send_offsets(offsets, group))
         self._offset_operations.append(operation)
         on_taken()
         await operation.wait(self._seconds(timeout))
@@ -147,7 +152,10 @@ class TransactionDriver:
         await self._call(COMMIT, self._commit, timeout)
 
     async def abort(self, timeout: float | None) -> None:
-        """Abort the transaction; what was not sent is dropped."""
+        """Abort the transaction; what was not sent is dropped.
+
+        A commit, or a prepare, that has not told the coordinator anything yet is given up.
+        """
         if not self._is_running(ABORT):
             self._check_may_abort()
         await self._call(ABORT, self._abort, timeout)
@@ -183,7 +191,7 @@ class TransactionDriver:
         except KafkaError as error:
             log.info("A call was given up when the producer was closed: %s", error)
         self._operation = None
-        if self.state.state not in (State.IN_TRANSACTION, State.MUST_ABORT):
+        if self.state.state not in (State.IN_TRANSACTION, State.WRITING, State.MUST_ABORT):
             return
         try:
             await self._call(ABORT, self._abort, max(0.0, deadline - self._client.clock.now()))
@@ -201,9 +209,10 @@ class TransactionDriver:
 
     def ask_soon(self) -> None:
         """Add the partitions that wait for it, unless that is being done."""
-        if not self._is_adding and self.state.partitions_to_add():
-            self._is_adding = True
-            self._client.supervisor.spawn("add partitions to a transaction", self._add())
+        state, contents = self.state, self.state.contents
+        if self._adding_to is not contents and state.is_sending and contents.partitions_to_add():
+            self._adding_to = contents
+            self._client.supervisor.spawn("add partitions to a transaction", self._add(contents))
 
     # -- what they do ------------------------------------------------------------------------------
 
@@ -220,7 +229,7 @@ class TransactionDriver:
             response = await self._requester.ask(call, lambda: True)
         except RefusedCall as refused:
             raise state.not_initialized(refused.error) from refused.error.__cause__
-        state.use(self._requester.version())
+        state.epochs.use(self._requester.version())
         state.initialized(ProducerIdentity(response.producer_id, response.producer_epoch))
         self._refuse_records()
         log.info(
@@ -233,49 +242,48 @@ class TransactionDriver:
         stopped waiting must not find itself in a transaction."""
         state = self.state
         await self._requester.look_at_features()
-        state.use(self._requester.version())
-        if state.must_initialize:
+        state.epochs.use(self._requester.version())
+        if state.epochs.must_initialize:
             await self._initialize()
 
-    async def _add(self) -> None:
+    async def _add(self, contents: TransactionContents) -> None:
         """Add partitions (version 1), as long as there are some."""
         state = self.state
         try:
-            while partitions := state.partitions_to_add():
+            while self._is_present(contents) and (partitions := contents.partitions_to_add()):
                 assert state.identity is not None
                 call = add_partitions(state.transactional_id, state.identity, partitions)
-                state.request_sent()
-                await self._ask(call, lambda: state.is_sending)
-                state.added(partitions)
-                self._wake()
+                await self._ask(call, contents)
+                contents.added(partitions)
+                self._sender.wake()
         except (KafkaError, StoppedCall):
             return  # the state knows, and the batches of these partitions are dropped
         finally:
-            self._is_adding = False
+            if self._adding_to is contents:
+                self._adding_to = None
 
     async def _send_offsets(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: GroupMetadata
     ) -> None:
-        state = self.state
-        assert state.identity is not None
+        state, contents = self.state, self.state.contents
+        identity = state.identity
+        assert identity is not None
         try:
             if state.version == 1:
-                call = add_offsets(state.transactional_id, state.identity, group.group_id)
-                state.request_sent()
-                await self._ask(call, lambda: state.is_sending)
-            state.added([])
-            call = commit_offsets(
-                state.transactional_id, state.identity, state.version, offsets, group
-            )
-            await self._ask(call, lambda: state.is_sending)
+                await self._ask(
+                    add_offsets(state.transactional_id, identity, group.group_id), contents
+                )
+            contents.added([])
+            call = commit_offsets(state.transactional_id, identity, state.version, offsets, group)
+            await self._ask(call, contents)
         except StoppedCall:
-            raise self._stopped() from None
+            raise self._stopped(contents) from None
 
     async def _commit(self) -> None:
+        if self.state.state is not State.PREPARED:
+            await self._write_all()
         self.state.begin_commit()
         self._refuse_records()
-        await self._write_all()
-        self.state.check(State.COMMITTING)
         await self._end(is_commit=True)
 
     async def _abort(self) -> None:
@@ -287,13 +295,14 @@ class TransactionDriver:
             "the record was not sent: its transaction was aborted before"
         )
         self._planner.drop_unsent(dropped)
-        self._wake()
+        self._sender.wake()
         await self._flush()
+        if self.state.version == 1:
+            await self._no_request_in_flight()
         await self._end(is_commit=False)
 
     async def _prepare(self) -> PreparedTransaction:
         await self._write_all()
-        self.state.check(State.IN_TRANSACTION)
         self.state.prepare()
         self.end.may_be_committed = True
         self._refuse_records()
@@ -301,9 +310,28 @@ class TransactionDriver:
 
     async def _write_all(self) -> None:
         """Wait until the records and the offsets of the transaction are written."""
+        state, contents = self.state, self.state.contents
+        operations = self._offset_operations
+        state.begin_writing()
+        self._refuse_records()
         await self._flush()
-        for operation in self._offset_operations:
-            await operation.ended()
+        for operation in operations:
+            try:
+                await operation.wait(None)
+            except KafkaError as error:
+                if self._is_present(contents):  # after a bug in pyk: brokers' errors are known
+                    raise state.failed(error, Meaning.ABORT) from error
+        if not self._is_present(contents):
+            raise self._stopped(contents)
+
+    async def _no_request_in_flight(self) -> None:
+        """Wait for the answers to batches that expired: a late append must not follow the end.
+
+        In version 2, the epoch of the end keeps it out.
+        """
+        idle = asyncio.Event()
+        self._sender.call_when_idle(idle.set)
+        await idle.wait()
 
     async def _end(self, *, is_commit: bool) -> None:
         state = self.state
@@ -322,7 +350,7 @@ class TransactionDriver:
     async def _tell_end(self, call: CoordinatorCall) -> ProducerIdentity | None:
         """Tell the coordinator how the transaction ends; return the next identity, if it says."""
         state = self.state
-        was_started = state.has_started
+        was_started = state.contents.has_started
         try:
             response = await self._requester.ask(call, lambda: True)
         except RefusedCall as refused:
@@ -333,20 +361,35 @@ class TransactionDriver:
             return None
         return ProducerIdentity(response.producer_id, response.producer_epoch)
 
-    async def _ask(self, call: CoordinatorCall, is_wanted: Callable[[], bool]) -> Any:
+    async def _ask(self, call: CoordinatorCall, contents: TransactionContents) -> None:
+        """Ask for something that is part of the transaction with these contents, and of no other.
+
+        Raises :class:`StoppedCall` once that transaction is not sent any more.
+        """
+        contents.request_sent()
         try:
-            return await self._requester.ask(call, is_wanted)
+            await self._requester.ask(call, lambda: self._is_present(contents))
         except RefusedCall as refused:
+            if refused.meaning is Meaning.ABORT and not self._is_present(contents):
+                raise StoppedCall from refused  # it is being aborted anyway
             raise self.state.failed(refused.error, refused.meaning) from refused.error.__cause__
 
     def _prepared_transaction(self) -> PreparedTransaction:
         state, identity = self.state, self.state.identity
         assert identity is not None
         return PreparedTransaction(
-            state.transactional_id, identity.producer_id, identity.epoch, state.version
+            state.transactional_id,
+            identity.producer_id,
+            identity.epoch,
+            state.version,
+            is_empty=not state.has_to_end,
         )
 
     # -- around them -------------------------------------------------------------------------------
+
+    def _is_present(self, contents: TransactionContents) -> bool:
+        """Return whether this is the transaction that takes records, or writes the last ones."""
+        return self.state.is_sending and self.state.contents is contents
 
     def _is_running(self, name: str) -> bool:
         return self._operation is not None and self._operation.name == name
@@ -354,35 +397,60 @@ class TransactionDriver:
     async def _call(
         self, name: str, work: Callable[[], Coroutine[Any, Any, Any]], timeout: float | None
     ) -> Any:
-        """Wait for an operation, which is begun unless a call before has done so."""
+        """Wait for an operation, which is begun unless a call before has done so.
+
+        It is forgotten once a caller knows its outcome, and no sooner: a caller whose wait ends at
+        the same moment makes its call again.
+        """
         operation = self._operation
         if operation is not None and operation.name != name:
-            if not operation.is_over:
+            if not (operation.is_over or self._can_be_given_up(name)):
                 raise StateError(
                     f"{operation.name}() is still being done: call it again to wait for it"
                 )
             operation = None
         if operation is None:
-            operation = self._operation = Operation(self._client, name, work())
+            operation = self._operation = self._begin_operation(name, work())
         try:
-            return await operation.wait(self._seconds(timeout))
-        finally:
-            if operation.is_over and self._operation is operation:
-                self._operation = None
+            result = await operation.wait(self._seconds(timeout))
+        except BaseException as error:
+            if operation.is_result(error):
+                self._forget(operation)
+            raise
+        self._forget(operation)
+        return result
+
+    def _begin_operation(self, name: str, work: Coroutine[Any, Any, Any]) -> Operation:
+        return Operation(self._client, name, work, self._last_error)
+
+    def _forget(self, operation: Operation) -> None:
+        if self._operation is operation:
+            self._operation = None
+
+    def _can_be_given_up(self, name: str) -> bool:
+        """Return whether the call that goes on gives way to an abort."""
+        return name == ABORT and self.state.state in (State.WRITING, State.MUST_ABORT)
+
+    def _last_error(self) -> KafkaError | None:
+        """Return why the call that goes on has not ended yet."""
+        return self._requester.error or self._planner.last_error
 
     def _check_may_abort(self) -> None:
         operation = self._operation
         if operation is not None and operation.name == COMMIT and operation.has_succeeded:
             raise StateError("the transaction was committed meanwhile: it cannot be aborted")
         if self.state.state is not State.MUST_ABORT:
-            self.state.check(State.IN_TRANSACTION, State.PREPARED)
+            self.state.check(State.IN_TRANSACTION, State.WRITING, State.PREPARED)
 
     def _raise_if_failed(self) -> None:
         if self.state.state is State.FAILED:
             self.state.check()
 
-    def _stopped(self) -> KafkaError:
-        return self.state.error or TransactionAbortedError("the transaction was aborted meanwhile")
+    def _stopped(self, contents: TransactionContents) -> KafkaError:
+        """Return why what belongs to a transaction is not sent any more."""
+        if self.state.contents is contents and self.state.error is not None:
+            return copy_to_raise(self.state.error)
+        return TransactionAbortedError("the transaction was aborted meanwhile")
 
     def _stop_sending(self, error: KafkaError) -> None:
         """Take no more records, and drop those that were not sent."""
@@ -393,7 +461,7 @@ class TransactionDriver:
             self.end.give_up()
         self._accumulator.refuse_for_now(error)
         self._planner.drop_unsent(error)
-        self._wake()
+        self._sender.wake()
 
     def _refuse_records(self) -> None:
         self._accumulator.refuse_for_now(StateError(f"the producer {self.state.state.value}"))
@@ -410,7 +478,9 @@ async def complete_elsewhere(
     Raises :class:`PreparedTransactionEndedError` if it has ended otherwise, and
     :class:`KafkaTimeoutError` after ``timeout`` seconds: the call may be repeated.
     """
-    requester = TransactionRequester(client, TransactionState(prepared.transactional_id))
+    if prepared.is_empty:
+        return
+    requester = TransactionRequester(client, TransactionEpochs())
     call = end_transaction(
         prepared.transactional_id, prepared.identity, prepared.version, is_commit=is_commit
     )

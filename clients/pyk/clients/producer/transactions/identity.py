@@ -6,10 +6,11 @@ it is part of the transaction; a batch that fails makes the transaction one that
 
 from __future__ import annotations
 
+from pyk.clients.errors import InconsistentTopicIdError
 from pyk.clients.producer.batching.batch import ProducerBatch
 from pyk.clients.producer.sending.outcome import BatchOutcome
 from pyk.clients.producer.sending.partition_queue import PartitionQueue
-from pyk.clients.producer.transactions.meanings import TransactionRequest, meaning_of_error
+from pyk.clients.producer.transactions.meanings import Meaning, TransactionRequest, meaning_of_error
 from pyk.clients.producer.transactions.state import TransactionState
 
 
@@ -31,7 +32,7 @@ class TransactionalIdentity:
         In version 1 the sequence goes on from the transaction before, as the epoch does.
         """
         state, sequence = self._state, queue.sequence
-        if not state.admits(queue.topic_partition):
+        if not (state.is_sending and state.contents.admits(queue.topic_partition)):
             return False
         identity = state.identity
         assert identity is not None, "a transaction begins after the initialization"
@@ -49,6 +50,15 @@ class TransactionalIdentity:
         """
         return outcome is not BatchOutcome.FENCED and queue.unsettled[0] is not batch
 
+    def topic_replaced(self, queue: PartitionQueue) -> None:
+        """Make the transaction one that must be aborted: what it wrote before is gone."""
+        if self._state.is_sending:
+            error = InconsistentTopicIdError(
+                "the topic was deleted and created again in the middle of the transaction",
+                topic=queue.topic_partition.topic,
+            )
+            self._state.failed(error, Meaning.ABORT)
+
     def next_request(self) -> None:
         """Ask for nothing here: the driver of the transactions asks their coordinator."""
 
@@ -57,4 +67,4 @@ class TransactionalIdentity:
         error = batch.error
         assert error is not None, "a batch fails for a reason"
         meaning = meaning_of_error(TransactionRequest.PRODUCE, error)
-        self._state.batch_failed(error, meaning, was_sent=batch.attempts > 0)
+        self._state.batch_failed(error, meaning, has_numbers=batch.data is not None)

@@ -49,12 +49,7 @@ _ABORT = {
         ErrorCode.TRANSACTION_ABORTABLE,
     },
     TransactionRequest.INIT_PRODUCER_ID: set(),
-    TransactionRequest.ADD_PARTITIONS: {
-        ErrorCode.OPERATION_NOT_ATTEMPTED,
-        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-        ErrorCode.TRANSACTION_ABORTABLE,
-        ErrorCode.UNKNOWN_PRODUCER_ID,
-    },
+    TransactionRequest.ADD_PARTITIONS: set(),
     TransactionRequest.ADD_OFFSETS: {
         ErrorCode.GROUP_AUTHORIZATION_FAILED,
         ErrorCode.TRANSACTION_ABORTABLE,
@@ -91,6 +86,12 @@ _FATAL_FOR_BATCHES = frozenset(
     }
 )
 
+# The same for a partition that cannot be added.
+_FATAL_FOR_PARTITIONS = _FATAL_FOR_BATCHES | {
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.INVALID_TXN_STATE,
+}
+
 
 def meaning_of_code(request: TransactionRequest, code: ErrorCode) -> Meaning:
     """Return what follows from the error code of an answer."""
@@ -98,13 +99,28 @@ def meaning_of_code(request: TransactionRequest, code: ErrorCode) -> Meaning:
         return Meaning.DONE
     if request is TransactionRequest.PRODUCE:
         return Meaning.FAIL if code in _FATAL_FOR_BATCHES else Meaning.ABORT
+    if request is TransactionRequest.ADD_PARTITIONS:
+        return _meaning_for_partition(code)
     if request is TransactionRequest.COMMIT_OFFSETS and code is ErrorCode.REQUEST_TIMED_OUT:
         return Meaning.FIND_COORDINATOR
     if code in _ABORT[request]:
         return Meaning.ABORT
+    return _meaning_if_it_passes(code) or Meaning.FAIL
+
+
+def _meaning_for_partition(code: ErrorCode) -> Meaning:
+    if code in _FATAL_FOR_PARTITIONS:
+        return Meaning.FAIL
+    if code is ErrorCode.OPERATION_NOT_ATTEMPTED:
+        return Meaning.RETRY  # it is well: the code of another partition of the request decides
+    return _meaning_if_it_passes(code) or Meaning.ABORT
+
+
+def _meaning_if_it_passes(code: ErrorCode) -> Meaning | None:
+    """Return what follows from an error that may pass, None for any other."""
     if code in _MOVED:
         return Meaning.FIND_COORDINATOR
-    return Meaning.RETRY if code.retriable else Meaning.FAIL
+    return Meaning.RETRY if code.retriable else None
 
 
 def meaning_of_error(request: TransactionRequest, error: KafkaError) -> Meaning:

@@ -9,7 +9,7 @@ import attrs
 
 from pyk.clients.producer.sending.sequences import ProducerIdentity
 
-_FIELDS = ("transactional_id", "producer_id", "epoch", "version")
+_FIELDS = ("transactional_id", "producer_id", "epoch", "version", "is_empty")
 
 
 @attrs.frozen
@@ -26,6 +26,8 @@ class PreparedTransaction:
     epoch: int
     version: int
     """The version of the transactions protocol that it began with: 1, or 2 (KIP-890)."""
+    is_empty: bool = False
+    """Whether nothing was written: brokers know nothing of it, and need not be told its end."""
 
     @property
     def identity(self) -> ProducerIdentity:
@@ -46,6 +48,7 @@ class PreparedTransaction:
                 "producer_id": int(),
                 "epoch": int(),
                 "version": 1 | 2,
+                "is_empty": bool(),
             } if len(values) == len(_FIELDS):
                 return cls(**values)
         raise ValueError(f"not the state of a prepared transaction: {text!r}")

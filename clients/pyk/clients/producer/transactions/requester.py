@@ -10,13 +10,13 @@ from typing import Any
 from pyk.clients.engine.client import Client
 from pyk.clients.engine.coordinators import CoordinatorType
 from pyk.clients.errors import ConcurrentTransactionsError, KafkaError
+from pyk.clients.producer.transactions.epochs import TransactionEpochs
 from pyk.clients.producer.transactions.meanings import (
     Meaning,
     TransactionRequest,
     meaning_of_error,
 )
 from pyk.clients.producer.transactions.requests import CoordinatorCall
-from pyk.clients.producer.transactions.state import TransactionState
 from pyk.protocol.messages.api_versions import ApiVersionsRequest
 from pyk.protocol.negotiation import TRANSACTION_V2, TRANSACTION_VERSION, FinalizedFeatures
 
@@ -42,14 +42,18 @@ class StoppedCall(Exception):  # noqa: N818 - it never leaves this package
 class TransactionRequester:
     """Sends the requests of one producer's transactions, one at a time."""
 
-    def __init__(self, client: Client, state: TransactionState) -> None:
-        self.error: KafkaError | None = None
-        """Why the request that is being repeated has not succeeded, None if none is."""
+    def __init__(self, client: Client, epochs: TransactionEpochs) -> None:
         self._client = client
-        self._state = state
+        self._epochs = epochs
         self._one_at_a_time = asyncio.Lock()
+        self._errors: dict[int, KafkaError] = {}  # of the calls that are being repeated
         self._features = FinalizedFeatures()
         self._looked_at = float("-inf")
+
+    @property
+    def error(self) -> KafkaError | None:
+        """Why the request that is being repeated has not succeeded, None if none is."""
+        return next(reversed(self._errors.values()), None)
 
     async def ask(self, call: CoordinatorCall, is_wanted: Callable[[], bool]) -> Any:
         """Repeat a call until its response says that it is done, and return that.
@@ -58,19 +62,22 @@ class TransactionRequester:
         a request in flight is awaited first.
         """
         failures = 0
-        while True:
-            async with self._one_at_a_time:
-                if not is_wanted():
-                    raise StoppedCall
-                meaning, error, response = await self._attempt(call)
-            self.error = error
-            if error is None:
-                return response
-            if meaning in (Meaning.ABORT, Meaning.FAIL):
-                raise RefusedCall(meaning, error)
-            log.debug("%s is sent again: %s", call.request.value, error)
-            failures += 1
-            await asyncio.sleep(self._wait_after(error, failures))
+        try:
+            while True:
+                async with self._one_at_a_time:
+                    if not is_wanted():
+                        raise StoppedCall
+                    meaning, error, response = await self._attempt(call)
+                if error is None:
+                    return response
+                if meaning in (Meaning.ABORT, Meaning.FAIL):
+                    raise RefusedCall(meaning, error)
+                log.debug("%s is sent again: %s", call.request.value, error)
+                failures += 1
+                self._errors[id(call)] = error
+                await asyncio.sleep(self._wait_after(error, failures))
+        finally:
+            self._errors.pop(id(call), None)
 
     async def _attempt(self, call: CoordinatorCall) -> tuple[Meaning, KafkaError | None, Any]:
         client = self._client
@@ -91,11 +98,11 @@ class TransactionRequester:
             )
         except KafkaError as error:
             if not error.definite:
-                self._state.answer_lost()
+                self._epochs.in_doubt()
             client.coordinators.forget(kind, key)
             return meaning_of_error(call.request, error), error, None
         except asyncio.CancelledError:
-            self._state.answer_lost()
+            self._epochs.in_doubt()
             raise
         meaning, refusal = call.judge(response)
         if meaning is Meaning.FIND_COORDINATOR:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyk.clients.producer.sending.send_planner import Plan
+from pyk.clients.producer.sending.plan import Plan
 from pyk.runtime.virtual_time import VirtualClock
 from support.producer_parts import PARTITION, Routes, make_accumulator, make_planner, put
 

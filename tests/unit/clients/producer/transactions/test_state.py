@@ -16,9 +16,7 @@ from pyk.clients.errors import (
 from pyk.clients.producer.sending.sequences import ProducerIdentity
 from pyk.clients.producer.transactions.meanings import Meaning
 from pyk.clients.producer.transactions.state import State, TransactionState
-from pyk.clients.topic_partition import TopicPartition
 
-PARTITION = TopicPartition("orders", 0)
 FIRST, NEXT = ProducerIdentity(7, 0), ProducerIdentity(7, 1)
 FENCED = ProducerFencedError("another one")
 
@@ -33,13 +31,15 @@ def make_state(target: State, version: int = 2) -> TransactionState:
     ready = [state.begin_initialization, lambda: state.initialized(FIRST)]
     steps[State.READY] = ready
     steps[State.IN_TRANSACTION] = [*ready, state.begin]
-    steps[State.PREPARED] = [*ready, state.begin, state.prepare]
-    steps[State.COMMITTING] = [*ready, state.begin, state.begin_commit]
+    writing = [*ready, state.begin, state.begin_writing]
+    steps[State.WRITING] = writing
+    steps[State.PREPARED] = [*writing, state.prepare]
+    steps[State.COMMITTING] = [*writing, state.begin_commit]
     steps[State.ABORTING] = [*ready, state.begin, state.begin_abort]
     fails = lambda: state.failed(InvalidRecordError("bad"), Meaning.ABORT)  # noqa: E731
     steps[State.MUST_ABORT] = [*ready, state.begin, fails]
     steps[State.FAILED] = [*ready, lambda: state.failed(FENCED, Meaning.FAIL)]
-    state.use(version)
+    state.epochs.use(version)
     for step in steps[target]:
         step()
     assert state.state is target
@@ -53,15 +53,20 @@ CALLS: dict[str, tuple[Callable[[TransactionState], object], set[State], State]]
         State.INITIALIZING,
     ),
     "begin": (lambda state: state.begin(), {State.READY}, State.IN_TRANSACTION),
-    "prepare": (lambda state: state.prepare(), {State.IN_TRANSACTION}, State.PREPARED),
+    "begin_writing": (
+        lambda state: state.begin_writing(),
+        {State.IN_TRANSACTION},
+        State.WRITING,
+    ),
+    "prepare": (lambda state: state.prepare(), {State.WRITING}, State.PREPARED),
     "begin_commit": (
         lambda state: state.begin_commit(),
-        {State.IN_TRANSACTION, State.PREPARED},
+        {State.WRITING, State.PREPARED},
         State.COMMITTING,
     ),
     "begin_abort": (
         lambda state: state.begin_abort(),
-        {State.IN_TRANSACTION, State.PREPARED, State.MUST_ABORT},
+        {State.IN_TRANSACTION, State.WRITING, State.PREPARED, State.MUST_ABORT},
         State.ABORTING,
     ),
     "ended": (lambda state: state.ended(), {State.COMMITTING, State.ABORTING}, State.READY),
@@ -99,7 +104,9 @@ def test_a_fatal_error_ends_the_producer_in_every_state(start: State) -> None:
     assert not error.txn_requires_abort
 
 
-@pytest.mark.parametrize("start", [State.IN_TRANSACTION, State.COMMITTING, State.MUST_ABORT])
+@pytest.mark.parametrize(
+    "start", [State.IN_TRANSACTION, State.WRITING, State.COMMITTING, State.MUST_ABORT]
+)
 def test_an_error_of_a_transaction_asks_for_an_abort_and_names_the_first_cause(
     start: State,
 ) -> None:
@@ -126,7 +133,7 @@ def test_an_abort_that_the_coordinator_refuses_ends_the_producer() -> None:
 def test_a_batch_that_fails_while_it_is_dropped_changes_nothing() -> None:
     state = make_state(State.ABORTING)
 
-    state.batch_failed(InvalidRecordError("dropped"), Meaning.ABORT, was_sent=False)
+    state.batch_failed(InvalidRecordError("dropped"), Meaning.ABORT, has_numbers=False)
 
     assert state.state is State.ABORTING
 
@@ -142,38 +149,12 @@ def test_the_first_initialization_may_be_repeated_and_a_later_one_may_not() -> N
     assert (first.state, later.state) == (State.UNINITIALIZED, State.FAILED)
 
 
-# -- partitions ------------------------------------------------------------------------------------
-
-
-def test_in_version_2_a_partition_is_admitted_at_once_and_starts_the_transaction() -> None:
-    state = make_state(State.IN_TRANSACTION, version=2)
-
-    assert state.admits(PARTITION)
-    assert state.has_to_end
-    assert state.partitions_to_add() == []
-
-
-def test_in_version_1_a_partition_waits_until_it_is_added() -> None:
-    state = make_state(State.IN_TRANSACTION, version=1)
-
-    assert not state.admits(PARTITION)
-    assert state.partitions_to_add() == [PARTITION]
-    assert not state.has_to_end
-    state.added([PARTITION])
-
-    assert state.admits(PARTITION)
-    assert state.partitions_to_add() == []
-    assert state.has_to_end
-
-
-@pytest.mark.parametrize("start", [State.READY, State.PREPARED, State.ABORTING, State.MUST_ABORT])
-def test_no_partition_is_admitted_outside_of_an_open_transaction(start: State) -> None:
-    assert not make_state(start).admits(PARTITION)
+# -- what the coordinator has to be told -----------------------------------------------------------
 
 
 def test_an_abort_ends_what_may_have_been_added_and_a_commit_what_was() -> None:
     state = make_state(State.IN_TRANSACTION, version=1)
-    state.request_sent()
+    state.contents.request_sent()
     assert not state.has_to_end
 
     state.begin_abort()
@@ -188,10 +169,10 @@ def test_an_abort_ends_what_may_have_been_added_and_a_commit_what_was() -> None:
 def test_a_lost_answer_asks_for_another_epoch_in_version_1(version: int, needs_epoch: bool) -> None:
     state = make_state(State.COMMITTING, version)
 
-    state.answer_lost()
+    state.epochs.in_doubt()
     state.ended()
 
-    assert state.must_initialize is needs_epoch
+    assert state.epochs.must_initialize is needs_epoch
 
 
 @pytest.mark.parametrize(("version", "needs_epoch"), [(1, True), (2, False)])
@@ -203,15 +184,38 @@ def test_an_abort_after_an_error_asks_for_another_epoch_in_version_1(
 
     state.ended(NEXT if version == 2 else None)
 
-    assert state.must_initialize is needs_epoch
+    assert state.epochs.must_initialize is needs_epoch
     assert state.identity == (NEXT if version == 2 else FIRST)
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
 def test_another_version_asks_for_another_epoch(before: int, after: int) -> None:
     state = make_state(State.READY, before)
-    assert not state.must_initialize
+    assert not state.epochs.must_initialize
 
-    state.use(after)
+    state.epochs.use(after)
 
-    assert state.must_initialize
+    assert state.epochs.must_initialize
+
+
+@pytest.mark.parametrize("start", [State.IN_TRANSACTION, State.ABORTING])
+@pytest.mark.parametrize(("has_numbers", "needs_epoch"), [(True, True), (False, False)])
+def test_a_batch_that_has_numbers_and_is_given_up_costs_the_epoch_of_version_1(
+    start: State, has_numbers: bool, needs_epoch: bool
+) -> None:
+    """Such as a half of a batch that was too large: it was never sent, and later ones count on."""
+    state = make_state(start, version=1)
+
+    state.batch_failed(InvalidRecordError("bad"), Meaning.ABORT, has_numbers=has_numbers)
+
+    assert state.epochs.must_initialize is (needs_epoch or start is State.IN_TRANSACTION)
+
+
+def test_each_transaction_has_contents_of_its_own() -> None:
+    state = make_state(State.COMMITTING)
+    before = state.contents
+    state.ended()
+
+    state.begin()
+
+    assert state.contents is not before
